@@ -1,0 +1,93 @@
+"""Recollect: the memory of AI agents.
+
+The public names, and nothing else. Each is imported when it is first used, so `import recollect` reads no
+environment, opens no files and loads nothing heavy. The two doors are `Recollect` and `AsyncRecollect`
+(client_sync.py is generated from client.py); values are in `domain/`, settings in `config`, errors in `errors`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recollect.client import AsyncRecollect as AsyncRecollect
+    from recollect.client_sync import Recollect as Recollect
+    from recollect.config import Settings as Settings
+    from recollect.domain.layers import Layer as Layer
+    from recollect.domain.memory import Memory as Memory
+    from recollect.domain.memory import MemoryType as MemoryType
+    from recollect.domain.results import AddReport as AddReport
+    from recollect.domain.results import HistoryEntry as HistoryEntry
+    from recollect.domain.results import Hit as Hit
+    from recollect.domain.results import Member as Member
+    from recollect.domain.results import Page as Page
+    from recollect.domain.results import Receipt as Receipt
+    from recollect.domain.results import Scope as Scope
+    from recollect.domain.results import SearchResults as SearchResults
+    from recollect.domain.results import Tenant as Tenant
+    from recollect.domain.tenancy import TenantContext as TenantContext
+    from recollect.errors import RecollectError as RecollectError
+
+    __version__: str
+
+_HOMES = {
+    "AddReport": "recollect.domain.results",
+    "AsyncRecollect": "recollect.client",
+    "HistoryEntry": "recollect.domain.results",
+    "Hit": "recollect.domain.results",
+    "Layer": "recollect.domain.layers",
+    "Member": "recollect.domain.results",
+    "Memory": "recollect.domain.memory",
+    "MemoryType": "recollect.domain.memory",
+    "Page": "recollect.domain.results",
+    "Receipt": "recollect.domain.results",
+    "Recollect": "recollect.client_sync",
+    "RecollectError": "recollect.errors",
+    "Scope": "recollect.domain.results",
+    "SearchResults": "recollect.domain.results",
+    "Settings": "recollect.config",
+    "Tenant": "recollect.domain.results",
+    "TenantContext": "recollect.domain.tenancy",
+}
+
+__all__ = [
+    "AddReport",
+    "AsyncRecollect",
+    "HistoryEntry",
+    "Hit",
+    "Layer",
+    "Member",
+    "Memory",
+    "MemoryType",
+    "Page",
+    "Receipt",
+    "Recollect",
+    "RecollectError",
+    "Scope",
+    "SearchResults",
+    "Settings",
+    "Tenant",
+    "TenantContext",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used (PEP 562)."""
+    value: object
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value = version("recollect")
+    elif name in _HOMES:
+        from importlib import import_module
+
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,394 @@
+"""Every setting, in one place.
+
+A setting's value comes from the first of these that has one: an argument, an environment variable
+(`RECOLLECT_` and the setting's name in capitals; an empty one counts as not set), `recollect.toml` in the
+current folder or else in `home`, the default below. `Settings.load` looks at them, and only when called;
+importing this module reads nothing. A value that makes no sense is a `ConfigurationError` that says where it
+came from. docs/reference/settings.md is generated from the help sentences here.
+
+This module knows no setting's meaning: who uses one explains it there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from recollect.domain.tenancy import LOCAL_TENANT
+from recollect.domain.text import check_name
+from recollect.errors import ConfigurationError, InvalidInputError
+
+FILE_NAME = "recollect.toml"
+VARIABLE_PREFIX = "RECOLLECT_"
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+#: The source of a value nobody set.
+DEFAULT_SOURCE = "default"
+ARGUMENT_SOURCE = "argument"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingRow:
+    """One setting as people see it; secrets are masked in `value`."""
+
+    name: str
+    variable: str
+    value: str
+    default: str
+    source: str
+    help: str
+
+
+def _setting(
+    help: str,
+    parse: Callable[[object], object],
+    *,
+    default: object = None,
+    factory: Callable[[], object] | None = None,
+    default_text: str | None = None,
+    secret: bool = False,
+) -> Any:
+    metadata = {"help": help, "parse": parse, "default_text": default_text, "secret": secret}
+    if factory is not None:
+        return field(default_factory=factory, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def _whole_number(low: int, high: int) -> Callable[[object], int]:
+    def parse(value: object) -> int:
+        if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]+", value.strip()):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"is not a whole number from {low} to {high}")
+        return value
+
+    return parse
+
+
+def _seconds(low: float, high: float) -> Callable[[object], float]:
+    def parse(value: object) -> float:
+        try:
+            seconds = float(value) if isinstance(value, (str, int, float)) else low - 1
+        except ValueError:
+            seconds = low - 1
+        # A NaN compares false with both ends, so it is refused here too.
+        if isinstance(value, bool) or not low <= seconds <= high:
+            raise ValueError(f"is not a number of seconds from {low:g} to {high:g}")
+        return seconds
+
+    return parse
+
+
+def _folder(value: object) -> Path:
+    if not isinstance(value, (str, os.PathLike)) or not str(value).strip() or "\0" in str(value):
+        raise ValueError("is not a folder; give a path")
+    try:
+        return Path(os.path.abspath(Path(value).expanduser()))
+    except RuntimeError as error:
+        raise ValueError("has a '~' that can't be resolved; give a full path") from error
+
+
+def _postgresql_url(value: object) -> str:
+    text = _line(value)
+    scheme = text.partition("://")[0]
+    if scheme not in {"postgresql", "postgres"} or "://" not in text:
+        raise ValueError(
+            "is not a PostgreSQL URL; write it as 'postgresql://user:password@host:5432/database'"
+        )
+    try:
+        urlsplit(text).port  # noqa: B018 - the property raises for a port that is not a number
+    except ValueError:
+        # The reason would quote a piece of the password.
+        raise ValueError(
+            "is not a PostgreSQL URL: host and port can't be read; write '@', '/' and ':' in a password as %40, %2F, %3A"
+        ) from None
+    return text
+
+
+def _http_url(value: object) -> str:
+    text = _line(value)
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("is not an HTTP address; write it as 'http://127.0.0.1:8080/v1'")
+    return text.rstrip("/")
+
+
+def _name(value: object) -> str:
+    return check_name(value, what="it")
+
+
+def _role(value: object) -> str:
+    text = _line(value)
+    # PostgreSQL cuts longer identifiers in silence; plain letters need no quoting anywhere.
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", text):
+        raise ValueError("is not a role name; use up to 63 lower-case letters, digits and '_'")
+    return text
+
+
+def _log_level(value: object) -> str:
+    text = _line(value).lower()
+    if text not in LOG_LEVELS:
+        raise ValueError(f"is not a log level; levels are {', '.join(LOG_LEVELS)}")
+    return text
+
+
+def _line(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("is not a string")
+    text = value.strip()
+    if not text or not text.isprintable():
+        raise ValueError("is empty or has unprintable characters")
+    return text
+
+
+def _optional(parse: Callable[[object], object]) -> Callable[[object], object]:
+    return lambda value: None if value is None else parse(value)
+
+
+def _default_home() -> Path:
+    import platformdirs
+
+    return platformdirs.user_data_path("recollect", appauthor=False)
+
+
+def _system_user() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, ImportError, OSError):
+        # A container may run under a number that has no name.
+        return "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Settings:
+    """What can be set. Make one with `Settings.load()`, or directly, which looks at nothing outside."""
+
+    home: Path = _setting(
+        "Folder of the embedded database and of cached models.",
+        _folder,
+        factory=_default_home,
+        default_text="the platform's user data folder",
+    )
+    database_url: str | None = _setting(
+        "PostgreSQL (15 or later, with pgvector 0.8 or later) to use instead of the embedded one.",
+        _optional(_postgresql_url),
+        default_text="the embedded database",
+        secret=True,
+    )
+    app_role: str = _setting(
+        "Database role that queries run as; never a superuser, so that row-level security holds.",
+        _role,
+        default="recollect_app",
+    )
+    tenant: str = _setting("Tenant of a caller that gives no context.", _name, default=LOCAL_TENANT)
+    user: str = _setting(
+        "User of a caller that gives no context.",
+        _name,
+        factory=_system_user,
+        default_text="the operating system's user name",
+    )
+    embedder: str = _setting(
+        "What turns text into vectors: 'auto', 'minilm', 'wordllama', 'openai:<model>' or 'fastembed:<model>'.",
+        _line,
+        default="auto",
+    )
+    embedder_base_url: str | None = _setting(
+        "Address of an OpenAI-compatible embedding server, for 'openai:<model>'.",
+        _optional(_http_url),
+        default_text="the vendor's",
+        secret=True,
+    )
+    embedder_api_key: str | None = _setting(
+        "Key for that embedding server.", _optional(_line), default_text="none", secret=True
+    )
+    embedder_threads: int | None = _setting(
+        "Threads a local embedder may use.", _optional(_whole_number(1, 1024)), default_text="one per core"
+    )
+    pool_size: int = _setting(
+        "Database connections one process may hold open at a time.", _whole_number(1, 1000), default=8
+    )
+    exact_rows: int = _setting(
+        "Up to this many visible memories, vectors are compared exactly; beyond it the HNSW index is used.",
+        _whole_number(0, 10_000_000),
+        default=10_000,  # about 9 ms of exact scan, where HNSW under a filter begins to pay
+    )
+    hnsw_ef_search: int = _setting(
+        "How widely the HNSW index looks around: more finds more and takes longer.",
+        _whole_number(1, 1000),
+        default=100,
+    )
+    start_timeout_s: float = _setting(
+        "Seconds to wait for the database to start or to answer; recovery after a crash takes a while.",
+        _seconds(0.1, 3600),
+        default=60.0,
+    )
+    statement_timeout_s: float = _setting(
+        "Seconds one database statement may take; 0 means no limit.", _seconds(0, 86_400), default=60.0
+    )
+    log_level: str = _setting(
+        "What the command line logs: debug, info, warning or error.", _log_level, default="warning"
+    )
+    #: Where each value came from, by name; what is missing here is a default.
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for item in _declared():
+            value = getattr(self, item.name)
+            try:
+                parsed = item.metadata["parse"](value)
+            except (ValueError, InvalidInputError) as error:
+                source = self.sources.get(item.name, item.name)
+                raise ConfigurationError(_complaint(item, source, value, error)) from error
+            object.__setattr__(self, item.name, parsed)
+
+    @classmethod
+    def load(
+        cls,
+        home: str | os.PathLike[str] | None = None,
+        database_url: str | None = None,
+        *,
+        environ: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        **overrides: object,
+    ) -> Settings:
+        """Collect settings: argument, else environment, else `recollect.toml`, else default.
+
+        An argument that is None counts as not given. `environ` and `cwd` stand in for the process's own.
+        """
+        environ = os.environ if environ is None else environ
+        folder = Path.cwd() if cwd is None else Path(cwd)
+        given = {"home": home, "database_url": database_url, **overrides}
+        _refuse_unknown(given, where="argument")
+        values: dict[str, Any] = {}
+        sources: dict[str, str] = {}
+        for item in _declared():
+            variable = variable_name(item.name)
+            if given.get(item.name) is not None:
+                values[item.name], sources[item.name] = given[item.name], ARGUMENT_SOURCE
+            elif environ.get(variable):
+                values[item.name], sources[item.name] = environ[variable], variable
+        file = folder / FILE_NAME
+        if not file.is_file():
+            file = cls._home_from(values, sources) / FILE_NAME
+        in_home = file.parent != folder
+        for name, value in _read_file(file).items():
+            if in_home and name == "home":
+                raise ConfigurationError(
+                    f"home can't be set in {str(file)!r}, the file is found through it; remove it"
+                )
+            if name not in values:
+                values[name], sources[name] = value, str(file)
+                if name == "home" and isinstance(value, str) and value.strip() and not value.startswith("~"):
+                    values[name] = file.parent / value
+        return cls(**values, sources=sources)
+
+    @staticmethod
+    def _home_from(values: Mapping[str, Any], sources: Mapping[str, str]) -> Path:
+        known = {"home": values["home"]} if "home" in values else {}
+        return Settings(**known, sources=sources).home
+
+    def replace(self, **changes: Any) -> Settings:
+        """The same settings with some changed."""
+        _refuse_unknown(changes, where="argument")
+        sources = {**self.sources, **dict.fromkeys(changes, ARGUMENT_SOURCE)}
+        return dataclasses.replace(self, **changes, sources=sources)
+
+    def describe(self) -> list[SettingRow]:
+        """Every setting with its value (secrets masked), where the value came from, and a help sentence."""
+        return [
+            SettingRow(
+                name=item.name,
+                variable=variable_name(item.name),
+                value=_shown(item, getattr(self, item.name)),
+                default=_default_text(item),
+                source=self.sources.get(item.name, DEFAULT_SOURCE),
+                help=item.metadata["help"],
+            )
+            for item in _declared()
+        ]
+
+    def __repr__(self) -> str:
+        shown = ((item, getattr(self, item.name)) for item in _declared())
+        parts = (f"{item.name}={_masked(item, value)!r}" for item, value in shown)
+        return f"Settings({', '.join(parts)})"
+
+
+def variable_name(setting: str) -> str:
+    """The environment variable of a setting."""
+    return VARIABLE_PREFIX + setting.upper()
+
+
+def mask_url(url: str) -> str:
+    """A URL that may be shown: its password, and secrets among its parameters, are replaced by `***`."""
+    # By pattern, not by urlsplit: a URL that can't be parsed must not leak either. Up to the last '@', because
+    # an unquoted '@' or '/' in a password is a common mistake, and hiding too much is the better one.
+    masked = re.sub(r"(://[^/?#:@]*):.*@", r"\1:***@", url)
+    return re.sub(r"(?i)([?&](?:[a-z_-]*(?:password|key|token|secret))=)[^&#]*", r"\1***", masked)
+
+
+def _declared() -> list[dataclasses.Field[Any]]:
+    return [item for item in dataclasses.fields(Settings) if "help" in item.metadata]
+
+
+def _default_text(item: dataclasses.Field[Any]) -> str:
+    text: str | None = item.metadata["default_text"]
+    return text if text is not None else _shown(item, item.default)
+
+
+def _masked(item: dataclasses.Field[Any], value: object) -> object:
+    if value is None or not item.metadata["secret"]:
+        return value
+    return mask_url(str(value)) if item.name.endswith("_url") else "***"
+
+
+def _shown(item: dataclasses.Field[Any], value: object) -> str:
+    if value is None:
+        return str(item.metadata["default_text"])
+    shown = _masked(item, value)
+    return f"{shown:g}" if isinstance(shown, float) else str(shown)
+
+
+def _complaint(item: dataclasses.Field[Any], source: str, value: object, error: Exception) -> str:
+    shown = _masked(item, value)
+    reason = str(error)
+    if isinstance(error, InvalidInputError):
+        reason = f"can't be used: {reason}"
+    place = f" (in {source!r})" if source.endswith(FILE_NAME) else ""
+    label = source if source.startswith(VARIABLE_PREFIX) else item.name
+    shown = os.fspath(shown) if isinstance(shown, os.PathLike) else shown
+    return f"{label}={shown!r}{place} {reason}"
+
+
+def _refuse_unknown(names: Mapping[str, object], *, where: str) -> None:
+    known = [item.name for item in _declared()]
+    for name in names:
+        if name in known:
+            continue
+        close = difflib.get_close_matches(name.lower().replace("-", "_"), known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"settings are {', '.join(known)}"
+        raise ConfigurationError(f"unknown setting {name!r} in {where}; {hint}")
+
+
+def _read_file(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_bytes().decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"can't read {str(file)!r}: {error}") from error
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{str(file)!r} is not valid TOML: {error}") from error
+    _refuse_unknown(values, where=repr(str(file)))
+    return values

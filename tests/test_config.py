@@ -1,0 +1,266 @@
+"""Settings: where a value comes from, what is refused, and what is never shown."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from recollect.config import Settings, mask_url, variable_name
+from recollect.errors import ConfigurationError
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path]:
+    """A current folder and a home, both empty."""
+    cwd, home = tmp_path / "here", tmp_path / "home"
+    cwd.mkdir()
+    home.mkdir()
+    return cwd, home
+
+
+def test_an_argument_wins_over_the_environment_over_the_file_over_the_default(
+    places: tuple[Path, Path],
+) -> None:
+    cwd, home = places
+    (cwd / "recollect.toml").write_text("pool_size = 3\nexact_rows = 4\nhnsw_ef_search = 5\n")
+    environ = {"RECOLLECT_POOL_SIZE": "30", "RECOLLECT_EXACT_ROWS": "40"}
+
+    settings = Settings.load(home, environ=environ, cwd=cwd, pool_size=300)
+
+    assert (settings.pool_size, settings.exact_rows, settings.hnsw_ef_search) == (300, 40, 5)
+    assert settings.statement_timeout_s == Settings(home=home).statement_timeout_s
+    sources = {row.name: row.source for row in settings.describe()}
+    assert sources["pool_size"] == "argument"
+    assert sources["exact_rows"] == "RECOLLECT_EXACT_ROWS"
+    assert sources["hnsw_ef_search"] == str(cwd / "recollect.toml")
+    assert sources["statement_timeout_s"] == "default"
+
+
+def test_the_file_in_home_is_read_only_when_the_current_folder_has_none(places: tuple[Path, Path]) -> None:
+    cwd, home = places
+    (home / "recollect.toml").write_text("pool_size = 7\n")
+    assert Settings.load(home, environ={}, cwd=cwd).pool_size == 7
+    assert Settings.load(environ={"RECOLLECT_HOME": str(home)}, cwd=cwd).pool_size == 7
+
+    (cwd / "recollect.toml").write_text("exact_rows = 9\n")
+    settings = Settings.load(home, environ={}, cwd=cwd)
+    assert settings.exact_rows == 9
+    assert settings.pool_size == Settings(home=home).pool_size
+
+
+def test_a_home_in_the_file_is_relative_to_the_file(places: tuple[Path, Path]) -> None:
+    cwd, _ = places
+    (cwd / "recollect.toml").write_text('home = "data/store"\n')
+    assert Settings.load(environ={}, cwd=cwd).home == cwd / "data" / "store"
+
+
+def test_a_home_in_the_file_that_lies_in_home_is_refused(places: tuple[Path, Path]) -> None:
+    cwd, home = places
+    (home / "recollect.toml").write_text('home = "elsewhere"\n')
+    with pytest.raises(ConfigurationError, match="home can't be set in"):
+        Settings.load(home, environ={}, cwd=cwd)
+
+
+def test_without_anything_home_is_the_user_data_folder_and_the_user_is_the_system_one(
+    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cwd, home = places
+    monkeypatch.setenv("XDG_DATA_HOME", str(home))
+    monkeypatch.setenv("LOGNAME", "ana")
+    settings = Settings.load(environ={}, cwd=cwd)
+    assert settings.home.name == "recollect"
+    assert settings.home.is_absolute()
+    assert settings.tenant == "local"
+    assert settings.user == "ana"
+    assert settings.database_url is None
+    assert not settings.home.exists(), "loading settings creates nothing"
+
+
+def test_an_empty_variable_counts_as_not_set(places: tuple[Path, Path]) -> None:
+    cwd, home = places
+    settings = Settings.load(home, environ={"RECOLLECT_DATABASE_URL": "", "RECOLLECT_EMBEDDER": ""}, cwd=cwd)
+    assert settings.database_url is None
+    assert settings.embedder == "auto"
+
+
+def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> None:
+    cwd, home = places
+    environ = {
+        "RECOLLECT_HOME": str(home),
+        "RECOLLECT_DATABASE_URL": "postgresql://u:p@h:5432/db",
+        "RECOLLECT_APP_ROLE": "reader",
+        "RECOLLECT_TENANT": "acme",
+        "RECOLLECT_USER": "ana",
+        "RECOLLECT_EMBEDDER": "wordllama",
+        "RECOLLECT_EMBEDDER_BASE_URL": "http://127.0.0.1:1/v1/",
+        "RECOLLECT_EMBEDDER_API_KEY": "k",
+        "RECOLLECT_EMBEDDER_THREADS": "2",
+        "RECOLLECT_POOL_SIZE": "5",
+        "RECOLLECT_EXACT_ROWS": "0",
+        "RECOLLECT_HNSW_EF_SEARCH": "200",
+        "RECOLLECT_START_TIMEOUT_S": "1.5",
+        "RECOLLECT_STATEMENT_TIMEOUT_S": "0",
+        "RECOLLECT_LOG_LEVEL": "DEBUG",
+    }
+    settings = Settings.load(environ=environ, cwd=cwd)
+    rows = settings.describe()
+    assert {row.variable for row in rows} == set(environ)
+    assert all(row.source == row.variable for row in rows)
+    assert settings == Settings(
+        home=home,
+        database_url="postgresql://u:p@h:5432/db",
+        app_role="reader",
+        tenant="acme",
+        user="ana",
+        embedder="wordllama",
+        embedder_base_url="http://127.0.0.1:1/v1",
+        embedder_api_key="k",
+        embedder_threads=2,
+        pool_size=5,
+        exact_rows=0,
+        hnsw_ef_search=200,
+        start_timeout_s=1.5,
+        statement_timeout_s=0.0,
+        log_level="debug",
+    )
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "complaint"),
+    [
+        ("RECOLLECT_POOL_SIZE", "abc", "RECOLLECT_POOL_SIZE='abc' is not a whole number from 1 to 1000"),
+        ("RECOLLECT_POOL_SIZE", "0", "RECOLLECT_POOL_SIZE='0' is not a whole number"),
+        ("RECOLLECT_POOL_SIZE", "1.5", "RECOLLECT_POOL_SIZE='1.5' is not a whole number"),
+        ("RECOLLECT_START_TIMEOUT_S", "nan", "RECOLLECT_START_TIMEOUT_S='nan' is not a number of seconds"),
+        ("RECOLLECT_START_TIMEOUT_S", "soon", "RECOLLECT_START_TIMEOUT_S='soon' is not a number of seconds"),
+        ("RECOLLECT_LOG_LEVEL", "loud", "RECOLLECT_LOG_LEVEL='loud' is not a log level; levels are debug"),
+        (
+            "RECOLLECT_DATABASE_URL",
+            "mysql://h/db",
+            "RECOLLECT_DATABASE_URL='mysql://h/db' is not a PostgreSQL URL",
+        ),
+        (
+            "RECOLLECT_EMBEDDER_BASE_URL",
+            "localhost",
+            "RECOLLECT_EMBEDDER_BASE_URL='localhost' is not an HTTP",
+        ),
+        ("RECOLLECT_APP_ROLE", "a b", "RECOLLECT_APP_ROLE='a b' is not a role name"),
+        ("RECOLLECT_TENANT", "a\x07b", "RECOLLECT_TENANT='a\\x07b' can't be used"),
+        ("RECOLLECT_EMBEDDER", "  ", "RECOLLECT_EMBEDDER='  ' is empty"),
+    ],
+)
+def test_a_bad_variable_is_named_with_its_value(
+    places: tuple[Path, Path], variable: str, value: str, complaint: str
+) -> None:
+    cwd, home = places
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load(home, environ={variable: value}, cwd=cwd)
+    assert str(caught.value).startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("pool_size = true", "pool_size=True (in "),
+        ("pool_size = 'many'", "pool_size='many' (in "),
+        ("embedder = 3", "embedder=3 (in "),
+        ("home = 3", "home=3 (in "),
+        ("pol_size = 3", "unknown setting 'pol_size' in "),
+        ("pool-size = 3", "unknown setting 'pool-size' in "),
+        ("[recollect]\npool_size = 3", "unknown setting 'recollect' in "),
+        ("pool_size = ", "is not valid TOML"),
+    ],
+)
+def test_a_bad_file_is_named(places: tuple[Path, Path], text: str, complaint: str) -> None:
+    cwd, _ = places
+    file = cwd / "recollect.toml"
+    file.write_text(text)
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load(environ={}, cwd=cwd)
+    assert complaint in str(caught.value)
+    assert str(file) in str(caught.value)
+
+
+def test_an_unknown_name_is_answered_with_the_closest_setting(places: tuple[Path, Path]) -> None:
+    cwd, home = places
+    (cwd / "recollect.toml").write_text("pol_size = 3")
+    with pytest.raises(ConfigurationError, match="did you mean 'pool_size'"):
+        Settings.load(environ={}, cwd=cwd)
+    with pytest.raises(ConfigurationError, match="did you mean 'embedder_threads'"):
+        Settings.load(home, environ={}, cwd=home, embedder_thread=2)
+    with pytest.raises(ConfigurationError, match="settings are home, "):
+        Settings(home=home).replace(zzz=1)
+
+
+def test_a_file_that_is_not_utf8_is_named(places: tuple[Path, Path]) -> None:
+    cwd, _ = places
+    (cwd / "recollect.toml").write_bytes(b"embedder = '\xff'")
+    with pytest.raises(ConfigurationError, match="can't read"):
+        Settings.load(environ={}, cwd=cwd)
+
+
+def test_made_directly_settings_are_checked_too(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"^pool_size=0 is not"):
+        Settings(home=tmp_path, pool_size=0)
+    with pytest.raises(ConfigurationError, match=r"^home=''"):
+        Settings(home="")  # type: ignore[arg-type]
+
+
+def test_replace_changes_a_value_and_its_source(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path).replace(pool_size=2)
+    assert settings.pool_size == 2
+    assert {row.name: row.source for row in settings.describe()}["pool_size"] == "argument"
+
+
+@pytest.mark.parametrize("password", ["hunter2", "hun@ter2", "hun/ter2", "hun:ter2", "hun?ter2", "h@un/ter2"])
+def test_a_password_is_never_shown(tmp_path: Path, password: str) -> None:
+    url = f"postgresql://ana:{password}@db.example:5432/memories"
+    pieces = [piece for piece in ("hunter2", "ter2") if piece in password]
+    try:
+        settings = Settings(home=tmp_path, database_url=url, embedder_api_key="sk-" + password)
+        shown = repr(settings) + "".join(row.value for row in settings.describe())
+    except ConfigurationError as error:
+        shown = str(error) + str(error.__cause__)
+    assert not any(piece in shown for piece in pieces)
+    assert "ana" in shown
+
+
+def test_a_bad_secret_is_not_quoted(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(home=tmp_path, embedder_api_key="sk-\x00hunter2")
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(home=tmp_path, database_url="mysql://ana:hunter2@h/db")
+    assert "hunter2" not in str(caught.value)
+    assert "mysql://ana:***@h/db" in str(caught.value)
+
+
+def test_secrets_among_a_urls_parameters_are_masked() -> None:
+    assert (
+        mask_url("postgresql://h/db?password=x&sslmode=require")
+        == "postgresql://h/db?password=***&sslmode=require"
+    )
+    assert mask_url("http://h/v1?api_key=x#y") == "http://h/v1?api_key=***#y"
+    assert mask_url("postgresql://ana@h:5432/db") == "postgresql://ana@h:5432/db"
+
+
+def test_every_setting_has_a_help_sentence_and_a_variable(tmp_path: Path) -> None:
+    for row in Settings(home=tmp_path).describe():
+        assert row.help.endswith(".")
+        assert row.help[0].isupper()
+        assert row.variable == variable_name(row.name)
+        assert row.default != ""
+
+
+def test_the_process_environment_is_read_when_asked_not_when_imported(
+    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cwd, home = places
+    monkeypatch.chdir(cwd)
+    monkeypatch.setenv("RECOLLECT_HOME", os.fspath(home))
+    monkeypatch.setenv("RECOLLECT_POOL_SIZE", "11")
+    assert Settings.load().pool_size == 11
+    monkeypatch.setenv("RECOLLECT_POOL_SIZE", "12")
+    assert Settings.load().pool_size == 12
