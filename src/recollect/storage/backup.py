@@ -1,0 +1,307 @@
+"""Back up a store into one file, and bring it back.
+
+Works on any PostgreSQL by the owner's connection string, with the programs of the embedded one. It moves the
+schema `recollect` (and `recollect_*`) as it is and knows nothing of what is in it; roles and the extension
+belong to the server and are expected there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from recollect.errors import (
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    RecollectError,
+    StoreBusyError,
+    StoreCorruptedError,
+    StoreError,
+    StoreFullError,
+    StoreUnreachableError,
+    StoreUnsupportedError,
+)
+from recollect.storage.embedded.binaries import binary
+from recollect.storage.embedded.folder import reporting, sync_folder
+
+SCHEMA = "recollect"
+# What other parts of Recollect keep beside the main schema, such as a job queue's tables.
+_MORE_SCHEMAS = "recollect_*"
+# `replace` has to wait for transactions that still read the old tables, but not for one somebody forgot.
+_LOCK_TIMEOUT_S = 30
+# Written by every pg_dump since 17, unknown to the servers before it, and the default anyway.
+_SETTING_OF_17 = b"SET transaction_timeout = 0;\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupReport:
+    """What was written or brought back."""
+
+    path: Path
+    size_bytes: int
+    tables: int
+    elapsed_s: float
+
+
+def backup(endpoint_owner_conninfo: str, target: Path, *, overwrite: bool = False) -> BackupReport:
+    """Write the store into `target`, readable by its owner alone; the file appears whole or not at all."""
+    began = time.monotonic()
+    if target.is_dir():
+        raise InvalidInputError(f"{str(target)!r} is a folder; name a file in it")
+    if os.path.lexists(target) and not overwrite:
+        raise ConflictError(
+            f"{str(target)!r} exists already; choose another name, or overwrite it on purpose"
+        )
+    command = [
+        "--format=custom",
+        "--no-owner",
+        "--no-password",
+        f"--schema={SCHEMA}",
+        f"--schema={_MORE_SCHEMAS}",
+    ]
+    target = target.absolute()
+    with reporting("write to", target):
+        descriptor, name = tempfile.mkstemp(
+            prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent
+        )
+    part = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            done = _run("pg_dump", command, endpoint_owner_conninfo, stdout=file)
+            if done.returncode != 0:
+                raise _dump_error(done.stderr, target)
+            with reporting("write to", target):
+                os.fsync(file.fileno())
+        tables = len(_tables_in(part))
+        with reporting("write to", target):
+            os.replace(part, target)
+            sync_folder(target.parent)
+    finally:
+        part.unlink(missing_ok=True)
+    return _report(target, tables, began)
+
+
+def restore(endpoint_owner_conninfo: str, source: Path, *, replace: bool = False) -> BackupReport:
+    """Bring a backup into an empty database, or with `replace` in the place of what is there.
+
+    All in one transaction: whatever goes wrong, the database stays as it was.
+    """
+    began = time.monotonic()
+    if not source.is_file():
+        raise NotFoundError(f"there is no backup file {str(source)!r}")
+    tables = _tables_in(source)
+    existing = _existing_schemas(endpoint_owner_conninfo)
+    if not replace and existing.get(SCHEMA, 0) > 0:
+        raise ConflictError(
+            f"the database already holds {existing[SCHEMA]} tables of a store; "
+            "restore into an empty database, or replace it on purpose (a backup first is wise)"
+        )
+    _replay(endpoint_owner_conninfo, source, _preamble(list(existing), replace=replace))
+    _analyze(endpoint_owner_conninfo)
+    return _report(source, len(tables), began)
+
+
+def _report(path: Path, tables: int, began: float) -> BackupReport:
+    return BackupReport(
+        path=path, size_bytes=path.stat().st_size, tables=tables, elapsed_s=time.monotonic() - began
+    )
+
+
+def _run(
+    program: str, arguments: list[str], conninfo: str, *, stdout: IO[bytes]
+) -> subprocess.CompletedProcess[bytes]:
+    command, environment = _command(program, arguments, conninfo)
+    return subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, check=False
+    )
+
+
+def _command(program: str, arguments: list[str], conninfo: str) -> tuple[list[str], dict[str, str]]:
+    """The command line and environment; the password is in the latter, for everybody can read the former."""
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    try:
+        parameters: dict[str, Any] = dict(conninfo_to_dict(conninfo))
+    except ProgrammingError as error:
+        raise StoreUnreachableError(f"the database's address can't be read: {error}") from error
+    environment = _environment()
+    if (password := parameters.pop("password", None)) is not None:
+        environment["PGPASSWORD"] = str(password)
+    return [str(binary(program)), *arguments, f"--dbname={make_conninfo('', **parameters)}"], environment
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    # The messages are read below, so they must not be translated.
+    return {**kept, "LC_ALL": "C", "PGAPPNAME": "recollect backup"}
+
+
+def _tables_in(source: Path) -> list[str]:
+    """The tables of a backup file, by its table of contents."""
+    listed = subprocess.run(
+        [binary("pg_restore"), "--list", os.fspath(source.absolute())],
+        env=_environment(),
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    if listed.returncode != 0:
+        raise _broken(source, listed.stderr)
+    if not re.search(rf"^\d+; \d+ \d+ SCHEMA - {SCHEMA} ", listed.stdout, flags=re.MULTILINE):
+        raise InvalidInputError(f"{str(source)!r} is a database dump, but not one of a Recollect store")
+    return re.findall(r"^\d+; \d+ \d+ TABLE (?!DATA )(\S+ \S+)", listed.stdout, flags=re.MULTILINE)
+
+
+def _existing_schemas(conninfo: str) -> dict[str, int]:
+    """The store's schemas in the database, each with its number of tables."""
+    import psycopg
+
+    question = """
+        select n.nspname, count(c.oid) from pg_namespace n
+        left join pg_class c on c.relnamespace = n.oid and c.relkind in ('r', 'p')
+        where n.nspname = %(name)s or starts_with(n.nspname, %(name)s || '_') group by 1"""
+    try:
+        with psycopg.connect(conninfo, autocommit=True) as connection:
+            return {name: int(count) for name, count in connection.execute(question, {"name": SCHEMA})}
+    except psycopg.Error as error:
+        raise StoreUnreachableError(f"the database can't be reached: {str(error).strip()}") from error
+
+
+def _preamble(schemas: list[str], *, replace: bool) -> bytes:
+    """Make room inside the transaction that restores; without `replace` only for schemas that are empty."""
+    from psycopg import sql
+
+    behaviour = sql.SQL("cascade" if replace else "restrict")
+    statements = [
+        sql.SQL("begin;\nset client_min_messages = error;\n").as_string(),
+        f"set local lock_timeout = '{_LOCK_TIMEOUT_S}s';\n",
+        *(
+            sql.SQL("drop schema {} {};\n").format(sql.Identifier(name), behaviour).as_string()
+            for name in schemas
+        ),
+        "create extension if not exists vector;\n",
+    ]
+    return "".join(statements).encode()
+
+
+def _replay(conninfo: str, source: Path, preamble: bytes) -> None:
+    """Feed the backup to the database as SQL and commit only when all of it went through.
+
+    `pg_restore --single-transaction` can't first drop what the backup does not know: the transaction is ours.
+    """
+    command, environment = _command(
+        "psql",
+        ["--no-psqlrc", "--quiet", "--no-password", "--set=ON_ERROR_STOP=1", "--output=/dev/null"],
+        conninfo,
+    )
+    with tempfile.TemporaryFile() as read_said, tempfile.TemporaryFile() as write_said:
+        with (
+            subprocess.Popen(
+                [binary("pg_restore"), "--no-owner", "--file=-", os.fspath(source.absolute())],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=read_said,
+            ) as reader,
+            subprocess.Popen(
+                command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=write_said
+            ) as writer,
+        ):
+            if reader.stdout is None or writer.stdin is None:
+                raise AssertionError("both pipes were asked for")
+            try:
+                writer.stdin.write(preamble)
+                writer.stdin.write(reader.stdout.read(1 << 16).replace(_SETTING_OF_17, b"", 1))
+                shutil.copyfileobj(reader.stdout, writer.stdin, 1 << 20)
+                if reader.wait() == 0:
+                    writer.stdin.write(b"\ncommit;\n")
+                writer.stdin.close()
+            except BrokenPipeError:
+                # The database refused something and psql has left; its words are read below.
+                reader.kill()
+                with suppress(BrokenPipeError):
+                    writer.stdin.close()
+            refused = writer.wait() != 0
+        if refused:
+            raise _replay_error(_text(write_said))
+        if reader.returncode != 0:
+            raise _broken(source, _text(read_said))
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", errors="replace")
+
+
+def _analyze(conninfo: str) -> None:
+    """Give the planner its statistics; a dump has none, and the first searches would be slow."""
+    import psycopg
+
+    try:
+        with psycopg.connect(conninfo, autocommit=True) as connection:
+            connection.execute("set client_min_messages = error")
+            connection.execute("analyze")
+    except psycopg.Error as error:
+        raise StoreError(f"the backup is restored, but `analyze` failed: {error}") from error
+
+
+def _broken(source: Path, said: str) -> StoreCorruptedError:
+    return StoreCorruptedError(
+        f"the backup {str(source)!r} is damaged or incomplete ({_last_line(said)}); "
+        "the database is as it was, try another backup"
+    )
+
+
+def _dump_error(said: bytes, target: Path) -> RecollectError:
+    text = said.decode("utf-8", errors="replace")
+    if "No space left on device" in text:
+        return StoreFullError(f"can't write the backup {str(target)!r}: no space left on the disk")
+    if "no matching schemas" in text:
+        return NotFoundError(f"the database has no schema {SCHEMA!r}, so there is nothing to back up")
+    if "server version mismatch" in text:
+        return StoreUnsupportedError(
+            "the server is newer than the installed pg_dump; use the server's own pg_dump"
+        )
+    if "row-level security" in text:
+        return StoreUnsupportedError(
+            "the role may not read every tenant's rows; back up as a superuser or a role with BYPASSRLS"
+        )
+    if "connection to server" in text:
+        return StoreUnreachableError(f"the database can't be reached: {_last_line(text)}")
+    return StoreError(f"the backup failed: {_last_line(text)}")
+
+
+def _replay_error(said: str) -> RecollectError:
+    reason = re.sub(r"^.*?\b(?:ERROR|FATAL|error): +", "", _first_error(said))
+    if "No space left on device" in said:
+        return StoreFullError("no space left on the database's disk; the database is as it was")
+    if "lock timeout" in said:
+        return StoreBusyError(
+            "other programs use the store; close them and restore again (nothing was changed)"
+        )
+    if "other objects depend on it" in said:
+        return ConflictError(
+            "the database already holds parts of a store; restore into an empty one, or replace it"
+        )
+    return StoreError(f"the backup can't be restored here, and the database is as it was: {reason}")
+
+
+def _first_error(said: str) -> str:
+    return next(
+        (line for line in said.splitlines() if re.search(r"ERROR:|FATAL:|error:", line)), _last_line(said)
+    )
+
+
+def _last_line(said: str) -> str:
+    return next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "no reason given")

@@ -1,0 +1,294 @@
+"""The files of a home folder: their names, their permissions, their locks, and whether they are whole.
+
+It knows files, not processes: who runs is in `process`. Damage is reported, never repaired.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from recollect.errors import StoreBusyError, StoreCorruptedError, StoreError, StoreFullError
+from recollect.storage.embedded.binaries import MAJOR_VERSION
+
+OWNER_ROLE = "postgres"
+APP_ROLE = "recollect_app"
+POLL_S = 0.02
+# The size PostgreSQL always gives this file (PG_CONTROL_FILE_SIZE).
+_CONTROL_FILE_BYTES = 8192
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """The paths below one home."""
+
+    home: Path
+
+    @property
+    def data(self) -> Path:
+        """The data directory."""
+        return self.home / "postgres"
+
+    @property
+    def unfinished(self) -> Path:
+        """A data directory in the making."""
+        return self.home / "postgres.new"
+
+    @property
+    def lock(self) -> Path:
+        """Locked around starts and stops."""
+        return self.home / "postgres.lock"
+
+    @property
+    def running(self) -> Path:
+        """Locked by the server's own processes."""
+        return self.home / "postgres.running"
+
+    @property
+    def log(self) -> Path:
+        """The server's log."""
+        return self.home / "postgres.log"
+
+    @property
+    def secrets(self) -> Path:
+        """The passwords."""
+        return self.home / "secrets.json"
+
+    @property
+    def password_file(self) -> Path:
+        """The owner's password, while `initdb` needs it."""
+        return self.home / "postgres.password"
+
+    @property
+    def pid_file(self) -> Path:
+        """What the running server says about itself."""
+        return self.data / "postmaster.pid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """The two passwords; kept out of any printed form."""
+
+    owner: str = field(repr=False)
+    app: str = field(repr=False)
+
+
+def folder_of(home: Path) -> Folder:
+    """The folder with its links resolved, so that one store has one socket path, however it is reached."""
+    return Folder(home=Path(os.path.realpath(home.expanduser())))
+
+
+@contextmanager
+def reporting(what: str, path: Path) -> Iterator[None]:
+    """Turn the system's refusals about files into errors that say what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise _store_error(error, what, path) from error
+
+
+def _store_error(error: OSError, what: str, path: Path) -> StoreError:
+    if error.errno in _FULL:
+        return StoreFullError(
+            f"can't {what} {str(path)!r}: no space left on the disk; free some and try again"
+        )
+    if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
+        return StoreError(
+            f"can't {what} {str(path)!r}: {os.strerror(error.errno).lower()}; "
+            "set RECOLLECT_HOME to a folder of your own that you can write to"
+        )
+    return StoreError(
+        f"can't {what} {str(path)!r}: {error.strerror or error}; set RECOLLECT_HOME to another folder"
+    )
+
+
+def check_owner(folder: Folder) -> None:
+    """Refuse a home of another user, or one that other users can write to: they could exchange its files."""
+    info = folder.home.stat()
+    if not stat.S_ISDIR(info.st_mode):
+        raise StoreError(f"{str(folder.home)!r} is not a folder; set RECOLLECT_HOME to another one")
+    if info.st_uid != os.geteuid():
+        raise StoreError(
+            f"the folder {str(folder.home)!r} belongs to user id {info.st_uid}, not to you; "
+            "run recollect as that user, or set RECOLLECT_HOME to a folder of your own"
+        )
+    if info.st_mode & stat.S_IWOTH:
+        raise StoreError(
+            f"every user of this machine can write to {str(folder.home)!r}; "
+            "run `chmod o-w` on it, or set RECOLLECT_HOME to a folder of your own"
+        )
+
+
+def make_home(folder: Folder) -> None:
+    """Create the home if it is missing: closed to others, but root's server user has to pass through."""
+    as_root = os.geteuid() == 0
+    with reporting("create the folder", folder.home):
+        folder.home.mkdir(mode=0o711 if as_root else 0o700, parents=True, exist_ok=True)
+        check_owner(folder)
+        mode = stat.S_IMODE(folder.home.stat().st_mode)
+        if as_root and not mode & stat.S_IXOTH:
+            folder.home.chmod(mode | stat.S_IXOTH)
+
+
+@contextmanager
+def start_lock(folder: Folder, deadline: float) -> Iterator[int]:
+    """Hold the home's lock until the block ends or this process dies, however it dies.
+
+    Gives the descriptor: a child that inherits it keeps the lock beyond its parent's end.
+    """
+    with reporting("write to", folder.lock):
+        descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        while not try_lock(descriptor):
+            if time.monotonic() > deadline:
+                raise StoreBusyError(
+                    f"another process is starting or stopping the database in {str(folder.home)!r}; "
+                    "try again later"
+                )
+            time.sleep(POLL_S)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Take the exclusive lock of an open file if nobody holds it."""
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def is_locked(path: Path) -> bool:
+    """Whether some process holds the lock of this file."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return not try_lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def find_secrets(folder: Folder) -> Secrets | None:
+    """The passwords, None if there is no file, an error if it can't be read."""
+    try:
+        text = folder.secrets.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        text = ""
+    except OSError as error:
+        raise _store_error(error, "read", folder.secrets) from error
+    try:
+        content = json.loads(text)
+        return Secrets(owner=str(content[OWNER_ROLE]), app=str(content[APP_ROLE]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"the password file {str(folder.secrets)!r} can't be read; {password_advice()}"
+        ) from error
+
+
+def password_advice() -> str:
+    """What to do about lost passwords: whoever owns the files may set new ones, and nothing else is lost."""
+    return (
+        "put back the copy that belongs to this database, or set new passwords with "
+        "`recollect.storage.embedded.reset_passwords(home)`; the memories are untouched"
+    )
+
+
+def new_secrets() -> Secrets:
+    """Two fresh passwords; their alphabet needs no quoting anywhere."""
+    return Secrets(owner=secrets.token_urlsafe(32), app=secrets.token_urlsafe(32))
+
+
+def save_secrets(folder: Folder, values: Secrets) -> None:
+    """Replace the password file in one step."""
+    part = folder.secrets.with_name("secrets.json.new")
+    with reporting("write", folder.secrets):
+        with suppress(FileNotFoundError):
+            part.unlink()
+        write_private(part, json.dumps({OWNER_ROLE: values.owner, APP_ROLE: values.app}, indent=1) + "\n")
+        os.replace(part, folder.secrets)
+        sync_folder(folder.home)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a new file, durable and readable by its owner alone from the first moment."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(path: Path) -> None:
+    """Make a rename in this folder survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def has_data(folder: Folder) -> bool:
+    """Whether a database is there; raises when there is one that is damaged.
+
+    An empty data folder counts as none only if no password was ever made: otherwise something was there, and
+    a fresh database in its place would look like lost memories.
+    """
+    data = folder.data
+    if not os.path.lexists(data):
+        return False
+    if not data.is_dir():
+        raise _damaged(folder, "is not a folder")
+    if not any(data.iterdir()) and not folder.secrets.exists():
+        return False
+    try:
+        version = (data / "PG_VERSION").read_text(encoding="ascii").strip()
+    except (FileNotFoundError, UnicodeDecodeError):
+        raise _damaged(folder, "has no readable PG_VERSION") from None
+    if version != MAJOR_VERSION:
+        raise _damaged(folder, f"was made by PostgreSQL {version!r}, and this is {MAJOR_VERSION}")
+    try:
+        control_bytes = (data / "global" / "pg_control").stat().st_size
+    except FileNotFoundError:
+        raise _damaged(folder, "has no global/pg_control") from None
+    if control_bytes != _CONTROL_FILE_BYTES:
+        raise _damaged(folder, f"has a global/pg_control of {control_bytes} bytes, not {_CONTROL_FILE_BYTES}")
+    return True
+
+
+def check_data_owner(folder: Folder) -> None:
+    """A normal user's server runs as that user and needs the data directory to be theirs."""
+    owner_uid = folder.data.stat().st_uid
+    if os.geteuid() not in (0, owner_uid):
+        raise StoreError(
+            f"the data folder {str(folder.data)!r} belongs to user id {owner_uid}, not to you; "
+            "run recollect as that user, or set RECOLLECT_HOME to a folder of your own"
+        )
+
+
+def corruption_advice(folder: Folder) -> str:
+    """The way out of a damaged data folder."""
+    return (
+        f"nothing was changed; move {str(folder.data)!r} away (keep it) and bring back a backup "
+        "with `recollect db restore`"
+    )
+
+
+def _damaged(folder: Folder, how: str) -> StoreCorruptedError:
+    return StoreCorruptedError(f"the data folder {str(folder.data)!r} {how}; {corruption_advice(folder)}")

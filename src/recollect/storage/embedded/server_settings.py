@@ -1,0 +1,114 @@
+"""The settings the embedded server runs with, all given on its command line.
+
+The command line wins over every file, so what protects privacy here can't be lost by editing
+`postgresql.conf`. Where the server listens is decided in `launch`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from recollect.errors import ConfigurationError
+
+# The launcher finds the server by these; another value would lose it.
+_RESERVED = frozenset(
+    {"config_file", "data_directory", "hba_file", "ident_file", "external_pid_file", "listen_addresses"}
+    | {"port", "unix_socket_directories", "unix_socket_permissions", "logging_collector", "log_destination"}
+)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
+_GIB = 1 << 30
+
+# Iterations make guessing a weak password slow. Ours are 256 random bits, so they would only slow down every
+# connection (measured: 11 ms with the default of 4096, 5 ms with 1).
+SCRAM_ITERATIONS = "1"
+
+_LAPTOP = {
+    "cluster_name": "recollect",
+    "max_connections": "100",
+    "maintenance_work_mem": "256MB",
+    "work_mem": "16MB",
+    # Compiling a query takes longer than our queries run.
+    "jit": "off",
+    "huge_pages": "off",
+    "autovacuum": "on",
+    # One node and dumps as backups: no replica reads the log, so it carries only what recovery needs.
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "max_logical_replication_workers": "0",
+    "scram_iterations": SCRAM_ITERATIONS,
+    # The default guesses a spinning disk and shies away from indexes.
+    "random_page_cost": "1.1",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "lc_messages": "C",
+    "unix_socket_permissions": "0700",
+}
+
+# A deleted memory must not live on in the log. Errors quote values ("invalid input syntax ... ") and details
+# quote keys and whole statements, so neither is written: starting, stopping, recovery and refusals remain.
+_QUIET_LOG = {
+    "log_min_messages": "log",
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+    "log_statement": "none",
+    "log_min_duration_statement": "-1",
+    "log_min_duration_sample": "-1",
+    "log_transaction_sample_rate": "0",
+    "log_parameter_max_length": "0",
+    "log_parameter_max_length_on_error": "0",
+    "log_autovacuum_min_duration": "-1",
+    "log_lock_waits": "off",
+    "log_temp_files": "-1",
+    "log_checkpoints": "off",
+    "log_line_prefix": "%m [%p] ",
+}
+
+# For stores that may be lost: tests and throw-away copies.
+_WITHOUT_SYNC = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+def server_settings(*, sync: bool, extra: Mapping[str, str] | None) -> dict[str, str]:
+    """Every setting by name; `extra` wins, except where the launcher depends on the value."""
+    settings = {**_LAPTOP, **_QUIET_LOG}
+    # An eighth of a small machine at most; beyond that the page cache serves as well.
+    settings["shared_buffers"] = "256MB" if _memory_bytes() >= 2 * _GIB else "128MB"
+    if _shared_memory_bytes() < _GIB:
+        # Containers often have 64 MB there: a parallel index build would fail as if the disk were full.
+        settings["dynamic_shared_memory_type"] = "mmap"
+    if not sync:
+        settings |= _WITHOUT_SYNC
+    for name, value in (extra or {}).items():
+        if not _NAME.fullmatch(name) or "\0" in value:
+            raise ConfigurationError(
+                f"{name!r} can't be the name of a server setting, or its value is not text"
+            )
+        if name.lower() in _RESERVED:
+            raise ConfigurationError(f"the server setting {name!r} is decided by the launcher; leave it out")
+        settings[name.lower()] = value
+    return settings
+
+
+def as_arguments(settings: Mapping[str, str]) -> list[str]:
+    """The settings as arguments of `postgres`."""
+    return [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+
+
+def _memory_bytes() -> int:
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+    except OSError:
+        return total
+    return min(total, int(limit)) if limit.isdigit() else total
+
+
+def _shared_memory_bytes() -> int:
+    try:
+        room = os.statvfs("/dev/shm")  # noqa: S108  only its size is read
+    except OSError:
+        # No such folder: another system, where PostgreSQL's own choice is right.
+        return _GIB
+    return room.f_frsize * room.f_bavail
