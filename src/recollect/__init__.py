@@ -2,7 +2,8 @@
 
 The public names, and nothing else. Each is imported when it is first used, so `import recollect` reads no
 environment, opens no files and loads nothing heavy. The two doors are `Recollect` and `AsyncRecollect`
-(client_sync.py is generated from client.py); values are in `domain/`, settings in `config`, errors in `errors`.
+(client_sync.py is generated from client.py); values are in `domain/`, settings in `config`, errors in
+`errors`.
 """
 
 from __future__ import annotations

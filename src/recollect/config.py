@@ -108,7 +108,8 @@ def _postgresql_url(value: object) -> str:
     except ValueError:
         # The reason would quote a piece of the password.
         raise ValueError(
-            "is not a PostgreSQL URL: host and port can't be read; write '@', '/' and ':' in a password as %40, %2F, %3A"
+            "is not a PostgreSQL URL: its host or port can't be read; "
+            "write '@', '/' and ':' in a password as %40, %2F and %3A"
         ) from None
     return text
 
@@ -198,7 +199,7 @@ class Settings:
         default_text="the operating system's user name",
     )
     embedder: str = _setting(
-        "What turns text into vectors: 'auto', 'minilm', 'wordllama', 'openai:<model>' or 'fastembed:<model>'.",
+        "What makes vectors of texts: 'auto', 'minilm', 'wordllama', 'openai:<model>', 'fastembed:<model>'.",
         _line,
         default="auto",
     )
@@ -330,8 +331,8 @@ def variable_name(setting: str) -> str:
 
 def mask_url(url: str) -> str:
     """A URL that may be shown: its password, and secrets among its parameters, are replaced by `***`."""
-    # By pattern, not by urlsplit: a URL that can't be parsed must not leak either. Up to the last '@', because
-    # an unquoted '@' or '/' in a password is a common mistake, and hiding too much is the better one.
+    # By pattern, not by urlsplit: a URL that can't be parsed must not leak either. Up to the last '@',
+    # because an unquoted '@' or '/' in a password is a common mistake; hiding too much is the better one.
     masked = re.sub(r"(://[^/?#:@]*):.*@", r"\1:***@", url)
     return re.sub(r"(?i)([?&](?:[a-z_-]*(?:password|key|token|secret))=)[^&#]*", r"\1***", masked)
 
