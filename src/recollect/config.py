@@ -231,7 +231,7 @@ class Settings:
     start_timeout_s: float = _setting(
         "Seconds to wait for the database to start or to answer; recovery after a crash takes a while.",
         _seconds(0.1, 3600),
-        default=60.0,
+        default=120.0,
     )
     statement_timeout_s: float = _setting(
         "Seconds one database statement may take; 0 means no limit.", _seconds(0, 86_400), default=60.0
