@@ -1,0 +1,6 @@
+"""The demo world: Fernhill Parcel, a company that does not exist, with things to find.
+
+`world/` is data: people and scopes (company.json), memories and conversations written by hand, tables for the
+everyday noise (bulk.json), and questions with the memories that answer them. `world.py` reads it and stores
+it through the client's public verbs. Showing it is the command line's business (surfaces/cli/demo.py).
+"""

@@ -1,0 +1,210 @@
+"""`recollect db`: the database itself, embedded or by URL.
+
+The other commands start it when they need it; these look at it, stop it, copy it and open a shell on it. They
+are the only commands that go past the client, straight to `recollect.storage`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recollect.errors import ForbiddenError, InvalidInputError
+from recollect.surfaces.cli.invocation import Invocation, JsonOption, YesOption, confirm, invocation, noun_app
+from recollect.surfaces.cli.output import plain
+
+if TYPE_CHECKING:
+    from recollect.config import Settings
+    from recollect.storage.backup import BackupReport
+    from recollect.storage.endpoint import Door
+
+app = typer.Typer(rich_markup_mode=None)
+db_app = noun_app("db", "The database: status, start, stop, backup, psql, ...")
+app.add_typer(db_app)
+
+
+@db_app.command()
+def status(ctx: typer.Context, json: JsonOption = False) -> None:
+    """Say whether it runs and what is in it; never starts it."""
+    inv = invocation(ctx)
+    settings = inv.settings()
+    found: dict[str, Any] = {}
+    if settings.database_url is None:
+        from recollect.storage import embedded
+
+        found["server"] = embedded.status(settings.home)
+    else:
+        from recollect.config import mask_url
+
+        found["server"] = {"running": True, "url": mask_url(settings.database_url)}
+    if settings.database_url is not None or found["server"].running:
+        with inv.client() as client:
+            found["store"] = client.status()
+    _show(inv, found)
+
+
+def _show(inv: Invocation, found: dict[str, Any]) -> None:
+    if inv.out.as_json:
+        inv.out.document(found)
+        return
+    rows = [
+        (name.replace("_", " "), value)
+        for part in found.values()
+        for name, value in (plain(part).items() if part is not None else ())
+    ]
+    inv.out.pairs(rows)
+
+
+@db_app.command()
+def start(ctx: typer.Context, json: JsonOption = False) -> None:
+    """Start the embedded database, if it does not run."""
+    inv = invocation(ctx)
+    settings = _embedded_settings(inv, "start")
+    _open_door(settings)
+    from recollect.storage import embedded
+
+    _show(inv, {"server": embedded.status(settings.home)})
+
+
+@db_app.command()
+def stop(ctx: typer.Context, json: JsonOption = False) -> None:
+    """Stop the embedded database until the next command."""
+    inv = invocation(ctx)
+    settings = _embedded_settings(inv, "stop")
+    from recollect.storage import embedded
+
+    stopped = embedded.stop(settings.home)
+    if inv.out.as_json:
+        inv.out.document({"stopped": stopped})
+    else:
+        inv.out.line("stopped" if stopped else "it was not running")
+
+
+@db_app.command()
+def migrate(ctx: typer.Context, json: JsonOption = False) -> None:
+    """Bring the database to this program's schema."""
+    inv = invocation(ctx)
+    settings = inv.settings()
+    from recollect.storage import migrations
+
+    door = _open_door(settings)
+    applied = migrations.migrate(door.owner) if door.owner is not None else []
+    version = migrations.newest_version()
+    if inv.out.as_json:
+        inv.out.document({"schema_version": version, "applied": applied})
+    else:
+        inv.out.line(f"the schema is at version {version}")
+
+
+@db_app.command(context_settings={"ignore_unknown_options": True})
+def psql(
+    ctx: typer.Context,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PSQL ARGUMENTS]...", help='Handed on to psql, as -c "select 1".'),
+    ] = None,
+    owner: Annotated[bool, typer.Option("--owner", help="As the owner, past row-level security.")] = False,
+) -> None:
+    """Open psql on the store.
+
+    As the application role, which sees no rows until it says who is asking, or with --owner past all walls.
+    """
+    inv = invocation(ctx)
+    if inv.out.as_json:
+        raise InvalidInputError(
+            "psql prints what it likes; for JSON write a query that builds it, without --json"
+        )
+    settings = inv.settings()
+    door = _open_door(settings)
+    program, environment = psql_call(door, owner=owner)
+    if not owner and sys.stdin.isatty() and not arguments:
+        from recollect.storage.store import caller_settings
+
+        introduction = caller_settings(inv.context(settings)).as_string().replace("set local", "set")
+        print(f"rows appear after: {introduction};", file=sys.stderr)
+    sys.stdout.flush()
+    os.execve(program[0], [*program, *(arguments or [])], environment)  # noqa: S606
+
+
+def psql_call(door: Door, *, owner: bool) -> tuple[list[str], dict[str, str]]:
+    """The command and its environment; the password is in the latter, for anybody may read a command line."""
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    from recollect.storage.embedded import binary
+
+    conninfo = _owner_conninfo(door) if owner else door.app
+    parameters: dict[str, Any] = dict(conninfo_to_dict(conninfo))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    password = parameters.pop("password", None)
+    if password is not None:
+        environment["PGPASSWORD"] = str(password)
+    return [str(binary("psql")), f"--dbname={make_conninfo('', **parameters)}"], environment
+
+
+@db_app.command()
+def backup(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(help="Where to write the backup.")],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Write the whole store, all tenants, into one file."""
+    inv = invocation(ctx)
+    from recollect.storage.backup import backup as write_backup
+
+    report = write_backup(_owner_conninfo(_open_door(inv.settings())), file, overwrite=force)
+    _show_backup(inv, report, "written")
+
+
+@db_app.command()
+def restore(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(help="A file that 'db backup' wrote.")],
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Bring a backup back, in the place of what is there."""
+    inv = invocation(ctx)
+    if not file.is_file():
+        raise InvalidInputError(f"there is no backup file {str(file)!r}")
+    confirm(inv, f"Replace everything in the store by {file.name}?", yes=yes)
+    from recollect.storage.backup import restore as read_backup
+
+    settings = inv.settings()
+    report = read_backup(_owner_conninfo(_open_door(settings)), file, replace=True)
+    # An old backup has an old schema.
+    _open_door(settings)
+    _show_backup(inv, report, "restored")
+
+
+def _show_backup(inv: Invocation, report: BackupReport, verb: str) -> None:
+    if inv.out.as_json:
+        inv.out.document(report)
+    else:
+        size_mb = report.size_bytes / 1e6
+        inv.out.line(
+            f"{verb}: {report.path}, {report.tables} tables, {size_mb:.1f} MB, {report.elapsed_s:.1f} s"
+        )
+
+
+def _embedded_settings(inv: Invocation, verb: str) -> Settings:
+    settings = inv.settings()
+    if settings.database_url is not None:
+        raise InvalidInputError(f"the database is set by URL, and only the embedded one is ours to {verb}")
+    return settings
+
+
+def _open_door(settings: Settings) -> Door:
+    from recollect.storage.endpoint import open_door
+
+    return open_door(settings.home, settings.database_url, start_timeout_s=settings.start_timeout_s)
+
+
+def _owner_conninfo(door: Door) -> str:
+    if door.owner is None:
+        raise ForbiddenError("the database URL is the application role's; this needs the owner's")
+    return door.owner

@@ -1,0 +1,89 @@
+"""How a failed command looks from outside: one line on standard error, and an exit code that means something.
+
+Knows the error tree and typer's usage errors, nothing of any command. With `--json` the line is a JSON
+document. A traceback is printed only with `RECOLLECT_DEBUG=1`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+from recollect.errors import RecollectError
+
+UNEXPECTED = 1
+USAGE = 2
+NOT_FOUND = 3
+FORBIDDEN = 4
+CONFLICT = 5
+EMBEDDER = 6
+STORE = 7
+#: Some items were stored and some were not, and the report says which.
+PARTLY_STORED = 8
+#: The command ran, and what it examined is not well.
+CHECK_FAILED = 9
+#: 128 + SIGINT, as shells report it.
+INTERRUPTED = 130
+#: 128 + SIGPIPE: what other tools give when `| head` has seen enough.
+READER_GONE = 141
+
+#: A stable error code -> the exit code of its family.
+EXIT_CODES: dict[str, int] = {
+    "error": UNEXPECTED,
+    "unexpected": UNEXPECTED,
+    "usage": USAGE,
+    "invalid_input": USAGE,
+    "invalid_text": USAGE,
+    "invalid_filter": USAGE,
+    "invalid_configuration": USAGE,
+    "not_found": NOT_FOUND,
+    "memory_not_found": NOT_FOUND,
+    "scope_not_found": NOT_FOUND,
+    "tenant_not_found": NOT_FOUND,
+    "forbidden": FORBIDDEN,
+    "conflict": CONFLICT,
+    "embedder_error": EMBEDDER,
+    "embedder_missing": EMBEDDER,
+    "embedder_mismatch": EMBEDDER,
+    "embedder_failed": EMBEDDER,
+    "store_error": STORE,
+    "store_unreachable": STORE,
+    "store_unsupported": STORE,
+    "store_newer": STORE,
+    "store_corrupted": STORE,
+    "store_full": STORE,
+    "store_busy": STORE,
+    "partly_stored": PARTLY_STORED,
+    "check_failed": CHECK_FAILED,
+    "interrupted": INTERRUPTED,
+}
+
+
+def exit_code(code: str) -> int:
+    """The exit code of an error code; one that is not in the table counts as unexpected."""
+    return EXIT_CODES.get(code, UNEXPECTED)
+
+
+def report_error(error: BaseException, *, as_json: bool) -> int:
+    """Say what went wrong on standard error, and give the exit code."""
+    if os.environ.get("RECOLLECT_DEBUG", "") not in {"", "0"}:
+        traceback.print_exception(error)
+    if isinstance(error, RecollectError):
+        code, message = error.code, str(error)
+    else:
+        code = "unexpected"
+        message = f"unexpected {type(error).__name__}: {error}; RECOLLECT_DEBUG=1 shows where"
+    return report(code, message, as_json=as_json)
+
+
+def report(code: str, message: str, *, as_json: bool) -> int:
+    """Print one line (or one JSON document) on standard error, and give the exit code."""
+    from recollect.surfaces.cli.output import one_line, to_json
+
+    if as_json:
+        line = to_json({"error": {"code": code, "message": message}})
+    else:
+        line = f"recollect: {one_line(message)}"
+    print(line, file=sys.stderr)
+    return exit_code(code)

@@ -1,0 +1,230 @@
+"""What every command shares: who asks, of which store, in which form, and how input is read.
+
+`Invocation` is made once from the options before the command and hangs on typer's context. Commands call
+`invocation(ctx).client()` and never build contexts themselves. Options that many commands share are declared
+here once, so that they read the same everywhere.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
+
+import typer
+
+from recollect.errors import InvalidInputError, InvalidTextError
+from recollect.surfaces.cli.output import Output
+
+if TYPE_CHECKING:
+    from recollect.client_sync import Recollect
+    from recollect.config import Settings
+    from recollect.domain.tenancy import TenantContext
+
+STDIN = "-"
+
+
+@dataclass(slots=True, kw_only=True)
+class Invocation:
+    """The options before the command. What is None was not given."""
+
+    home: Path | None = None
+    database_url: str | None = None
+    tenant: str | None = None
+    user: str | None = None
+    roles: tuple[str, ...] = ()
+    places: dict[str, str] = field(default_factory=dict)
+    out: Output = field(default_factory=Output)
+
+    def settings(self) -> Settings:
+        """The settings this command runs with."""
+        from recollect.config import Settings
+
+        return Settings.load(
+            home=self.home, database_url=self.database_url, tenant=self.tenant, user=self.user
+        )
+
+    def context(self, settings: Settings) -> TenantContext:
+        """Who is asking.
+
+        Whoever can start the command owns the store, so the default is its admin and operator. `--user` means
+        "as that user", who has no roles but those given.
+        """
+        from recollect.domain.tenancy import TenantContext
+
+        roles = self.roles or (() if self.user else ("admin", "operator"))
+        return TenantContext(tenant_id=settings.tenant, user_id=settings.user, roles=roles, **self.places)
+
+    @contextmanager
+    def client(self) -> Iterator[Recollect]:
+        """The client, opened for the caller the options describe."""
+        from recollect.client_sync import Recollect
+
+        settings = self.settings()
+        with Recollect(settings=settings, context=self.context(settings)) as client:
+            yield client
+
+
+def noun_app(name: str, help: str) -> typer.Typer:
+    """A group of commands about one thing; called bare it shows its help."""
+
+    def bare(ctx: typer.Context) -> None:
+        if ctx.invoked_subcommand is None:
+            print(ctx.get_help())
+
+    app = typer.Typer(name=name, help=help, rich_markup_mode=None)
+    app.callback(invoke_without_command=True)(bare)
+    return app
+
+
+def invocation(ctx: typer.Context) -> Invocation:
+    """The invocation of a command's context."""
+    found: Invocation = ctx.find_root().obj
+    return found
+
+
+def _remember_json(ctx: typer.Context, value: bool) -> bool:
+    found = ctx.find_root().obj
+    if value and isinstance(found, Invocation):
+        found.out.as_json = True
+    return value
+
+
+JsonOption = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print one JSON document and nothing else.", callback=_remember_json, is_eager=True
+    ),
+]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+LayersOption = Annotated[
+    list[str] | None, typer.Option("--layer", help="Only this layer; repeat for more.", metavar="LAYER")
+]
+TypesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type",
+        help="Only this type: episodic, semantic, procedural, summary; repeat for more.",
+        metavar="TYPE",
+    ),
+]
+ScopeOption = Annotated[
+    str | None, typer.Option("--scope", help="Only this scope, as team/api.", metavar="SCOPE")
+]
+FilterOption = Annotated[
+    str | None,
+    typer.Option("--filter", help='A filter as JSON: \'{"importance": {"$gte": 0.8}}\'.', metavar="JSON"),
+]
+AsOfOption = Annotated[
+    str | None, typer.Option("--as-of", help="What was believed then, as 2026-05-08.", metavar="TIME")
+]
+ConversationOption = Annotated[
+    str | None, typer.Option("--conversation", help="Only turns of this conversation.", metavar="NAME")
+]
+
+
+def parse_json(text: str | None, *, what: str) -> Any:
+    """Read an option that is JSON."""
+    if text is None:
+        return None
+    import json
+
+    try:
+        return json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InvalidInputError(
+            f"{what} is not JSON ({error}); put it in single quotes: '{{\"key\": 1}}'"
+        ) from error
+
+
+def parse_object(text: str | None, *, what: str) -> dict[str, Any] | None:
+    """Read an option that is a JSON object."""
+    value = parse_json(text, what=what)
+    if value is not None and not isinstance(value, dict):
+        raise InvalidInputError(f"{what} must be a JSON object like '{{\"key\": 1}}', got {text!r}")
+    return value
+
+
+def read_argument(value: str, *, what: str) -> str:
+    """An argument, or all of standard input when it is `-`."""
+    return read_stdin(what) if value == STDIN else value
+
+
+def read_stdin(what: str) -> str:
+    """All of standard input as text, without the line break at its end."""
+    data = _stdin_bytes(what).read()
+    try:
+        return data.decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise InvalidTextError(
+            f"{what} on standard input is not valid UTF-8 at byte {error.start}; "
+            "convert it first, for example with iconv"
+        ) from error
+
+
+def read_file(path: str, *, what: str) -> str:
+    """A whole file as text, or standard input when it is `-`."""
+    if path == STDIN:
+        return read_stdin(what)
+    try:
+        return Path(path).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidTextError(
+            f"{what} {path!r} is not valid UTF-8 at byte {error.start}; convert it first"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"can't read {what} {path!r}: {_reason(error)}") from error
+
+
+@contextmanager
+def open_lines(path: str, *, what: str) -> Iterator[TextIO]:
+    """A file (or `-`) to be read line by line.
+
+    Bytes that are not UTF-8 become lone surrogates, which the store refuses for that one line, by its number;
+    a strict decoder would lose every line after it.
+    """
+    if path == STDIN:
+        stream: BinaryIO = _stdin_bytes(what)
+        text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="\n")
+        try:
+            yield text
+        finally:
+            # Whoever runs after us may still want standard input.
+            text.detach()
+        return
+    try:
+        file = open(path, encoding="utf-8-sig", errors="surrogateescape", newline="\n")  # noqa: SIM115
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"can't read {what} {path!r}: {_reason(error)}") from error
+    with file:
+        yield file
+
+
+def _stdin_bytes(what: str) -> BinaryIO:
+    if sys.stdin is None:
+        raise InvalidInputError(f"standard input is closed; give the {what} as an argument")
+    if sys.stdin.isatty():
+        print(f"reading {what} from the terminal; end with Ctrl-D", file=sys.stderr)
+    buffer: BinaryIO = sys.stdin.buffer
+    return buffer
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
+
+
+def confirm(inv: Invocation, question: str, *, yes: bool) -> None:
+    """Go on only when the person agrees; without a terminal to ask on, only with `--yes`."""
+    if yes:
+        return
+    if inv.out.as_json or not (sys.stdin and sys.stdin.isatty()):
+        raise InvalidInputError(
+            f"{question[0].lower()}{question[1:]} add --yes; there is no terminal to ask on"
+        )
+    from recollect.surfaces.cli.output import one_line
+
+    typer.confirm(one_line(question), abort=True, err=True)

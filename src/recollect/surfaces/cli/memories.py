@@ -1,0 +1,239 @@
+"""`recollect add get list history`: storing memories and looking at them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recollect.errors import InvalidInputError
+from recollect.surfaces.cli.invocation import (
+    AsOfOption,
+    ConversationOption,
+    FilterOption,
+    Invocation,
+    JsonOption,
+    LayersOption,
+    ScopeOption,
+    TypesOption,
+    invocation,
+    parse_json,
+    parse_object,
+    read_argument,
+    read_file,
+)
+from recollect.surfaces.cli.output import Column, Output
+
+if TYPE_CHECKING:
+    from recollect.domain.memory import Memory
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    text: Annotated[str | None, typer.Argument(help="What to remember; - reads standard input.")] = None,
+    messages: Annotated[
+        str | None,
+        typer.Option(
+            help='A JSON file with a list of {"role", "content"}: one memory per turn.', metavar="FILE"
+        ),
+    ] = None,
+    layer: Annotated[
+        str | None, typer.Option(help="agent, user, session, project, team, org or company. [default: user]")
+    ] = None,
+    scope: Annotated[str | None, typer.Option(help="The scope in that layer, as team/api.")] = None,
+    type: Annotated[str, typer.Option(help="episodic, semantic, procedural or summary.")] = "episodic",
+    subject: Annotated[str | None, typer.Option(help="Of a fact: whom or what it is about.")] = None,
+    predicate: Annotated[str | None, typer.Option(help="Of a fact: the relation.")] = None,
+    object: Annotated[str | None, typer.Option(help="Of a fact: the value.")] = None,
+    trigger: Annotated[str | None, typer.Option(help="Of a procedure: when to do it.")] = None,
+    action: Annotated[str | None, typer.Option(help="Of a procedure: what to do.")] = None,
+    entity: Annotated[
+        list[str] | None, typer.Option(help="Somebody or something named; repeat for more.")
+    ] = None,
+    importance: Annotated[float | None, typer.Option(help="0 to 1; by type if not given.")] = None,
+    metadata: Annotated[str | None, typer.Option(help="Labels to filter by.", metavar="JSON")] = None,
+    created_at: Annotated[
+        str | None, typer.Option(help="When it was learned, as 2026-05-08.", metavar="TIME")
+    ] = None,
+    valid_from: Annotated[str | None, typer.Option(help="Since when it is true.", metavar="TIME")] = None,
+    valid_to: Annotated[str | None, typer.Option(help="Until when it is true.", metavar="TIME")] = None,
+    expires_at: Annotated[str | None, typer.Option(help="When to forget it.", metavar="TIME")] = None,
+    conversation: Annotated[str | None, typer.Option(help="The conversation this is a turn of.")] = None,
+    speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None,
+    source: Annotated[str | None, typer.Option(help="Where it comes from.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Remember a text, or the turns of a conversation."""
+    inv = invocation(ctx)
+    fields: dict[str, Any] = {
+        "layer": layer or _layer_of(scope),
+        "scope": scope,
+        "type": type,
+        "subject": subject,
+        "predicate": predicate,
+        "object": object,
+        "trigger": trigger,
+        "action": action,
+        "entities": tuple(entity or ()),
+        "importance": importance,
+        "metadata": parse_object(metadata, what="--metadata"),
+        "created_at": created_at,
+        "valid_from": valid_from,
+        "valid_to": valid_to,
+        "expires_at": expires_at,
+        "conversation": conversation,
+        "speaker": speaker,
+        "source": source,
+    }
+    content = _content(
+        text, messages, parts_given=bool((subject and predicate and object) or (trigger and action))
+    )
+    with inv.client() as client:
+        stored = client.add(content, **fields)
+    _show_stored(inv, stored)
+
+
+def _content(text: str | None, messages: str | None, *, parts_given: bool) -> Any:
+    if text is not None and messages is not None:
+        raise InvalidInputError("give either a text or --messages, not both")
+    if messages is not None:
+        value = parse_json(read_file(messages, what="messages"), what=f"the file {messages!r}")
+        if not isinstance(value, list):
+            raise InvalidInputError(
+                f"{messages!r} must hold a JSON list of messages, not {value.__class__.__name__}"
+            )
+        return value
+    if text is None and not parts_given:
+        raise InvalidInputError("nothing to remember; give a text, - for standard input, or --messages FILE")
+    return None if text is None else read_argument(text, what="text")
+
+
+def _layer_of(scope: str | None) -> str:
+    """The layer that `--scope team/api` implies; `user` without one, as in Python."""
+    from recollect.domain.layers import Layer
+
+    head = (scope or "").partition("/")[0]
+    return head if scope and "/" in scope and head in set(Layer) else "user"
+
+
+def _show_stored(inv: Invocation, stored: Memory | list[Memory]) -> None:
+    if inv.out.as_json:
+        inv.out.document(stored)
+        return
+    memories = stored if isinstance(stored, list) else [stored]
+    if not inv.out.on_terminal:
+        for memory in memories:
+            print(memory.id)
+        return
+    for memory in memories[:3]:
+        repeat = f", remembered {memory.use_count + 1} times" if memory.use_count else ""
+        inv.out.line(f"remembered in {memory.scope}{repeat}: {memory.id}")
+    if len(memories) > 3:
+        inv.out.line(f"... and {len(memories) - 3} more turns of conversation {memories[0].conversation}")
+
+
+@app.command()
+def get(
+    ctx: typer.Context,
+    id: Annotated[str, typer.Argument(help="The memory's id.")],
+    json: JsonOption = False,
+) -> None:
+    """Show one memory with everything that is known about it."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        memory = client.get(id)
+    show_memory(inv.out, memory)
+
+
+def show_memory(out: Output, memory: Memory) -> None:
+    """One memory, as a document or as names and values."""
+    if out.as_json:
+        out.document(memory)
+        return
+    if out.on_terminal:
+        out.line(memory.text)
+        out.line("")
+    else:
+        out.pairs([("text", memory.text)])
+    names = [
+        item for item in memory.__dataclass_fields__ if item not in {"text", "tenant_id", "layer", "position"}
+    ]
+    out.pairs([(name, getattr(memory, name)) for name in names])
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    limit: Annotated[int, typer.Option(help="How many.", min=1)] = 20,
+    cursor: Annotated[str | None, typer.Option(help="Where the page before this one ended.")] = None,
+    layer: LayersOption = None,
+    scope: ScopeOption = None,
+    type: TypesOption = None,
+    filter: FilterOption = None,
+    conversation: ConversationOption = None,
+    superseded: Annotated[bool, typer.Option("--superseded", help="Superseded ones too.")] = False,
+    as_of: AsOfOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List memories, newest first, page by page."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        page = client.list(
+            limit=limit,
+            cursor=cursor,
+            layers=layer or None,
+            scope=scope,
+            types=type or None,
+            filters=parse_object(filter, what="--filter"),
+            conversation=conversation,
+            include_superseded=superseded,
+            as_of=as_of,
+        )
+    if inv.out.as_json:
+        inv.out.document(page)
+        return
+    if not page.items:
+        inv.out.aside("no memories here")
+        return
+    columns = [
+        Column(name="when", style="dim"),
+        Column(name="where", style="cyan"),
+        Column(name="type", style="dim"),
+        Column(name="id", style="dim"),
+        Column(name="memory", wide=True),
+    ]
+    inv.out.table(
+        columns, [(m.created_at, m.scope, m.type.value, m.id, spoken(m.speaker, m.text)) for m in page]
+    )
+    if page.next_cursor:
+        inv.out.aside(f"more with --cursor {page.next_cursor}")
+
+
+def spoken(speaker: str | None, text: str) -> str:
+    """A turn with its speaker, as in a script."""
+    return f"{speaker}: {text}" if speaker else text
+
+
+@app.command()
+def history(
+    ctx: typer.Context,
+    id: Annotated[str, typer.Argument(help="The memory's id.")],
+    json: JsonOption = False,
+) -> None:
+    """Show every change of one memory, and what it was before."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        entries = client.history(id)
+    if inv.out.as_json:
+        inv.out.document(entries)
+        return
+    columns = [
+        Column(name="when", style="dim"),
+        Column(name="what", style="cyan"),
+        Column(name="by"),
+        Column(name="before", wide=True),
+    ]
+    inv.out.table(columns, [(entry.at, entry.event, entry.by, dict(entry.before or {})) for entry in entries])

@@ -1,0 +1,234 @@
+"""What commands print: one JSON document, a table a person likes to read, or plain lines for a pipe.
+
+Three readers, three forms. `--json` prints exactly one document. On a terminal there are rich tables, whose
+cells are `Text`, never markup, so that `[bold]` in a memory stays `[bold]`. In a pipe each row is one line
+with tabs between fixed columns and no header, so that `cut -f` works and nothing depends on a terminal's
+width. Stored text may hold escape sequences; they are made visible here before a terminal can obey them.
+
+This module knows no command. rich is imported only when a terminal is there to be drawn on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+#: Control characters, and the marks that reorder text on a screen; tab and newline are handled apart.
+_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_UNSAFE_IN_JSON = re.compile(r"[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+#: Below this a table can't hold a sentence; narrower terminals scroll.
+MIN_WIDTH = 40
+
+Progress = Callable[[int, int | None], None]
+
+
+def visible(text: str) -> str:
+    """The text with control characters spelled out, so that a terminal shows them instead of obeying."""
+    return _UNSAFE.sub(lambda match: _spelled(match.group()), text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """The text as one line: line breaks and tabs spelled out as well."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _spelled(letter: str) -> str:
+    number = ord(letter)
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
+
+
+def plain(value: object) -> Any:
+    """Any value of the domain as plain JSON data."""
+    if value is None or isinstance(value, bool | int | float) or type(value) is str:
+        return value
+    if isinstance(value, enum.Enum):
+        return plain(value.value)
+    if isinstance(value, UUID | Path | str):
+        return str(value)
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {item.name: plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(plain(key)): plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence | set | frozenset):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+def to_json(value: object, *, indent: int | None = None) -> str:
+    """A JSON document, readable where the output's encoding allows, safe on a terminal."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
+    text = json.dumps(plain(value), ensure_ascii=encoding != "utf8", indent=indent)
+    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def moment(value: datetime | None) -> str:
+    """A point in time as people read it; the zone is UTC throughout."""
+    if value is None:
+        return ""
+    value = value.astimezone(UTC)
+    if (value.hour, value.minute, value.second) == (0, 0, 0):
+        return f"{value:%Y-%m-%d}"
+    return f"{value:%Y-%m-%d %H:%M}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of a table. `style` is rich's; `wide` marks the one that takes the room that is left."""
+
+    name: str
+    style: str = ""
+    wide: bool = False
+    right: bool = False
+
+
+class Output:
+    """Where a command prints. `as_json` may be switched on by an option after the command."""
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self.as_json = as_json
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether a person looks at standard output (and did not ask for JSON)."""
+        return not self.as_json and sys.stdout.isatty()
+
+    def document(self, value: object) -> None:
+        """The one JSON document of this command."""
+        print(to_json(value, indent=2 if sys.stdout.isatty() else None))
+
+    def line(self, text: str, *, style: str = "") -> None:
+        """A sentence for a person; text from the store in it is made safe."""
+        if self.as_json:
+            return
+        if self.on_terminal:
+            self.console().print(self.text(text, style))
+        else:
+            print(one_line(text))
+
+    def aside(self, text: str, *, style: str = "dim") -> None:
+        """A remark that is not part of the result: on standard error when the result goes into a pipe."""
+        if self.as_json:
+            return
+        if self.on_terminal:
+            self.console().print(self.text(text, style))
+        else:
+            print(one_line(text), file=sys.stderr)
+
+    def table(self, columns: Sequence[Column], rows: Sequence[Sequence[object]], *, title: str = "") -> None:
+        """Rows as a table on a terminal, as lines with tabs in a pipe."""
+        if not self.on_terminal:
+            for row in rows:
+                print("\t".join(one_line(_cell(value)) for value in row))
+            return
+        self.console().print(self.drawn_table(columns, rows, title=title))
+
+    def drawn_table(
+        self, columns: Sequence[Column], rows: Sequence[Sequence[object]], *, title: str = ""
+    ) -> Any:
+        """The rich table itself, for commands that place it among other things."""
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(
+            title=Text(visible(title), style="bold") if title else None,
+            title_justify="left",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+        )
+        for column in columns:
+            table.add_column(
+                column.name,
+                style=column.style,
+                justify="right" if column.right else "left",
+                overflow="fold",
+                ratio=1 if column.wide else None,
+                no_wrap=not column.wide,
+            )
+        for row in rows:
+            table.add_row(
+                *(value if isinstance(value, Text) else Text(visible(_cell(value))) for value in row)
+            )
+        return table
+
+    def pairs(self, rows: Sequence[tuple[str, object]]) -> None:
+        """Names and values of one thing; empty ones are left out."""
+        shown = [(name, value) for name, value in rows if value not in (None, "", (), {}, [])]
+        if not self.on_terminal:
+            for name, value in shown:
+                print(f"{name}\t{one_line(_cell(value))}")
+            return
+        from rich.table import Table
+
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, value in shown:
+            grid.add_row(self.text(name), self.text(_cell(value)))
+        self.console().print(grid)
+
+    def console(self) -> Console:
+        """A rich console on standard output that interprets nothing."""
+        from rich.console import Console
+
+        # A width of 0 happens on pseudo-terminals nobody has sized.
+        console = Console(highlight=False, markup=False, emoji=False)
+        if console.width < MIN_WIDTH:
+            console.width = MIN_WIDTH
+        return console
+
+    @staticmethod
+    def text(value: str, style: str = "") -> Text:
+        """Safe text for rich."""
+        from rich.text import Text
+
+        return Text(visible(value), style=style)
+
+    @contextmanager
+    def progress(self, what: str, *, total: int | None = None) -> Iterator[Progress | None]:
+        """A progress bar on standard error, or None when nobody is there to watch it."""
+        if self.as_json or not sys.stderr.isatty():
+            yield None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda done, known_total: bar.update(task, completed=done, total=known_total or total)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return moment(value)
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, dict | list | tuple):
+        return (
+            ", ".join(map(str, value))
+            if isinstance(value, tuple)
+            else json.dumps(plain(value), ensure_ascii=False)
+        )
+    return str(value)

@@ -1,0 +1,113 @@
+"""`recollect search`: the question, and what was found, as a person would like to see it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.surfaces.cli.invocation import (
+    AsOfOption,
+    FilterOption,
+    JsonOption,
+    LayersOption,
+    ScopeOption,
+    TypesOption,
+    invocation,
+    parse_object,
+    read_argument,
+)
+from recollect.surfaces.cli.memories import spoken
+from recollect.surfaces.cli.output import Column, Output, moment, plain
+
+if TYPE_CHECKING:
+    from recollect.domain.results import SearchResults
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def search(
+    ctx: typer.Context,
+    query: Annotated[str, typer.Argument(help="The question; - reads standard input.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)] = 10,
+    threshold: Annotated[float, typer.Option(help="From 0 (everything) to 1; 0.7 means relevant.")] = 0.7,
+    layer: LayersOption = None,
+    type: TypesOption = None,
+    filter: FilterOption = None,
+    scope: ScopeOption = None,
+    as_of: AsOfOption = None,
+    now: Annotated[
+        str | None, typer.Option(help="What 'yesterday' in the question is counted from.", metavar="TIME")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Find what answers a question."""
+    inv = invocation(ctx)
+    question = read_argument(query, what="query")
+    filters = parse_object(filter, what="--filter")
+    with inv.client() as client:
+        started = time.perf_counter()
+        results = client.search(
+            question,
+            limit=limit,
+            threshold=threshold,
+            layers=layer or None,
+            types=type or None,
+            filters=filters,
+            scope=scope,
+            as_of=as_of,
+            now=now,
+            explain=explain,
+        )
+        seconds = time.perf_counter() - started
+    show_results(inv.out, results, threshold=threshold, seconds=seconds)
+
+
+def show_results(out: Output, results: SearchResults, *, threshold: float, seconds: float) -> None:
+    """Hits, notes and the time it took."""
+    if out.as_json:
+        out.document({**plain(results), "seconds": round(seconds, 4)})
+        return
+    for note in results.notes:
+        out.aside(f"note: {note}", style="yellow")
+    if not results:
+        lower = (
+            "try --threshold 0, which shows the nearest anyway"
+            if threshold > 0
+            else "there is nothing here yet"
+        )
+        out.aside(f"nothing scores {threshold:g} or more; {lower}", style="yellow")
+    elif out.on_terminal:
+        out.console().print(result_table(out, results))
+    else:
+        for rank, hit in enumerate(results, 1):
+            row = [rank, hit.score, hit.scope, hit.created_at, hit.id, spoken(hit.speaker, hit.text)]
+            if hit.explanation is not None:
+                row.append(hit.explanation.sentence)
+            out.table([], [row])
+    if out.on_terminal:
+        out.aside(f"{len(results)} found in {seconds * 1000:.0f} ms")
+
+
+def result_table(out: Output, results: SearchResults) -> object:
+    """Hits as a rich table; texts are wrapped and whole, ids in JSON and `list`."""
+    from rich.text import Text
+
+    columns = [
+        Column(name="#", style="dim", right=True),
+        Column(name="score", right=True),
+        Column(name="memory", wide=True),
+        Column(name="where", style="cyan"),
+        Column(name="when", style="dim"),
+    ]
+    rows = []
+    for rank, hit in enumerate(results, 1):
+        text = out.text(spoken(hit.speaker, hit.text))
+        if hit.explanation is not None:
+            text = Text.assemble(text, "\n", out.text(hit.explanation.sentence, "dim italic"))
+        style = "green" if hit.score >= 0.7 else "yellow"
+        rows.append((rank, out.text(f"{hit.score:.2f}", style), text, hit.scope, moment(hit.created_at)))
+    return out.drawn_table(columns, rows)

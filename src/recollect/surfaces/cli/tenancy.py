@@ -1,0 +1,257 @@
+"""`recollect tenants scopes members forget-user`: who is there, and who sees what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.errors import InvalidInputError
+from recollect.surfaces.cli.changes import show_receipt
+from recollect.surfaces.cli.invocation import (
+    Invocation,
+    JsonOption,
+    LayersOption,
+    YesOption,
+    confirm,
+    invocation,
+    noun_app,
+)
+from recollect.surfaces.cli.output import Column
+
+if TYPE_CHECKING:
+    from recollect.domain.results import Member, Scope, Tenant
+
+app = typer.Typer(rich_markup_mode=None)
+tenants_app = noun_app("tenants", "Customers of a store; nothing crosses from one to another.")
+scopes_app = noun_app("scopes", "The tree of a tenant: company, orgs, teams, projects.")
+members_app = noun_app("members", "Which user is in which scope.")
+app.add_typer(tenants_app)
+app.add_typer(scopes_app)
+app.add_typer(members_app)
+
+
+@tenants_app.command("create")
+def create_tenant(
+    ctx: typer.Context,
+    id: Annotated[str, typer.Argument(help="A short name, as acme.")],
+    name: Annotated[str | None, typer.Option(help="How people call it.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Make a tenant."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        tenant = client.tenants.create(id, name=name)
+    _show_tenants(inv, tenant, [tenant])
+
+
+@tenants_app.command("list")
+def list_tenants(ctx: typer.Context, json: JsonOption = False) -> None:
+    """List all tenants of the store."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        tenants = client.tenants.list()
+    _show_tenants(inv, tenants, tenants)
+
+
+@tenants_app.command("get")
+def get_tenant(
+    ctx: typer.Context,
+    id: Annotated[str | None, typer.Argument(help="The caller's own if not given.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Show one tenant."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        tenant = client.tenants.get(id)
+    _show_tenants(inv, tenant, [tenant])
+
+
+@tenants_app.command("forget")
+def forget_tenant(
+    ctx: typer.Context,
+    id: Annotated[str, typer.Argument(help="The tenant to erase with all it holds.")],
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Erase a tenant and everything in it, and print a receipt."""
+    inv = invocation(ctx)
+    confirm(inv, f"Erase tenant {id} and everything in it for good?", yes=yes)
+    with inv.client() as client:
+        receipt = client.tenants.forget(id)
+    show_receipt(inv.out, receipt)
+
+
+@tenants_app.command("retention")
+def set_retention(
+    ctx: typer.Context,
+    layer: Annotated[str, typer.Argument(help="The layer, as session.")],
+    days: Annotated[str, typer.Argument(help="Days to keep its memories, or 'forever'.")],
+    json: JsonOption = False,
+) -> None:
+    """Say how long a layer's memories are kept; 'sweep' erases what is older."""
+    inv = invocation(ctx)
+    if days != "forever" and not (days.isascii() and days.isdigit() and int(days) > 0):
+        raise InvalidInputError(f"{days!r} is not a number of days; write 30, or 'forever'")
+    with inv.client() as client:
+        client.tenants.set_retention(layer, None if days == "forever" else int(days))
+        tenant = client.tenants.get()
+    _show_tenants(inv, tenant, [tenant])
+
+
+def _show_tenants(inv: Invocation, document: object, tenants: Sequence[Tenant]) -> None:
+    if inv.out.as_json:
+        inv.out.document(document)
+        return
+    columns = [
+        Column(name="id", style="cyan"),
+        Column(name="name", wide=True),
+        Column(name="retention"),
+        Column(name="created", style="dim"),
+    ]
+    rows = []
+    for tenant in tenants:
+        kept = ", ".join(f"{layer} {days} days" for layer, days in tenant.retention_days.items())
+        rows.append((tenant.id, tenant.name, kept or "forever", tenant.created_at))
+    inv.out.table(columns, rows)
+
+
+@scopes_app.command("create")
+def create_scope(
+    ctx: typer.Context,
+    scope: Annotated[str, typer.Argument(help="As team/api.")],
+    parent: Annotated[str | None, typer.Option(help="What it hangs under, as org/platform.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Make an org, team or project; user, session and agent scopes appear by themselves."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        created = client.scopes.create(scope, parent=parent)
+    _show_scopes(inv, created, [created])
+
+
+@scopes_app.command("list")
+def list_scopes(ctx: typer.Context, layer: LayersOption = None, json: JsonOption = False) -> None:
+    """List the scopes you may see, with how many memories each holds."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        scopes = client.scopes.list(layers=layer or None)
+    _show_scopes(inv, scopes, scopes)
+
+
+@scopes_app.command("move")
+def move_scope(
+    ctx: typer.Context,
+    scope: Annotated[str, typer.Argument(help="As team/api.")],
+    parent: Annotated[str, typer.Option(help="What it hangs under from now on.")],
+    json: JsonOption = False,
+) -> None:
+    """Hang a scope, with all below it, somewhere else."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        moved = client.scopes.move(scope, parent=parent)
+    _show_scopes(inv, moved, [moved])
+
+
+@scopes_app.command("delete")
+def delete_scope(
+    ctx: typer.Context,
+    scope: Annotated[str, typer.Argument(help="As team/api; it must have no scopes below it.")],
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Erase a scope with its memories and memberships, and print a receipt."""
+    inv = invocation(ctx)
+    confirm(inv, f"Erase {scope} with its memories for good?", yes=yes)
+    with inv.client() as client:
+        receipt = client.scopes.delete(scope)
+    show_receipt(inv.out, receipt)
+
+
+def _show_scopes(inv: Invocation, document: object, scopes: Sequence[Scope]) -> None:
+    if inv.out.as_json:
+        inv.out.document(document)
+        return
+    columns = [
+        Column(name="scope", style="cyan", wide=True),
+        Column(name="below"),
+        Column(name="owner"),
+        Column(name="memories", right=True),
+        Column(name="since", style="dim"),
+    ]
+    inv.out.table(columns, [(str(s), s.parent, s.owner, s.memories, s.created_at) for s in scopes])
+
+
+@members_app.command("add")
+def add_member(
+    ctx: typer.Context,
+    user: Annotated[str, typer.Argument(help="The user's id.")],
+    scope: Annotated[str, typer.Argument(help="As team/api.")],
+    role: Annotated[str, typer.Option(help="member, or lead, who sees everything below too.")] = "member",
+    json: JsonOption = False,
+) -> None:
+    """Put a user into a scope."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        member = client.members.add(user, scope, role=role)
+    _show_members(inv, member, [member])
+
+
+@members_app.command("remove")
+def remove_member(
+    ctx: typer.Context,
+    user: Annotated[str, typer.Argument(help="The user's id.")],
+    scope: Annotated[str, typer.Argument(help="As team/api.")],
+    json: JsonOption = False,
+) -> None:
+    """Take a user out of a scope."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        client.members.remove(user, scope)
+    if inv.out.as_json:
+        inv.out.document({"removed": {"user_id": user, "scope": scope}})
+    else:
+        inv.out.line(f"{user} is no longer in {scope}")
+
+
+@members_app.command("list")
+def list_members(
+    ctx: typer.Context,
+    scope: Annotated[str | None, typer.Option(help="Only of this scope.")] = None,
+    user: Annotated[str | None, typer.Option(help="Only of this user.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """List who is in which scope."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        members = client.members.list(scope=scope, user_id=user)
+    _show_members(inv, members, members)
+
+
+def _show_members(inv: Invocation, document: object, members: Sequence[Member]) -> None:
+    if inv.out.as_json:
+        inv.out.document(document)
+        return
+    columns = [
+        Column(name="user", style="cyan"),
+        Column(name="scope", wide=True),
+        Column(name="role"),
+        Column(name="since", style="dim"),
+    ]
+    inv.out.table(columns, [(m.user_id, m.scope, m.role, m.since) for m in members])
+
+
+@app.command("forget-user")
+def forget_user(
+    ctx: typer.Context,
+    user: Annotated[str, typer.Argument(help="The user to forget in this tenant.")],
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Erase all that belongs to a user, and print a receipt."""
+    inv = invocation(ctx)
+    confirm(inv, f"Erase all that belongs to user {user} for good?", yes=yes)
+    with inv.client() as client:
+        receipt = client.forget_user(user)
+    show_receipt(inv.out, receipt)
