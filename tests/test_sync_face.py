@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from recollect.errors import RecollectError
+
 ROOT = Path(__file__).resolve().parent.parent
 
 CLIENT = '''
@@ -193,6 +195,15 @@ def test_closing_closes_the_asynchronous_client_once(sample: ModuleType) -> None
     door.close()
     door.close()
     assert door.calls == ("open", "close")
+
+
+def test_a_client_for_another_caller_may_be_closed_after_the_one_it_came_from(sample: ModuleType) -> None:
+    door = sample.Recollect()
+    other = door.for_color("green").open()
+    door.close()
+    other.close()
+    with pytest.raises(RecollectError, match="is closed"):
+        other.add("a")
 
 
 def test_exceptions_come_through(sample: ModuleType) -> None:

@@ -131,9 +131,9 @@ def cli_page() -> str:
 
 
 def _helps(command: Any, parent: Any, name: str) -> Iterator[tuple[str, str]]:
-    context = command.context_class(
-        command, info_name=name, parent=parent, terminal_width=HELP_COLUMNS, max_content_width=HELP_COLUMNS
-    )
+    width = {"terminal_width": HELP_COLUMNS, "max_content_width": HELP_COLUMNS}
+    options = {**command.context_settings, **width}
+    context = command.context_class(command, info_name=name, parent=parent, **options)
     lines = (line.rstrip() for line in command.get_help(context).splitlines())
     yield context.command_path, "\n".join(lines)
     if not hasattr(command, "list_commands"):

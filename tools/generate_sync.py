@@ -178,7 +178,7 @@ class _Face:
             f"{self._signature(function)}\n{_docstring(function)}"
             "    if self._owns_portal:\n"
             "        self._portal.close()\n"
-            "    else:\n"
+            "    elif not self._portal.is_closed:\n"
             "        self._portal.run(self._async.close())"
         )
 

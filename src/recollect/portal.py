@@ -71,6 +71,11 @@ class Portal:
             # An exception refers to this frame; without this the frame would refer back to it.
             del call, coroutine
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
     def close(self) -> None:
         """End the loop and its thread, raising what `on_close` raised. Closing twice is fine."""
         with self._lock:
