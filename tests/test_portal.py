@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from recollect.errors import RecollectError
+from recollect.errors import ConflictError, RecollectError
 from recollect.portal import Portal
 
 
@@ -144,7 +144,7 @@ def test_a_closed_portal_refuses_and_closing_twice_is_fine() -> None:
     assert portal.run(double(1)) == 2
     portal.close()
     portal.close()
-    with pytest.raises(RecollectError, match="is closed"):
+    with pytest.raises(ConflictError, match="is closed"):
         portal.run(double(1))
 
 
@@ -187,7 +187,7 @@ def test_a_call_that_is_running_when_the_portal_closes_says_so() -> None:
     def call() -> None:
         try:
             portal.run(endless())
-        except RecollectError as error:
+        except ConflictError as error:
             faults.append(error)
 
     thread = threading.Thread(target=call)
@@ -274,7 +274,7 @@ def test_after_a_fork_the_child_is_told_and_the_parent_goes_on() -> None:
     done = run_script(
         """
 import os, warnings
-from recollect.errors import RecollectError
+from recollect.errors import ConflictError, RecollectError
 from recollect.portal import Portal
 
 async def one():

@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from recollect.errors import RecollectError
+from recollect.errors import ConflictError, RecollectError
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ class Portal:
         except BaseException as error:
             call.cancel_and_wait()
             if self._closed and isinstance(error, concurrent.futures.CancelledError):
-                raise RecollectError("the client was closed while this call was running") from None
+                raise ConflictError("the client was closed while this call was running") from None
             # Frames of the waiting say nothing about the fault; the coroutine's own do.
             error.__traceback__ = _without_waiting(error.__traceback__)
             raise
@@ -101,7 +101,7 @@ class Portal:
             raise RecollectError("this client was used before a fork; make a new one in the child process")
         with self._lock:
             if self._closed:
-                raise RecollectError("this client is closed; make a new one")
+                raise ConflictError("this client is closed; make a new one")
             if self._serving is None:
                 self._serving = _Serving(self._on_close, self._name)
                 _open_portals.add(self)
