@@ -1,0 +1,630 @@
+"""The one door: `AsyncRecollect`. `client_sync.py`, the same without `await`, is generated from this file.
+
+A client checks what it is given and hands it to the feature that does the work; it decides nothing itself.
+Opening is lazy: the first call starts or joins the database. `for_context` gives another caller's view on the
+same connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TextIO
+from uuid import UUID
+
+from recollect.config import Settings
+from recollect.domain.filters import parse_filters
+from recollect.domain.ids import parse_id
+from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.memory import Memory, MemoryType, check_time, make_draft, message_fields
+from recollect.domain.results import (
+    AddReport,
+    Check,
+    HistoryEntry,
+    Member,
+    Page,
+    Receipt,
+    ReembedReport,
+    Scope,
+    SearchResults,
+    StoreStatus,
+    Tenant,
+)
+from recollect.domain.tenancy import LOCAL_TENANT, TenantContext
+from recollect.errors import ConflictError, ForbiddenError, InvalidInputError
+
+if TYPE_CHECKING:
+    from recollect.workspace import Workspace
+
+Progress = Callable[[int, int | None], None]
+#: `list` is a verb of the client, so the type needs another name inside it.
+Memories = list[Memory]
+
+
+class _Unchanged:
+    """Stands for "leave this field as it is", where None means "empty it"."""
+
+    def __repr__(self) -> str:
+        return "UNCHANGED"
+
+
+UNCHANGED: Any = _Unchanged()
+MAX_LIMIT = 1_000
+
+
+class _Shared:
+    """What clients of one store share: the workspace, opened once, closed when its first client closes."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.workspace: Workspace | None = None
+        self.lock: asyncio.Lock | None = None
+        self.tenants_seen: set[str] = set()
+        self.closed = False
+
+    async def open(self, context: TenantContext) -> Workspace:
+        from recollect.workspace import Workspace
+
+        if self.closed:
+            raise ConflictError("this client is closed; make a new one")
+        self.lock = self.lock or asyncio.Lock()
+        async with self.lock:
+            if self.workspace is None:
+                self.workspace = await Workspace.open(self.settings)
+            # Only the newcomer's tenant makes itself; any other is created on purpose.
+            own = self.settings.tenant
+            if context.tenant_id == own and own == LOCAL_TENANT and own not in self.tenants_seen:
+                await self.workspace.ensure_tenant(own)
+                self.tenants_seen.add(own)
+        return self.workspace
+
+    async def close(self) -> None:
+        self.closed = True
+        if self.workspace is not None:
+            workspace, self.workspace = self.workspace, None
+            await workspace.close()
+
+
+class AsyncRecollect:
+    """Memories of agents: stored durably, isolated by tenant and scope, found by meaning and by words.
+
+    With nothing given, the store is an embedded PostgreSQL under the platform's user data folder, and the
+    caller is this operating system's user with every right to it.
+    """
+
+    def __init__(
+        self,
+        home: str | PathLike[str] | None = None,
+        database_url: str | None = None,
+        context: TenantContext | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        if settings is None:
+            settings = Settings.load(home=home, database_url=database_url)
+        elif home is not None or database_url is not None:
+            given = {"home": home, "database_url": database_url}
+            settings = settings.replace(**{key: value for key, value in given.items() if value is not None})
+        self._shared = _Shared(settings)
+        self._context = context or TenantContext(
+            tenant_id=settings.tenant, user_id=settings.user, roles=("admin", "operator")
+        )
+
+    @property
+    def context(self) -> TenantContext:
+        """Who is asking."""
+        return self._context
+
+    @property
+    def settings(self) -> Settings:
+        """The settings this client was made with."""
+        return self._shared.settings
+
+    @property
+    def tenants(self) -> AsyncTenants:
+        """Create, list and forget tenants; set their retention."""
+        return AsyncTenants(self)
+
+    @property
+    def scopes(self) -> AsyncScopes:
+        """Create, list, move and delete scopes."""
+        return AsyncScopes(self)
+
+    @property
+    def members(self) -> AsyncMembers:
+        """Who belongs to which scope."""
+        return AsyncMembers(self)
+
+    def for_context(self, context: TenantContext) -> AsyncRecollect:
+        """The same store as another caller sees it, on the same connections."""
+        other = object.__new__(type(self))
+        other._shared = self._shared
+        other._context = context
+        return other
+
+    async def open(self) -> Self:
+        """Start or join the database now instead of at the first call."""
+        await self._workspace()
+        return self
+
+    async def close(self) -> None:
+        """Close the connections; the embedded server runs on for others."""
+        await self._shared.close()
+
+    async def __aenter__(self) -> Self:
+        return await self.open()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _workspace(self) -> Workspace:
+        return await self._shared.open(self._context)
+
+    # Memories -------------------------------------------------------------------------------------
+
+    async def add(
+        self,
+        text_or_messages: str | Sequence[Mapping[str, Any]] | None,
+        *,
+        layer: str = "user",
+        scope: str | None = None,
+        type: str = "episodic",
+        subject: str | None = None,
+        predicate: str | None = None,
+        object: str | None = None,
+        trigger: str | None = None,
+        action: str | None = None,
+        entities: Sequence[str] = (),
+        importance: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_at: datetime | str | None = None,
+        valid_from: datetime | str | None = None,
+        valid_to: datetime | str | None = None,
+        expires_at: datetime | str | None = None,
+        conversation: str | None = None,
+        speaker: str | None = None,
+        source: str | None = None,
+    ) -> Memory | Memories:
+        """Store a memory, or one memory per message of a conversation. Returns when it is durable.
+
+        A repeat of the same text in the same scope reinforces the memory that is there; turns of a
+        conversation are never merged.
+        """
+        fields = {
+            "layer": layer, "scope": scope, "type": type, "subject": subject, "predicate": predicate,
+            "object": object, "trigger": trigger, "action": action, "entities": entities, "importance": importance,
+            "metadata": metadata, "created_at": created_at, "valid_from": valid_from, "valid_to": valid_to,
+            "expires_at": expires_at, "conversation": conversation, "speaker": speaker, "source": source,
+        }  # fmt: skip
+        from recollect.memories.intake import add_items
+
+        workspace = await self._workspace()
+        single = text_or_messages is None or isinstance(text_or_messages, str | bytes)
+        if single:
+            items = [{**fields, "text": text_or_messages}]
+        else:
+            if not isinstance(text_or_messages, Sequence):
+                raise InvalidInputError(f"text must be a string or messages, not {text_or_messages!r}")
+            items = message_fields(text_or_messages, fields)
+        now = workspace.clock()
+        for item in items:
+            make_draft(item, now=now)  # one bad message refuses the whole call: nothing is half stored
+        report = await add_items(workspace, self._context, list(enumerate(items)))
+        if report.errors:
+            raise report.errors[0].to_error()
+        memories = await self._get_many([id for id in report.ids if id is not None])
+        return memories[0] if single else memories
+
+    async def add_many(self, items: Iterable[Mapping[str, Any]], *, progress: Progress | None = None) -> AddReport:
+        """Store many memories in batches. An item is a dict with `text` and the keys of `add`.
+
+        A bad item is reported with its position and code, and does not keep the others from being stored.
+        `progress(done, total)` is called after each batch; total is None when items has no length.
+        """
+        from recollect.memories.intake import add_items
+
+        workspace = await self._workspace()
+        total = len(items) if isinstance(items, Sequence) else None
+        return await add_items(workspace, self._context, enumerate(items), total=total, progress=progress)
+
+    async def get(self, id: UUID | str) -> Memory:
+        """One memory by id."""
+        from recollect.storage.writing import get_memory
+
+        workspace = await self._workspace()
+        async with workspace.store.transaction(self._context) as tx:
+            return await get_memory(tx, parse_id(id))
+
+    async def _get_many(self, ids: Sequence[UUID]) -> Memories:
+        from recollect.storage.reading import get_memories
+
+        workspace = await self._workspace()
+        async with workspace.store.transaction(self._context) as tx:
+            return await get_memories(tx, ids)
+
+    async def list(
+        self,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        layers: Sequence[str] | None = None,
+        scope: str | None = None,
+        types: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        conversation: str | None = None,
+        include_superseded: bool = False,
+        as_of: datetime | str | None = None,
+    ) -> Page:
+        """One page of memories, the newest first; pass the page's `next_cursor` for the next one."""
+        from recollect.storage import reading, scopes
+
+        workspace = await self._workspace()
+        at = check_time(as_of, "as_of") or (None if include_superseded else workspace.clock())
+        condition = parse_filters(_with_conversation(filters, conversation))
+        async with workspace.store.transaction(self._context) as tx:
+            await scopes.describe_caller(tx)
+            place = None if scope is None else await scopes.get_scope(tx, ScopeName.parse(scope))
+            return await reading.list_memories(
+                tx,
+                limit=_check_limit(limit),
+                cursor=cursor,
+                scopes=None if place is None else [place["scope_id"]],
+                layers=_layers(layers),
+                types=_types(types),
+                filters=condition,
+                at=at,
+            )
+
+    async def update(
+        self,
+        id: UUID | str,
+        *,
+        text: str = UNCHANGED,
+        importance: float = UNCHANGED,
+        metadata: Mapping[str, Any] = UNCHANGED,
+        entities: Sequence[str] = UNCHANGED,
+        subject: str | None = UNCHANGED,
+        predicate: str | None = UNCHANGED,
+        object: str | None = UNCHANGED,
+        trigger: str | None = UNCHANGED,
+        action: str | None = UNCHANGED,
+        source: str | None = UNCHANGED,
+        valid_from: datetime | str | None = UNCHANGED,
+        valid_to: datetime | str | None = UNCHANGED,
+        expires_at: datetime | str | None = UNCHANGED,
+    ) -> Memory:
+        """Change the given fields of a memory; None empties a field. What it said before stays in `history`."""
+        from recollect.memories.changing import update_memory
+
+        given = {
+            "text": text, "importance": importance, "metadata": metadata, "entities": entities, "subject": subject,
+            "predicate": predicate, "object": object, "trigger": trigger, "action": action, "source": source,
+            "valid_from": valid_from, "valid_to": valid_to, "expires_at": expires_at,
+        }  # fmt: skip
+        changes = {name: value for name, value in given.items() if value is not UNCHANGED}
+        return await update_memory(await self._workspace(), self._context, parse_id(id), changes)
+
+    async def delete(
+        self,
+        id: UUID | str | None = None,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        layers: Sequence[str] | None = None,
+        scope: str | None = None,
+        types: Sequence[str] | None = None,
+        conversation: str | None = None,
+        vacuum: bool = True,
+    ) -> Receipt:
+        """Erase one memory, or all that meet the conditions, from every table and index; returns a receipt.
+
+        `vacuum=False` leaves the cleaning of data files to a later vacuum, for many deletes in a row.
+        """
+        from recollect.memories import forgetting
+
+        workspace = await self._workspace()
+        conditions = (filters, layers, scope, types, conversation)
+        if id is not None:
+            if any(condition is not None for condition in conditions):
+                raise InvalidInputError("delete takes an id or conditions, not both")
+            return await forgetting.delete_one(workspace, self._context, parse_id(id), vacuum=vacuum)
+        return await forgetting.delete_matching(
+            workspace,
+            self._context,
+            layers=_layers(layers),
+            scope=None if scope is None else ScopeName.parse(scope),
+            types=_types(types),
+            filters=parse_filters(_with_conversation(filters, conversation)),
+            vacuum=vacuum,
+        )
+
+    async def history(self, id: UUID | str) -> Sequence[HistoryEntry]:
+        """Every change of a memory, the oldest first."""
+        from recollect.storage import reading
+        from recollect.storage.writing import get_memory
+
+        workspace = await self._workspace()
+        async with workspace.store.transaction(self._context) as tx:
+            return await reading.list_history(tx, await get_memory(tx, parse_id(id)))
+
+    async def supersede(self, id: UUID | str, *, by: UUID | str) -> Memory:
+        """Retire a memory in favour of another one; `restore` undoes it."""
+        from recollect.memories import changing
+
+        workspace = await self._workspace()
+        return await changing.supersede(workspace, self._context, parse_id(id), parse_id(by, what="by"))
+
+    async def restore(self, id: UUID | str) -> Memory:
+        """Believe a superseded memory again."""
+        from recollect.memories import changing
+
+        return await changing.restore(await self._workspace(), self._context, parse_id(id))
+
+    async def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        threshold: float = 0.7,
+        layers: Sequence[str] | None = None,
+        scope: str | None = None,
+        types: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        as_of: datetime | str | None = None,
+        now: datetime | str | None = None,
+        explain: bool = False,
+    ) -> SearchResults:
+        """The memories that answer a query, by layer precedence, then score.
+
+        `score` is calibrated: 0.7 and above means relevant, and nothing is returned when nothing is.
+        `as_of` searches what was believed at a time; `now` is the time the question is asked at.
+        """
+        from recollect.retrieval.pipeline import SearchRequest, search
+
+        workspace = await self._workspace()
+        request = SearchRequest.check(
+            query=query,
+            limit=_check_limit(limit),
+            threshold=threshold,
+            layers=_layers(layers),
+            scope=None if scope is None else ScopeName.parse(scope),
+            types=_types(types),
+            filters=parse_filters(filters),
+            as_of=check_time(as_of, "as_of"),
+            now=check_time(now, "now") or workspace.clock(),
+            explain=explain,
+        )
+        return await search(workspace, self._context, request)
+
+    async def export_jsonl(
+        self,
+        target: str | PathLike[str] | TextIO,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Write everything visible, superseded memories too, as JSON lines; returns how many memories."""
+        from recollect.memories.transfer import export_jsonl
+
+        workspace = await self._workspace()
+        condition = parse_filters(filters)
+        with _opened(target, "w") as stream:
+            return await export_jsonl(workspace, self._context, stream, filters=condition, progress=progress)
+
+    async def import_jsonl(
+        self, source: str | PathLike[str] | Iterable[str] | Iterable[bytes], *, progress: Progress | None = None
+    ) -> AddReport:
+        """Store the lines of an export (ids are kept, repeats change nothing), or lines that have `text`.
+
+        A broken line is reported by its number; the rest is stored.
+        """
+        from recollect.memories.transfer import import_jsonl
+
+        workspace = await self._workspace()
+        with _opened(source, "rb") as stream:
+            return await import_jsonl(workspace, self._context, stream, progress=progress)
+
+    # The store ------------------------------------------------------------------------------------
+
+    async def forget_user(self, user_id: str) -> Receipt:
+        """Erase a user: own memories, sessions, agents, memberships."""
+        from recollect.memories.forgetting import forget_user
+
+        return await forget_user(await self._workspace(), self._context, user_id)
+
+    async def sweep(self) -> Receipt:
+        """Erase memories that have expired or passed their layer's retention (they are invisible already)."""
+        from recollect.memories.forgetting import sweep
+
+        return await sweep(await self._workspace(), self._context)
+
+    async def reembed(self, embedder: str | None = None, *, progress: Progress | None = None) -> ReembedReport:
+        """Embed the whole store anew with another embedder, while it answers. Resumes when it was interrupted."""
+        from recollect.memories.reembed import reembed
+
+        return await reembed(await self._workspace(), self._context, embedder, progress)
+
+    async def status(self) -> StoreStatus:
+        """Versions, embedder and size of the store."""
+        from recollect.storage.upkeep import store_status
+
+        workspace = await self._workspace()
+        return await store_status(workspace.store, self._context)
+
+    async def doctor(self, *, isolation: bool = False) -> Sequence[Check]:
+        """Look for what is wrong with the store; `isolation` also attacks the walls between tenants and scopes."""
+        from recollect.doctor import examine
+
+        return await examine(await self._workspace(), self._context, isolation=isolation)
+
+
+class AsyncTenants:
+    """Tenants of the store."""
+
+    def __init__(self, client: AsyncRecollect) -> None:
+        self._client = client
+
+    async def create(self, id: str, name: str | None = None) -> Tenant:
+        """A new tenant with its company scope. Needs the operator role."""
+        from recollect.storage import scopes
+
+        context = self._operator("create tenants")
+        workspace = await self._client._workspace()
+        if not await scopes.create_tenant(workspace.store, id, name):
+            raise ConflictError(f"tenant {id!r} exists already")
+        async with workspace.store.transaction(context.replace(tenant_id=id)) as tx:
+            return await scopes.get_tenant(tx)
+
+    async def list(self) -> Sequence[Tenant]:
+        """All tenants. Needs the operator role."""
+        from recollect.storage import scopes
+
+        self._operator("list tenants")
+        workspace = await self._client._workspace()
+        return [scopes.to_tenant(row) for row in await workspace.store.owner_fetch("list_tenants")]
+
+    async def get(self) -> Tenant:
+        """The caller's own tenant."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.context) as tx:
+            return await scopes.get_tenant(tx)
+
+    async def forget(self, id: str) -> Receipt:
+        """Erase a tenant with everything in it. Needs the operator role, or admin of that tenant."""
+        from recollect.memories.forgetting import forget_tenant
+
+        return await forget_tenant(await self._client._workspace(), self._client.context, id)
+
+    async def set_retention(self, layer: str, days: int | None) -> Tenant:
+        """Keep memories of a layer for so many days; None keeps them for ever. Needs admin."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.context) as tx:
+            await scopes.describe_caller(tx)
+            await scopes.set_retention(tx, Layer.parse(layer), days)
+            return await scopes.get_tenant(tx)
+
+    def _operator(self, what: str) -> TenantContext:
+        context = self._client.context
+        if not context.is_operator:
+            raise ForbiddenError(f"only an operator may {what}; add 'operator' to the context's roles")
+        return context
+
+
+class AsyncScopes:
+    """Scopes of the caller's tenant."""
+
+    def __init__(self, client: AsyncRecollect) -> None:
+        self._client = client
+
+    async def create(self, scope: str, *, parent: str | None = None) -> Scope:
+        """A new scope such as `team/api`, under its parent (the company, when none is named)."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        above = None if parent is None else ScopeName.parse(parent)
+        async with workspace.store.transaction(self._client.context) as tx:
+            return await scopes.create_scope(tx, ScopeName.parse(scope), above)
+
+    async def list(self, layers: Sequence[str] | None = None) -> Sequence[Scope]:
+        """All scopes the caller sees."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.context) as tx:
+            await scopes.describe_caller(tx)
+            return await scopes.list_scopes(tx, _layers(layers))
+
+    async def move(self, scope: str, *, parent: str) -> Scope:
+        """Hang a scope under another parent."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.context) as tx:
+            return await scopes.move_scope(tx, ScopeName.parse(scope), ScopeName.parse(parent))
+
+    async def delete(self, scope: str) -> Receipt:
+        """Erase a scope with its memories; scopes below it must be gone first."""
+        from recollect.memories.forgetting import delete_scope
+
+        workspace = await self._client._workspace()
+        return await delete_scope(workspace, self._client.context, ScopeName.parse(scope))
+
+
+class AsyncMembers:
+    """Memberships of the caller's tenant."""
+
+    def __init__(self, client: AsyncRecollect) -> None:
+        self._client = client
+
+    async def add(self, user_id: str, scope: str, *, role: str = "member") -> Member:
+        """Make a user a member or lead of a scope, or change which of the two."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.context) as tx:
+            return await scopes.add_member(tx, user_id, ScopeName.parse(scope), role)
+
+    async def remove(self, user_id: str, scope: str) -> None:
+        """End a membership."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.context) as tx:
+            await scopes.remove_member(tx, user_id, ScopeName.parse(scope))
+
+    async def list(self, scope: str | None = None, *, user_id: str | None = None) -> Sequence[Member]:
+        """Memberships the caller may see, of one scope or of one user."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.context) as tx:
+            await scopes.describe_caller(tx)
+            return await scopes.list_members(tx, None if scope is None else ScopeName.parse(scope), user_id)
+
+
+def _check_limit(limit: object) -> int:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+        raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
+    return limit
+
+
+def _layers(layers: Sequence[str] | None) -> list[Layer] | None:
+    if layers is None:
+        return None
+    if isinstance(layers, str):
+        raise InvalidInputError(f"layers must be a list, not the string {layers!r}; write [{layers!r}]")
+    return [Layer.parse(layer) for layer in layers]
+
+
+def _types(types: Sequence[str] | None) -> list[MemoryType] | None:
+    if types is None:
+        return None
+    if isinstance(types, str):
+        raise InvalidInputError(f"types must be a list, not the string {types!r}; write [{types!r}]")
+    return [MemoryType.parse(kind) for kind in types]
+
+
+def _with_conversation(filters: Mapping[str, Any] | None, conversation: str | None) -> Mapping[str, Any] | None:
+    if conversation is None:
+        return filters
+    named = {"conversation": conversation}
+    return named if not filters else {"$and": [dict(filters), named]}
+
+
+def _opened(place: Any, mode: str) -> Any:
+    """A stream as it is, or a file opened for the call."""
+    if isinstance(place, str | PathLike):
+        try:
+            return Path(place).open(mode, **({} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}))
+        except OSError as error:
+            raise InvalidInputError(f"can't open {str(place)!r}: {error.strerror}") from error
+    return nullcontext(place)

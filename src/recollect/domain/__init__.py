@@ -1,0 +1,1 @@
+"""Frozen values and pure rules. Knows the standard library and `recollect.errors`, nothing else."""

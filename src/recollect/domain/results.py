@@ -1,0 +1,213 @@
+"""What calls give back: hits, pages, reports, receipts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, overload
+from uuid import UUID
+
+from recollect.domain.layers import Layer
+from recollect.domain.memory import Memory, MemoryType
+from recollect.errors import RecollectError, error_class
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a hit was recalled: its signals by name, and the same in a sentence."""
+
+    signals: Mapping[str, float]
+    sources: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A memory that answers a query. `score` is calibrated to 0..1; `group` is whom or what it speaks for."""
+
+    id: UUID
+    text: str
+    score: float
+    layer: Layer
+    scope: str
+    type: MemoryType
+    group: str
+    created_at: datetime
+    metadata: dict[str, Any]
+    conversation: str | None = None
+    speaker: str | None = None
+    position: int | None = None
+    explanation: Explanation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResults(Sequence[Hit]):
+    """Hits by layer precedence, then score. `notes` says what was degraded, and how to mend it."""
+
+    hits: tuple[Hit, ...]
+    query: str
+    query_id: UUID
+    notes: tuple[str, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Sequence[Memory]):
+    """One page of memories; `next_cursor` is None on the last one."""
+
+    items: tuple[Memory, ...]
+    next_cursor: str | None
+
+    @overload
+    def __getitem__(self, index: int) -> Memory: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Memory, ...]: ...
+    def __getitem__(self, index: int | slice) -> Memory | tuple[Memory, ...]:
+        return self.items[index]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Memory]:
+        return iter(self.items)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemError:
+    """One item that could not be stored: its position in the input (or line number), and why."""
+
+    index: int
+    code: str
+    message: str
+
+    def to_error(self) -> RecollectError:
+        """The error as it would have been raised."""
+        return error_class(self.code)(self.message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddReport:
+    """What add_many and imports did. `ids` has one entry per item, None where it failed.
+
+    `reinforced` items repeated a text of their scope; `unchanged` ones were imported before.
+    """
+
+    ids: tuple[UUID | None, ...]
+    added: int
+    reinforced: int
+    unchanged: int = 0
+    errors: tuple[ItemError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryEntry:
+    """One change of one memory: what happened, when, by whom, and the fields as they were before."""
+
+    memory_id: UUID
+    event: str
+    at: datetime
+    by: str | None
+    before: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What was erased, and how far.
+
+    `vacuum` is "rewritten" (the tables were rewritten: the bytes are gone from the data files),
+    "vacuumed" (dead rows are out of heap and index; their bytes stay in free space until it is reused)
+    or "none" (asked for without). `unreachable` names what deletion can't reach.
+    """
+
+    id: UUID
+    at: datetime
+    tenant_id: str
+    what: str
+    memories: int
+    rows: Mapping[str, int]
+    memory_ids: tuple[UUID, ...] = ()
+    vacuum: str = "none"
+    unreachable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenant:
+    """One customer of a store; nothing crosses from one to another."""
+
+    id: str
+    name: str
+    created_at: datetime
+    retention_days: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """A node of the tenant's tree, with how many memories it holds."""
+
+    id: UUID
+    layer: Layer
+    name: str
+    owner: str | None
+    parent: str | None
+    memories: int
+    created_at: datetime
+
+    def __str__(self) -> str:
+        return f"{self.layer.value}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A user in a scope, as `member` or `lead`."""
+
+    user_id: str
+    scope: str
+    role: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReembedReport:
+    """What re-embedding did."""
+
+    space: str
+    embedded: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One finding of the doctor. `advice` says what to do when it is not ok."""
+
+    name: str
+    ok: bool
+    detail: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStatus:
+    """The state of a store, for people and dashboards."""
+
+    embedded: bool
+    server_version: str
+    pgvector_version: str
+    schema_version: int
+    embedder: str | None
+    dimensions: int | None
+    tenants: int
+    memories: int
+    bytes: int

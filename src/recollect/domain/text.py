@@ -1,0 +1,111 @@
+"""What may be stored as text, and the identity of a text.
+
+PostgreSQL's `text` can't hold NUL, and UTF-8 can't encode lone surrogates; both are refused here
+with a sentence a person can act on, before anything is sent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from recollect.errors import InvalidInputError, InvalidTextError
+
+#: A memory is a passage, not a book: about 25,000 English words. Books belong in the library.
+MAX_TEXT_CHARS = 200_000
+#: Names of tenants, users, scopes, speakers, entities.
+MAX_NAME_CHARS = 200
+#: Metadata is for filters and labels; PostgreSQL would take 1 GB, which nobody means.
+MAX_METADATA_BYTES = 64 * 1024
+
+
+def check_text(value: object, *, what: str = "text", limit: int = MAX_TEXT_CHARS) -> str:
+    """Return the text, or say what is wrong with it."""
+    if isinstance(value, bytes):
+        try:
+            value = value.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InvalidTextError(f"{what} is not valid UTF-8 at byte {error.start}; decode it first") from error
+    if not isinstance(value, str):
+        raise InvalidTextError(f"{what} must be a string, not {type(value).__name__}")
+    if not value.strip():
+        raise InvalidTextError(f"{what} is empty; give it at least one visible character")
+    if len(value) > limit:
+        raise InvalidTextError(f"{what} has {len(value):,} characters, the limit is {limit:,}; split it")
+    _refuse_unstorable(value, what)
+    return value
+
+
+def check_name(value: object, *, what: str) -> str:
+    """Return a short, one-line identifier without surrounding blanks."""
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{what} must be a string, not {type(value).__name__}")
+    name = value.strip()
+    if not name:
+        raise InvalidInputError(f"{what} is empty")
+    if len(name) > MAX_NAME_CHARS:
+        raise InvalidInputError(f"{what} has {len(name)} characters, the limit is {MAX_NAME_CHARS}")
+    _refuse_unstorable(name, what)
+    if any(unicodedata.category(letter) == "Cc" for letter in name):
+        raise InvalidInputError(f"{what} {name!r} has control characters; use one plain line")
+    return name
+
+
+def check_metadata(value: object) -> dict[str, Any]:
+    """Return metadata as plain JSON data, or say which part is not."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"metadata must be a dict, not {type(value).__name__}")
+    _check_json(value, "metadata")
+    encoded = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if len(encoded.encode("utf-8", "surrogatepass")) > MAX_METADATA_BYTES:
+        raise InvalidInputError(f"metadata is larger than {MAX_METADATA_BYTES:,} bytes; put long text into the memory")
+    _refuse_unstorable(encoded, "metadata")
+    decoded: dict[str, Any] = json.loads(encoded)
+    return decoded
+
+
+def _check_json(value: object, where: str) -> None:
+    if value is None or isinstance(value, bool | int):
+        return
+    if isinstance(value, str):
+        _refuse_unstorable(value, where)
+        return
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidInputError(f"{where} is {value!r}, which JSON can't hold; use null")
+        return
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise InvalidInputError(f"{where} has the key {key!r}; JSON keys are strings")
+            _refuse_unstorable(key, where)
+            _check_json(item, f"{where}.{key}")
+        return
+    if isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            _check_json(item, f"{where}[{index}]")
+        return
+    raise InvalidInputError(f"{where} is a {type(value).__name__}, which is not JSON; convert it first")
+
+
+def _refuse_unstorable(value: str, what: str) -> None:
+    if "\x00" in value:
+        raise InvalidTextError(f"{what} has a NUL character at position {value.index(chr(0))}; remove it")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidTextError(
+            f"{what} has a lone surrogate at position {error.start}, which is not valid UTF-8; re-decode the source"
+        ) from error
+
+
+def text_digest(text: str) -> bytes:
+    """Identity of a text for finding repeats: blanks folded, Unicode composed, case kept."""
+    folded = " ".join(unicodedata.normalize("NFC", text).split())
+    return hashlib.sha256(folded.encode("utf-8")).digest()

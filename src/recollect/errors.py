@@ -1,0 +1,175 @@
+"""Every error Recollect raises, in one tree.
+
+    RecollectError
+    ├── InvalidInputError            what the caller passed makes no sense; nothing was stored
+    │   ├── InvalidTextError         empty, too long, NUL bytes, not UTF-8
+    │   ├── InvalidFilterError       a filter that can't be read
+    │   └── ConfigurationError       a setting, environment variable or recollect.toml that makes no sense
+    ├── NotFoundError                no such thing, or not one this caller may see: the two look the same
+    │   ├── MemoryNotFoundError
+    │   ├── ScopeNotFoundError
+    │   └── TenantNotFoundError
+    ├── ForbiddenError               visible, but not allowed
+    ├── ConflictError                it exists already, or changed meanwhile
+    ├── EmbedderError
+    │   ├── EmbedderMissingError     a package or a model file is not installed; the message names the command
+    │   ├── EmbedderMismatchError    the store was embedded with another embedder
+    │   └── EmbedderFailedError      an embedder that is there did not answer
+    └── StoreError
+        ├── StoreUnreachableError    wrong URL, no server, wrong password
+        ├── StoreUnsupportedError    PostgreSQL or pgvector too old, or missing rights
+        ├── StoreNewerError          the database was migrated by a newer Recollect
+        ├── StoreCorruptedError      the data folder or the schema is damaged
+        ├── StoreFullError           no space left on the disk; the transaction was rolled back
+        └── StoreBusyError           a lock or a start that took too long; try again
+
+`code` is stable and what programs should look at; messages are for people. Surfaces map codes to
+their own language (exit codes, HTTP statuses) in one table each.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class RecollectError(Exception):
+    """Base of everything Recollect raises on purpose."""
+
+    code: ClassVar[str] = "error"
+
+
+class InvalidInputError(RecollectError):
+    """What the caller passed makes no sense; nothing was stored."""
+
+    code = "invalid_input"
+
+
+class InvalidTextError(InvalidInputError):
+    """The text is empty, too long, has NUL bytes, or is not UTF-8."""
+
+    code = "invalid_text"
+
+
+class InvalidFilterError(InvalidInputError):
+    """The filter has an unknown operator, an unknown column type, or a shape that can't be read."""
+
+    code = "invalid_filter"
+
+
+class ConfigurationError(InvalidInputError):
+    """A setting makes no sense; the message names where it came from."""
+
+    code = "invalid_configuration"
+
+
+class NotFoundError(RecollectError):
+    """No such thing, or not one this caller may see."""
+
+    code = "not_found"
+
+
+class MemoryNotFoundError(NotFoundError):
+    """No memory with this id is visible to this caller."""
+
+    code = "memory_not_found"
+
+
+class ScopeNotFoundError(NotFoundError):
+    """No scope with this name is visible to this caller."""
+
+    code = "scope_not_found"
+
+
+class TenantNotFoundError(NotFoundError):
+    """No tenant with this id."""
+
+    code = "tenant_not_found"
+
+
+class ForbiddenError(RecollectError):
+    """The caller may see this, but not do that."""
+
+    code = "forbidden"
+
+
+class ConflictError(RecollectError):
+    """It exists already, or changed since it was read."""
+
+    code = "conflict"
+
+
+class EmbedderError(RecollectError):
+    """Something about turning text into vectors."""
+
+    code = "embedder_error"
+
+
+class EmbedderMissingError(EmbedderError):
+    """The embedder's package or model files are not installed."""
+
+    code = "embedder_missing"
+
+
+class EmbedderMismatchError(EmbedderError):
+    """The store holds vectors of another embedder."""
+
+    code = "embedder_mismatch"
+
+
+class EmbedderFailedError(EmbedderError):
+    """The embedder is installed but did not produce vectors."""
+
+    code = "embedder_failed"
+
+
+class StoreError(RecollectError):
+    """Something about the database."""
+
+    code = "store_error"
+
+
+class StoreUnreachableError(StoreError):
+    """The database can't be connected to."""
+
+    code = "store_unreachable"
+
+
+class StoreUnsupportedError(StoreError):
+    """PostgreSQL or pgvector is too old, or the role lacks rights."""
+
+    code = "store_unsupported"
+
+
+class StoreNewerError(StoreError):
+    """The database was migrated by a newer Recollect than this one."""
+
+    code = "store_newer"
+
+
+class StoreCorruptedError(StoreError):
+    """The data folder or the schema is damaged; nothing was changed."""
+
+    code = "store_corrupted"
+
+
+class StoreFullError(StoreError):
+    """No space left for the database; the transaction was rolled back."""
+
+    code = "store_full"
+
+
+class StoreBusyError(StoreError):
+    """A lock or a start took too long."""
+
+    code = "store_busy"
+
+
+def error_class(code: str) -> type[RecollectError]:
+    """The class of a stable code; the base class for a code this version does not know."""
+    waiting: list[type[RecollectError]] = [RecollectError]
+    while waiting:
+        found = waiting.pop()
+        if found.code == code:
+            return found
+        waiting.extend(found.__subclasses__())
+    return RecollectError

@@ -1,0 +1,149 @@
+"""Changing a stored memory: update, supersede, restore.
+
+A changed text is embedded anew, and what the memory said before stays as a superseded version, so that
+`as_of` still answers with it. Every change leaves a line of history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from recollect.domain.layers import Layer
+from recollect.domain.memory import Memory, check_entities, check_importance, check_period, check_time
+from recollect.domain.tenancy import TenantContext
+from recollect.domain.text import check_metadata, check_text, text_digest
+from recollect.errors import ConflictError, InvalidInputError
+from recollect.memories.intake import believed_until
+from recollect.retrieval.terms import terms
+from recollect.storage import scopes, spaces, writing
+from recollect.storage.store import Transaction
+from recollect.storage.writing import FOREVER, Vectors
+from recollect.workspace import Workspace, embed_windows
+
+#: What update may change; everything else is decided when a memory is added.
+CHANGEABLE = frozenset(
+    "text importance metadata entities subject predicate object trigger action source valid_from valid_to"
+    " expires_at".split()
+)
+_PARTS = frozenset({"subject", "predicate", "object", "trigger", "action", "source"})
+
+
+async def update_memory(
+    workspace: Workspace, context: TenantContext, memory_id: UUID, changes: Mapping[str, Any]
+) -> Memory:
+    """Change the given fields of one memory."""
+    if not changes:
+        raise InvalidInputError(f"nothing to change; give one of {', '.join(sorted(CHANGEABLE))}")
+    async with workspace.store.transaction(context) as tx:
+        current = await writing.get_memory(tx, memory_id)
+    checked = _check(changes, current)
+    if checked.get("text", current.text) == current.text:
+        checked.pop("text", None)
+        async with workspace.store.transaction(context) as tx:
+            return await _apply(workspace, tx, memory_id, checked)
+    return await _retext(workspace, context, current, checked)
+
+
+def _check(changes: Mapping[str, Any], current: Memory) -> dict[str, Any]:
+    checked: dict[str, Any] = {}
+    for name, value in changes.items():
+        if name not in CHANGEABLE:
+            raise InvalidInputError(f"{name!r} can't be changed; changeable are {', '.join(sorted(CHANGEABLE))}")
+        if name == "text":
+            checked[name] = check_text(value)
+        elif name == "importance":
+            checked[name] = check_importance(value, current.type)
+        elif name == "metadata":
+            checked[name] = check_metadata(value)
+        elif name == "entities":
+            checked[name] = check_entities(value)
+        elif name in _PARTS:
+            checked[name] = None if value is None else check_text(value, what=name, limit=10_000)
+        else:
+            checked[name] = check_time(value, name)
+    check_period(checked.get("valid_from", current.valid_from), checked.get("valid_to", current.valid_to))
+    expires_at = checked.get("expires_at")
+    if expires_at is not None and expires_at <= current.created_at:
+        raise InvalidInputError(f"expires_at {expires_at.isoformat()} is not after created_at")
+    return checked
+
+
+async def _retext(
+    workspace: Workspace, context: TenantContext, current: Memory, checked: dict[str, Any]
+) -> Memory:
+    """Change a memory whose text changes, too: embed first, then archive the old text and store the new."""
+    text = checked["text"]
+    indexed = f"{current.speaker}: {text}" if current.speaker else text
+    while True:
+        opened = await workspace.open_space(context)
+        [parts] = await asyncio.to_thread(embed_windows, opened.embedder, [indexed])
+        async with workspace.store.transaction(context) as tx:
+            active = await spaces.share_switch_lock(tx)
+            if active == opened.space.id:
+                _, row = await writing.lock_memory(tx, current.id)
+                repeats = await writing.find_repeats(tx, [(row["scope_id"], text_digest(text))])
+                if row["conversation_id"] is None and repeats.keys():
+                    raise ConflictError(f"the same text is stored already as memory {next(iter(repeats.values()))}")
+                now = workspace.clock()
+                if row["superseded_at"] is None:
+                    await writing.archive_version(tx, current.id, row, at=now)
+                    await writing.change_memory(tx, current.id, {"since": now})
+                else:
+                    await tx.execute("delete_embeddings", ids=[current.id])
+                    await tx.execute("delete_postings", ids=[current.id])
+                await writing.index_memory(
+                    tx, current.id, row["scope_id"], Counter(terms(indexed)), [Vectors(space_id=active, parts=parts)]
+                )
+                return await _apply(workspace, tx, current.id, {**checked, "digest": text_digest(text)})
+        await workspace.open_space(context, active)
+
+
+async def _apply(workspace: Workspace, tx: Transaction, memory_id: UUID, checked: Mapping[str, Any]) -> Memory:
+    before, row = await writing.lock_memory(tx, memory_id)
+    columns = dict(checked)
+    if "metadata" in columns:
+        columns["metadata"] = Jsonb(columns["metadata"])
+    if "entities" in columns:
+        columns["entities"] = list(columns["entities"])
+        await tx.execute("delete_mentions", ids=[memory_id])
+        await writing.insert_mentions(tx, [(memory_id, row["scope_id"], columns["entities"])])
+    if "expires_at" in columns and before.superseded_at is None:
+        columns["until"] = await _until(tx, before.layer, before, columns["expires_at"])
+    if columns:
+        await writing.change_memory(tx, memory_id, columns)
+        await tx.execute("align_embeddings", ids=[memory_id])
+    old = {name: _plain(getattr(before, name)) for name in checked if name != "digest"}
+    if old:
+        await writing.record(tx, memory_id, row["scope_id"], "updated", old, at=workspace.clock())
+    return await writing.get_memory(tx, memory_id)
+
+
+async def _until(tx: Transaction, layer: Layer, memory: Memory, expires_at: Any) -> Any:
+    days = (await scopes.get_tenant(tx)).retention_days.get(layer.value)
+    return believed_until(memory.created_at, expires_at, days) or FOREVER
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+async def supersede(workspace: Workspace, context: TenantContext, memory_id: UUID, by: UUID) -> Memory:
+    """Retire a memory in favour of another."""
+    async with workspace.store.transaction(context) as tx:
+        return await writing.supersede(tx, memory_id, by, now=workspace.clock())
+
+
+async def restore(workspace: Workspace, context: TenantContext, memory_id: UUID) -> Memory:
+    """Believe a superseded memory again."""
+    async with workspace.store.transaction(context) as tx:
+        memory, _ = await writing.lock_memory(tx, memory_id)
+        until = await _until(tx, memory.layer, memory, memory.expires_at)
+        return await writing.restore(tx, memory_id, until=until, now=workspace.clock())

@@ -1,0 +1,143 @@
+"""Forgetting with a receipt: memories, scopes, users, tenants, and what has expired."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from uuid import UUID
+
+from recollect.domain.filters import Filter
+from recollect.domain.layers import PERSONAL_LAYERS, Layer, ScopeName
+from recollect.domain.memory import MemoryType
+from recollect.domain.results import Receipt
+from recollect.domain.tenancy import TenantContext
+from recollect.domain.text import check_name
+from recollect.errors import ConflictError, ForbiddenError, InvalidInputError, TenantNotFoundError
+from recollect.storage import erasing, scopes, writing
+from recollect.storage.store import Transaction
+from recollect.workspace import Workspace
+
+Pick = Callable[[Transaction], Awaitable[list[UUID]]]
+
+
+async def delete_one(workspace: Workspace, context: TenantContext, memory_id: UUID, *, vacuum: bool) -> Receipt:
+    """Erase one memory."""
+    async with workspace.store.transaction(context) as tx:
+        await writing.lock_memory(tx, memory_id)
+        ids, rows = await erasing.erase_memories(tx, [memory_id])
+    return await _receipt(workspace, context, f"memory {memory_id}", ids, rows, vacuum=vacuum)
+
+
+async def delete_matching(
+    workspace: Workspace,
+    context: TenantContext,
+    *,
+    layers: Sequence[Layer] | None,
+    scope: ScopeName | None,
+    types: Sequence[MemoryType] | None,
+    filters: Filter | None,
+    vacuum: bool,
+) -> Receipt:
+    """Erase every memory that meets all conditions; no condition at all is refused."""
+    if layers is None and scope is None and types is None and filters is None:
+        raise InvalidInputError("delete needs an id or a condition; to erase everything use `tenants forget`")
+
+    async with workspace.store.transaction(context) as tx:
+        scope_ids = [(await scopes.get_scope(tx, scope))["scope_id"]] if scope is not None else None
+
+    async def pick(tx: Transaction) -> list[UUID]:
+        return await erasing.match_ids(tx, scopes=scope_ids, layers=layers, types=types, filters=filters)
+
+    return await _erase_all(workspace, context, "memories by condition", pick, vacuum=vacuum)
+
+
+async def sweep(workspace: Workspace, context: TenantContext) -> Receipt:
+    """Erase what has expired or passed its layer's retention, as far as the caller may."""
+    now = workspace.clock()
+
+    async def pick(tx: Transaction) -> list[UUID]:
+        return await erasing.expired_ids(tx, now)
+
+    return await _erase_all(workspace, context, "expired memories", pick, vacuum=True)
+
+
+async def delete_scope(workspace: Workspace, context: TenantContext, name: ScopeName) -> Receipt:
+    """Erase a scope with its memories; scopes below it must be gone first."""
+    if name.layer is Layer.COMPANY:
+        raise InvalidInputError("the company scope goes with its tenant; use `recollect tenants forget`")
+    async with workspace.store.transaction(context) as tx:
+        row = await scopes.get_scope(tx, name)
+        children = await tx.fetch_one("count_children", scope=row["scope_id"])
+        if children and children["children"] and name.layer not in PERSONAL_LAYERS:
+            raise ConflictError(f"{str(name)!r} has {children['children']} scopes below it; delete or move them first")
+        ids, rows = await _erase_scopes(tx, [row["scope_id"]])
+    return await _receipt(workspace, context, f"scope {name}", ids, rows, vacuum=True)
+
+
+async def _erase_scopes(tx: Transaction, scope_ids: Sequence[UUID]) -> tuple[list[UUID], Counter[str]]:
+    ids: list[UUID] = []
+    rows: Counter[str] = Counter()
+    while batch := await erasing.match_ids(tx, scopes=scope_ids):
+        erased, counted = await erasing.erase_memories(tx, batch)
+        ids += erased
+        rows += counted
+    for scope_id in scope_ids:
+        gone = await tx.fetch("delete_scopes", scopes=[scope_id])
+        if not gone:
+            raise ForbiddenError("this caller may not delete that scope; its parent's lead or an admin may")
+        rows["scope"] += len(gone)
+    return ids, rows
+
+
+async def forget_user(workspace: Workspace, context: TenantContext, user_id: str) -> Receipt:
+    """Erase a user's own scopes (with agents and sessions), memberships, and their name in histories."""
+    user = check_name(user_id, what="user_id")
+    if not context.is_admin and user != context.user_id:
+        raise ForbiddenError(f"only {user!r} or an admin may forget {user!r}")
+    async with workspace.store.transaction(context) as tx:
+        owned = [row["scope_id"] for row in await tx.fetch("owned_scopes", user=user)]
+        # Sessions and agents hang under the user's scope: children first.
+        ids, rows = await _erase_scopes(tx, owned)
+        rows["membership"] += len(await tx.fetch("delete_members", user=user, scope=None))
+        rows["history"] += await tx.execute("forget_author", user=user)
+    return await _receipt(workspace, context, f"user {user}", ids, rows, vacuum=True)
+
+
+async def forget_tenant(workspace: Workspace, context: TenantContext, tenant_id: str) -> Receipt:
+    """Erase a tenant with everything in it."""
+    if not (context.is_operator or (context.is_admin and context.tenant_id == tenant_id)):
+        raise ForbiddenError(f"only an operator, or an admin of {tenant_id!r}, may forget it")
+    rows = await erasing.erase_tenant(workspace.store, tenant_id)
+    if not rows["tenant"]:
+        raise TenantNotFoundError(f"no tenant {tenant_id!r}")
+    target = context.replace(tenant_id=tenant_id)
+    return await _receipt(workspace, target, f"tenant {tenant_id}", [], rows, vacuum=True)
+
+
+async def _erase_all(
+    workspace: Workspace, context: TenantContext, what: str, pick: Pick, *, vacuum: bool
+) -> Receipt:
+    ids: list[UUID] = []
+    rows: Counter[str] = Counter()
+    async with workspace.store.transaction(context) as tx:
+        await scopes.describe_caller(tx)
+        while batch := await pick(tx):
+            erased, counted = await erasing.erase_memories(tx, batch)
+            if not erased:
+                break
+            ids += erased
+            rows += counted
+    return await _receipt(workspace, context, what, ids, rows, vacuum=vacuum and bool(ids))
+
+
+async def _receipt(
+    workspace: Workspace,
+    context: TenantContext,
+    what: str,
+    ids: Sequence[UUID],
+    rows: Counter[str],
+    *,
+    vacuum: bool,
+) -> Receipt:
+    vacuumed = await erasing.vacuum(workspace.store, context.tenant_id) if vacuum else "none"
+    return erasing.make_receipt(context.tenant_id, what, ids, rows, vacuumed, now=workspace.clock())

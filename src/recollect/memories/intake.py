@@ -1,0 +1,328 @@
+"""From what a caller passed to durable memories.
+
+check -> resolve scopes and repeats -> embed what is new -> store. Embedding happens outside any
+transaction, and while one batch is being stored the next is being embedded. A bad item is reported with
+its position; it never takes a good one with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from recollect.domain.ids import new_id
+from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.memory import Draft, make_draft
+from recollect.domain.results import AddReport, ItemError
+from recollect.domain.tenancy import TenantContext
+from recollect.domain.text import text_digest
+from recollect.errors import RecollectError
+from recollect.retrieval.terms import terms
+from recollect.storage import scopes, spaces, writing
+from recollect.storage.store import Transaction
+from recollect.storage.writing import NewMemory, Vectors
+from recollect.workspace import OpenSpace, Workspace, embed_windows
+
+#: Large enough to fill COPY and the embedder's batches, small enough for a progress bar to move.
+BATCH = 256
+
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class Item:
+    """One memory on its way through a batch. `extras` are facts an import brings along (id, position, ...)."""
+
+    index: int
+    draft: Draft
+    extras: Mapping[str, Any] = field(default_factory=dict)
+    scope_id: UUID | None = None
+    digest: bytes = b""
+    stored_id: UUID | None = None
+    repeat_of: UUID | None = None
+    unchanged: bool = False
+    error: RecollectError | None = None
+
+
+async def add_items(
+    workspace: Workspace,
+    context: TenantContext,
+    source: Iterable[tuple[int, Mapping[str, Any] | RecollectError]],
+    *,
+    total: int | None = None,
+    progress: Progress | None = None,
+) -> AddReport:
+    """Store (index, fields) pairs in batches; a field set that can't be read may come as its error."""
+    ids: dict[int, UUID | None] = {}
+    errors: list[ItemError] = []
+    added = reinforced = unchanged = done = 0
+    large = False
+    pending: asyncio.Task[list[Item]] | None = None
+
+    def settle(items: Sequence[Item]) -> None:
+        nonlocal added, reinforced, unchanged, done
+        for item in items:
+            ids[item.index] = item.stored_id
+            if item.error is not None:
+                errors.append(ItemError(index=item.index, code=item.error.code, message=str(item.error)))
+            elif item.repeat_of is not None:
+                reinforced += 1
+            elif item.unchanged:
+                unchanged += 1
+            else:
+                added += 1
+        done += len(items)
+        if progress is not None:
+            progress(done, total)
+
+    try:
+        for batch in _batches(source):
+            items, bad = _check(batch, workspace.clock())
+            for index, error in bad:
+                ids[index] = None
+                errors.append(ItemError(index=index, code=error.code, message=str(error)))
+            done += len(bad)
+            prepared = await _prepare(workspace, context, items)
+            large = prepared.large
+            if pending is not None:
+                settle(await pending)
+            pending = asyncio.create_task(_store(workspace, context, items, prepared))
+        if pending is not None:
+            settle(await pending)
+            pending = None
+    finally:
+        if pending is not None:
+            await asyncio.gather(pending, return_exceptions=True)
+    if added and large:
+        await workspace.build_index(context, wait=added > 1)
+    ordered = sorted(ids)
+    return AddReport(
+        ids=tuple(ids[index] for index in ordered),
+        added=added,
+        reinforced=reinforced,
+        unchanged=unchanged,
+        errors=tuple(sorted(errors, key=lambda e: e.index)),
+    )
+
+
+def _batches(source: Iterable[Any]) -> Iterator[list[Any]]:
+    iterator = iter(source)
+    while batch := list(islice(iterator, BATCH)):
+        yield batch
+
+
+def _check(
+    batch: Sequence[tuple[int, Mapping[str, Any] | RecollectError]], now: datetime
+) -> tuple[list[Item], list[tuple[int, RecollectError]]]:
+    items, bad = [], []
+    for index, fields in batch:
+        try:
+            if isinstance(fields, RecollectError):
+                raise fields
+            extras = fields.get("extras", {}) if isinstance(fields, Mapping) else {}
+            items.append(Item(index=index, draft=_draft(fields, now), extras=extras))
+        except RecollectError as error:
+            bad.append((index, error))
+    return items, bad
+
+
+def _draft(fields: Mapping[str, Any], now: datetime) -> Draft:
+    return make_draft({key: value for key, value in fields.items() if key != "extras"}, now=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What was computed for a batch before its transaction: vectors and terms by the items' positions.
+
+    `large` says that the caller's memories have outgrown exact search, as far as the caller sees.
+    """
+
+    opened: OpenSpace
+    retention: dict[Layer, int]
+    vectors: dict[int, list[Any]]
+    terms: dict[int, Counter[str]]
+    large: bool
+
+
+async def _prepare(workspace: Workspace, context: TenantContext, items: list[Item]) -> Prepared:
+    """Resolve scopes and repeats, then embed what is new."""
+    opened = await workspace.open_space(context)
+    async with workspace.store.transaction(context) as tx:
+        caller = await scopes.describe_caller(tx)
+        retention = {Layer(k): v for k, v in (await scopes.get_tenant(tx)).retention_days.items()}
+        await _resolve_scopes(tx, items)
+        good = [item for item in items if item.error is None]
+        for item in good:
+            item.digest = text_digest(item.draft.text)
+        await _find_repeats(tx, good)
+    fresh = [item for item in good if item.repeat_of is None]
+    texts = [item.draft.indexed_text for item in fresh]
+
+    def compute() -> tuple[list[Any], list[Counter[str]]]:
+        return embed_windows(opened.embedder, texts), [Counter(terms(text)) for text in texts]
+
+    vectors, counted = await asyncio.to_thread(compute) if texts else ([], [])
+    keys = [item.index for item in fresh]
+    return Prepared(
+        opened=opened,
+        retention=retention,
+        vectors=dict(zip(keys, vectors, strict=True)),
+        terms=dict(zip(keys, counted, strict=True)),
+        large=caller.vectors + len(fresh) > workspace.settings.exact_rows,
+    )
+
+
+async def _resolve_scopes(tx: Transaction, items: Sequence[Item]) -> None:
+    """Each distinct scope once; a scope that can't be written to is the error of its items alone."""
+    found: dict[tuple[Layer, ScopeName | None], UUID | RecollectError] = {}
+    for item in items:
+        key = (item.draft.layer, item.draft.scope)
+        if key not in found:
+            try:
+                found[key] = await scopes.writable_scope(tx, *key)
+            except RecollectError as error:
+                found[key] = error
+        scope = found[key]
+        if isinstance(scope, UUID):
+            item.scope_id = scope
+        else:
+            item.error = scope
+
+
+async def _find_repeats(tx: Transaction, items: Sequence[Item]) -> None:
+    """Mark repeats of stored memories, and of earlier items of the same batch. Turns never repeat."""
+    plain = [item for item in items if item.draft.conversation is None and not item.extras]
+    stored = await writing.find_repeats(tx, [(_scope(item), item.digest) for item in plain])
+    first: dict[tuple[UUID, bytes], Item] = {}
+    for item in plain:
+        key = (_scope(item), item.digest)
+        if key in stored:
+            item.repeat_of = item.stored_id = stored[key]
+        elif key in first:
+            item.repeat_of = item.stored_id = first[key].stored_id
+        else:
+            item.stored_id = new_id()
+            first[key] = item
+    for item in items:
+        if item.stored_id is None:
+            item.stored_id = item.extras.get("id") or new_id()
+
+
+def _scope(item: Item) -> UUID:
+    assert item.scope_id is not None
+    return item.scope_id
+
+
+async def _store(workspace: Workspace, context: TenantContext, items: list[Item], prepared: Prepared) -> list[Item]:
+    """Make a batch durable; when the database refuses a value, find out whose it was."""
+    good = [item for item in items if item.error is None]
+    try:
+        await _store_together(workspace, context, good, prepared)
+    except RecollectError as error:
+        if not isinstance(error.__cause__, psycopg.DataError | psycopg.IntegrityError) or len(good) == 1:
+            if len(good) != 1:
+                raise
+            good[0].error, good[0].stored_id = error, None
+            return items
+        for item in good:
+            await _store(workspace, context, [item], prepared)
+    return items
+
+
+async def _store_together(
+    workspace: Workspace, context: TenantContext, items: Sequence[Item], prepared: Prepared
+) -> None:
+    now = workspace.clock()
+    async with workspace.store.transaction(context) as tx:
+        active = await spaces.share_switch_lock(tx)
+        if active == prepared.opened.space.id:
+            await _write(tx, items, prepared, now)
+            return
+    # The store was re-embedded between embedding and storing: embed again for the new space.
+    await workspace.open_space(context, active)
+    again = await _prepare(workspace, context, list(items))
+    await _store_together(workspace, context, items, again)
+
+
+async def _write(tx: Transaction, items: Sequence[Item], prepared: Prepared, now: datetime) -> None:
+    fresh = [item for item in items if item.repeat_of is None]
+    places = await _take_places(tx, fresh)
+    memories = [_new_memory(item, prepared, places.get(item.index)) for item in fresh]
+    inserted = await writing.insert_memories(tx, memories)
+    for item in fresh:
+        if item.stored_id in inserted:
+            continue
+        if item.extras:
+            item.unchanged = True
+        else:
+            # Somebody stored the same text meanwhile: this one is the repeat.
+            stored = await writing.find_repeats(tx, [(_scope(item), item.digest)])
+            item.repeat_of = item.stored_id = stored.get((_scope(item), item.digest), item.stored_id)
+    repeats: dict[UUID, list[Item]] = {}
+    for item in items:
+        if item.repeat_of is not None:
+            repeats.setdefault(item.repeat_of, []).append(item)
+    for memory_id, repeated in repeats.items():
+        last = repeated[-1].draft
+        until = _until(last, prepared.retention)
+        await writing.reinforce(tx, memory_id, last, times=len(repeated), until=until, now=now)
+
+
+async def _take_places(tx: Transaction, items: Sequence[Item]) -> dict[int, tuple[UUID, int]]:
+    """Positions in conversations, in the order the turns came."""
+    turns: dict[tuple[UUID, str], list[Item]] = {}
+    for item in items:
+        if item.draft.conversation is not None:
+            turns.setdefault((_scope(item), item.draft.conversation), []).append(item)
+    places: dict[int, tuple[UUID, int]] = {}
+    for (scope_id, name), group in sorted(turns.items(), key=lambda entry: entry[0]):
+        given = [item.extras["position"] for item in group if item.extras.get("position") is not None]
+        fresh = [item for item in group if item.extras.get("position") is None]
+        at_least = max(given, default=-1) + 1
+        conversation, position = await writing.take_positions(tx, scope_id, name, len(fresh), at_least=at_least)
+        for item in group:
+            kept = item.extras.get("position")
+            places[item.index] = (conversation, kept if kept is not None else position)
+            position += kept is None
+    return places
+
+
+def _new_memory(item: Item, prepared: Prepared, place: tuple[UUID, int] | None) -> NewMemory:
+    extras = item.extras
+    assert item.stored_id is not None
+    return NewMemory(
+        id=item.stored_id,
+        draft=item.draft,
+        scope_id=_scope(item),
+        digest=item.digest,
+        terms=prepared.terms[item.index],
+        vectors=[Vectors(space_id=prepared.opened.space.id, parts=prepared.vectors[item.index])],
+        until=extras.get("until") or _until(item.draft, prepared.retention),
+        conversation_id=place[0] if place else None,
+        position=place[1] if place else None,
+        use_count=extras.get("use_count", 0),
+        utility=extras.get("utility", 0.0),
+        superseded_by=extras.get("superseded_by"),
+        superseded_at=extras.get("superseded_at"),
+        version_of=extras.get("version_of"),
+        since=extras.get("since"),
+    )
+
+
+def _until(draft: Draft, retention: Mapping[Layer, int]) -> datetime | None:
+    return believed_until(draft.created_at, draft.expires_at, retention.get(draft.layer))
+
+
+def believed_until(created_at: datetime, expires_at: datetime | None, retention_days: int | None) -> datetime | None:
+    """The earlier of a memory's own expiry and its layer's retention; None for neither."""
+    kept = None if retention_days is None else created_at + timedelta(days=retention_days)
+    ends = [end for end in (expires_at, kept) if end is not None]
+    return min(ends) if ends else None

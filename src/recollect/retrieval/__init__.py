@@ -1,0 +1,1 @@
+"""Search: understand -> generate -> rank. The file names are the stage names."""

@@ -1,0 +1,110 @@
+"""How to reach the database, as its owner and as the application.
+
+Embedded: both roles are made by the launcher. By URL: the URL names the owner; the application role
+`recollect_app` is created beside it with a password derived from the owner's, so that every process that
+has the URL can be the application without a second secret to share. A URL whose user already is
+`recollect_app` works too, for everything but migrations and upkeep.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg import conninfo, sql
+
+from recollect.errors import ConfigurationError, StoreUnreachableError, StoreUnsupportedError
+from recollect.storage import migrations
+from recollect.storage.faults import translated
+
+APP_ROLE = "recollect_app"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """Connection strings: `app` for data, `owner` for migrations and upkeep (None: no rights to them)."""
+
+    app: str
+    owner: str | None
+    embedded: bool
+
+
+def open_door(home: Path, database_url: str | None, *, start_timeout_s: float = 120.0) -> Door:
+    """Start or join the database and bring its schema up to date."""
+    door = _door_by_url(database_url) if database_url else _embedded_door(home, start_timeout_s)
+    version = _version(door)
+    migrations.refuse_newer(version)
+    if version is None or version < migrations.newest_version():
+        if door.owner is None:
+            raise StoreUnsupportedError(
+                f"the database is at schema version {version or 0}, this program needs {migrations.newest_version()}; "
+                f"run `recollect db migrate` with the owner's URL, {APP_ROLE!r} may not"
+            )
+        migrations.migrate(door.owner)
+    return door
+
+
+def _embedded_door(home: Path, timeout_s: float) -> Door:
+    from recollect.storage import embedded
+
+    endpoint = embedded.ensure_running(home, timeout_s=timeout_s)
+    return Door(app=endpoint.app, owner=endpoint.owner, embedded=True)
+
+
+def _door_by_url(url: str) -> Door:
+    try:
+        parts = conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise ConfigurationError(
+            f"the database URL can't be read ({str(error).strip()}); write postgresql://user:password@host:5432/name"
+        ) from error
+    parts.setdefault("connect_timeout", 10)
+    owner = conninfo.make_conninfo("", **parts)
+    if parts.get("user") == APP_ROLE:
+        return Door(app=owner, owner=None, embedded=False)
+    password = hmac.new(str(parts.get("password") or "").encode(), APP_ROLE.encode(), hashlib.sha256).hexdigest()
+    app = conninfo.make_conninfo("", **{**parts, "user": APP_ROLE, "password": password})
+    return Door(app=app, owner=owner, embedded=False)
+
+
+def _version(door: Door) -> int | None:
+    """The schema's version as the application sees it; makes the application role when it is missing."""
+    try:
+        with psycopg.connect(door.app, autocommit=True) as connection:
+            return migrations.schema_version(connection)
+    except psycopg.OperationalError as error:
+        if door.embedded or door.owner is None:
+            raise StoreUnreachableError(f"can't reach the database: {' '.join(str(error).split())}") from error
+    _ensure_app_role(door)
+    with translated(), psycopg.connect(door.app, autocommit=True) as connection:
+        return migrations.schema_version(connection)
+
+
+def _ensure_app_role(door: Door) -> None:
+    """Create the application role, or set its password anew after the owner's was changed."""
+    assert door.owner is not None
+    password = str(conninfo.conninfo_to_dict(door.app)["password"])
+    with translated(), psycopg.connect(door.owner, autocommit=True) as connection, connection.transaction():
+        database = connection.info.dbname
+        exists = connection.execute("select from pg_roles where rolname = %s", [APP_ROLE]).fetchone()
+        verb = "alter" if exists else "create"
+        attributes = "login nosuperuser nobypassrls nocreatedb nocreaterole password"
+        try:
+            connection.execute(
+                sql.SQL("{} role {} " + attributes + " {}").format(
+                    sql.SQL(verb), sql.Identifier(APP_ROLE), sql.Literal(password)
+                )
+            )
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise StoreUnsupportedError(
+                f"the URL's user may not create the role {APP_ROLE!r}; give it CREATEROLE, or let an administrator run "
+                "`recollect db migrate` once with a URL that may"
+            ) from error
+        connection.execute(
+            sql.SQL("grant connect, temporary on database {} to {}").format(
+                sql.Identifier(database), sql.Identifier(APP_ROLE)
+            )
+        )

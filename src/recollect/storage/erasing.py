@@ -1,0 +1,157 @@
+"""Forgetting for good: rows out of every table and index, and out of the data files.
+
+A DELETE makes rows unreadable at once. The vacuum after it takes them out of heap and index; where the
+tenant's partitions are small they are rewritten instead, because a plain vacuum leaves the old bytes in
+the free space of a page until something is written over them. The receipt says which of the two it was, and
+what no deletion can reach.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from psycopg import sql
+
+from recollect.domain.filters import Filter
+from recollect.domain.ids import new_id
+from recollect.domain.layers import Layer
+from recollect.domain.memory import MemoryType
+from recollect.domain.results import Receipt
+from recollect.storage.filters import Parameters, all_of, compile_filter, in_layers, of_types
+from recollect.storage.store import Store, Transaction, compose
+from recollect.storage.writing import bump_tallies
+
+#: Rewriting a table locks it; up to this size it takes about a second here, and is done at once.
+REWRITE_LIMIT_BYTES = 64 * 1024 * 1024
+_BATCH = 2_000
+
+#: Tables with a tenant's rows, children before parents; the first three are partitioned.
+TENANT_TABLES = (
+    "posting", "embedding", "memory", "mention", "history", "conversation", "tally", "membership", "scope",
+    "retention", "tenant",
+)  # fmt: skip
+_PARTITIONED = frozenset({"posting", "embedding", "memory"})
+
+UNREACHABLE = (
+    "write-ahead log that was archived or replicated",
+    "backups made with `recollect db backup` or by other means",
+    "files exported earlier",
+)
+
+
+async def match_ids(
+    tx: Transaction,
+    *,
+    scopes: Sequence[UUID] | None = None,
+    layers: Sequence[Layer] | None = None,
+    types: Sequence[MemoryType] | None = None,
+    filters: Filter | None = None,
+) -> list[UUID]:
+    """A batch of memories that meet the conditions and that the caller may erase."""
+    parameters = Parameters()
+    where = all_of(
+        in_layers(layers, parameters), of_types(types, parameters), compile_filter(filters, parameters)
+    )
+    rows = await tx.fetch(
+        "match_memories",
+        {"where": where},
+        scopes=None if scopes is None else list(scopes),
+        limit=_BATCH,
+        **parameters.values,
+    )
+    return [row["memory_id"] for row in rows]
+
+
+async def expired_ids(tx: Transaction, now: datetime) -> list[UUID]:
+    """A batch of memories whose expiry or retention has passed."""
+    return [row["memory_id"] for row in await tx.fetch("expired_memories", now=now, limit=_BATCH)]
+
+
+async def erase_memories(tx: Transaction, ids: Sequence[UUID]) -> tuple[list[UUID], Counter[str]]:
+    """Erase memories with all that was made from them. Returns the erased ids and the rows per table."""
+    versions = [row["memory_id"] for row in await tx.fetch("versions_of", ids=list(ids))]
+    doomed = list(dict.fromkeys([*ids, *versions]))
+    tallies = await tx.fetch("tally_of_memories", ids=doomed)
+    rows: Counter[str] = Counter()
+    rows["posting"] = await tx.execute("delete_postings", ids=doomed)
+    rows["embedding"] = await tx.execute("delete_embeddings", ids=doomed)
+    rows["mention"] = await tx.execute("delete_mentions", ids=doomed)
+    rows["history"] = await tx.execute("delete_history", ids=doomed)
+    await tx.execute("forget_superseding", ids=doomed)
+    erased = await tx.fetch("delete_memories", ids=doomed)
+    rows["memory"] = len(erased)
+    conversations = list({row["conversation_id"] for row in erased if row["conversation_id"]})
+    if conversations:
+        rows["conversation"] = await tx.execute("delete_conversations", ids=conversations)
+    await bump_tallies(
+        tx, {row["scope_id"]: (-row["memories"], -row["vectors"], -row["terms"]) for row in tallies}
+    )
+    return [row["memory_id"] for row in erased], rows
+
+
+async def erase_tenant(store: Store, tenant_id: str) -> Counter[str]:
+    """Erase a whole tenant, as the owner, in one transaction."""
+    rows: Counter[str] = Counter()
+    async with store.owner() as connection, connection.transaction():
+        for table in TENANT_TABLES:
+            target = sql.Identifier("recollect", table)
+            if table == "scope":
+                # Children point to parents; the tree goes at once, so let go of the links first.
+                await connection.execute(compose("unlink_scopes"), {"tenant": tenant_id})
+            cursor = await connection.execute(compose("delete_tenant_rows", {"table": target}), {"tenant": tenant_id})
+            rows[table] = cursor.rowcount
+    return rows
+
+
+async def vacuum(store: Store, tenant_id: str) -> str:
+    """Take dead rows of a tenant's tables out of heap and index; returns "rewritten" or "vacuumed"."""
+    if store.door.owner is None:
+        return "none"
+    async with store.owner() as connection:
+        targets: list[sql.Composable] = []
+        size = 0
+        for table in TENANT_TABLES:
+            if table in _PARTITIONED:
+                cursor = await connection.execute(
+                    compose("partition_of"), {"parent": f"recollect.{table}", "tenant": tenant_id}
+                )
+                row = await cursor.fetchone()
+                assert row is not None
+                size += row["bytes"]
+                targets.append(sql.SQL(row["name"]))
+            else:
+                targets.append(sql.Identifier("recollect", table))
+        rewrite = size <= REWRITE_LIMIT_BYTES
+        for target in targets:
+            options = "full, analyze" if rewrite else "analyze"
+            await connection.execute(sql.SQL(f"vacuum ({options}) {{}}").format(target))
+        if rewrite and store.door.embedded:
+            # Past log segments hold the rows too; a switch and a checkpoint let the server drop them.
+            await connection.execute("select pg_switch_wal()")
+            await connection.execute("checkpoint")
+        return "rewritten" if rewrite else "vacuumed"
+
+
+def make_receipt(
+    tenant_id: str, what: str, ids: Sequence[UUID], rows: Counter[str], vacuumed: str, *, now: datetime
+) -> Receipt:
+    """What was erased, for the caller to keep."""
+    unreachable = list(UNREACHABLE)
+    if vacuumed == "vacuumed":
+        unreachable.insert(0, "free space inside data pages until it is reused (`recollect db compact` rewrites them)")
+    elif vacuumed == "none":
+        unreachable.insert(0, "dead rows in heap and index until the next vacuum")
+    return Receipt(
+        id=new_id(),
+        at=now,
+        tenant_id=tenant_id,
+        what=what,
+        memories=rows["memory"],
+        rows=dict(rows),
+        memory_ids=tuple(ids),
+        vacuum=vacuumed,
+        unreachable=tuple(unreachable),
+    )

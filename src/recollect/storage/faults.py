@@ -1,0 +1,65 @@
+"""Driver errors become ours, in one place. The driver's error survives as `__cause__`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import errors as pg
+
+from recollect.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidInputError,
+    RecollectError,
+    StoreBusyError,
+    StoreCorruptedError,
+    StoreError,
+    StoreFullError,
+    StoreUnreachableError,
+    StoreUnsupportedError,
+)
+
+_FAULTS: tuple[tuple[type[psycopg.Error], type[RecollectError], str], ...] = (
+    (pg.DiskFull, StoreFullError, "no space left for the database; free some and try again, nothing was stored"),
+    (pg.InsufficientPrivilege, ForbiddenError, "the database refused: not allowed for this caller"),
+    (pg.UniqueViolation, ConflictError, "it exists already"),
+    (pg.DataCorrupted, StoreCorruptedError, "the database is damaged; restore a backup with `recollect db restore`"),
+    (pg.IndexCorrupted, StoreCorruptedError, "an index is damaged; run `reindex database` or restore a backup"),
+    (pg.QueryCanceled, StoreBusyError, "the database took too long; try again, or raise statement_timeout_s"),
+    (pg.LockNotAvailable, StoreBusyError, "a lock was not to be had; try again"),
+    (pg.DeadlockDetected, StoreBusyError, "two writers blocked each other; try again"),
+    (pg.SerializationFailure, StoreBusyError, "the data changed meanwhile; try again"),
+    (pg.TooManyConnections, StoreBusyError, "the database has no free connection; try again or lower pool_size"),
+    (pg.ReadOnlySqlTransaction, StoreUnsupportedError, "the database is read-only; use the primary server's URL"),
+    (pg.DataError, InvalidInputError, "the database can't hold a value"),
+    (pg.UndefinedTable, StoreCorruptedError, "a table is missing; run `recollect db migrate`"),
+)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Run database work; what the driver raises comes out as one of our errors."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def translate(error: psycopg.Error) -> RecollectError:
+    """Our error for a driver's."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    for kind, ours, advice in _FAULTS:
+        if isinstance(error, kind):
+            return ours(f"{advice} ({_brief(error)})")
+    if "No space left on device" in text:
+        return StoreFullError("no space left for the database; free some and try again, nothing was stored")
+    if isinstance(error, psycopg.OperationalError):
+        return StoreUnreachableError(f"can't reach the database: {text[:300]}; check `recollect db status`")
+    return StoreError(f"the database failed: {_brief(error)}")
+
+
+def _brief(error: psycopg.Error) -> str:
+    """The server's primary message, without the row's values that DETAIL would show."""
+    return (error.diag.message_primary or " ".join(str(error).split()))[:300]

@@ -1,0 +1,184 @@
+"""Filters become SQL conditions over `recollect.memory m`. Every value travels as a parameter: nothing of a
+caller's text is ever SQL."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from recollect.domain.filters import Condition, Filter, Group, Negation, Operator
+from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.memory import MemoryType
+
+_COMPARE = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: "<="}
+_COLUMNS = {
+    "id": "m.memory_id",
+    "layer": "m.layer",
+    "type": "m.type",
+    "subject": "m.subject",
+    "predicate": "m.predicate",
+    "object": "m.object",
+    "trigger": "m.trigger",
+    "action": "m.action",
+    "source": "m.source",
+    "speaker": "m.speaker",
+    "position": "m.position",
+    "importance": "m.importance",
+    "use_count": "m.use_count",
+    "utility": "m.utility",
+    "created_at": "m.created_at",
+    "valid_from": "m.valid_from",
+    "valid_to": "m.valid_to",
+    "expires_at": "m.expires_at",
+    "status": "case when m.superseded_at is null then 'active' else 'superseded' end",
+    "conversation": "(select c.name from recollect.conversation c"
+    " where c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id)",
+}
+TRUE = sql.SQL("true")
+
+
+@dataclass(slots=True)
+class Parameters:
+    """The values of a condition, each under a name of its own."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, value: object) -> sql.Placeholder:
+        """Keep a value and return the placeholder that stands for it."""
+        if isinstance(value, Layer):
+            value = value.precedence
+        elif isinstance(value, enum.Enum):
+            value = value.value
+        name = f"f{len(self.values)}"
+        self.values[name] = value
+        return sql.Placeholder(name)
+
+
+def believed(at: datetime, parameters: Parameters) -> sql.Composable:
+    """Memories the store believed at a time: not superseded, expired or unknown then."""
+    return sql.SQL("m.since <= {at} and m.until > {at}").format(at=parameters.add(at))
+
+
+def of_types(types: Sequence[MemoryType] | None, parameters: Parameters) -> sql.Composable:
+    """Memories of some types."""
+    if types is None:
+        return TRUE
+    return sql.SQL("m.type = any({})").format(parameters.add([t.value for t in types]))
+
+
+def in_layers(layers: Sequence[Layer] | None, parameters: Parameters) -> sql.Composable:
+    """Memories of some layers."""
+    if layers is None:
+        return TRUE
+    return sql.SQL("m.layer = any({}::smallint[])").format(parameters.add([layer.precedence for layer in layers]))
+
+
+def all_of(*conditions: sql.Composable) -> sql.Composable:
+    """Conditions joined by "and", the trivial ones left out."""
+    real = [c for c in conditions if c != TRUE]
+    return sql.SQL(" and ").join(sql.SQL("({})").format(c) for c in real) if real else TRUE
+
+
+def compile_filter(part: Filter | None, parameters: Parameters) -> sql.Composable:
+    """A filter tree as a condition. Nulls never match a comparison, so "not" is written null-safe."""
+    if part is None:
+        return TRUE
+    if isinstance(part, Negation):
+        return sql.SQL("(({}) is not true)").format(compile_filter(part.part, parameters))
+    if isinstance(part, Group):
+        if not part.parts:
+            return sql.SQL("false") if part.any else TRUE
+        word = sql.SQL(" or " if part.any else " and ")
+        return word.join(sql.SQL("({})").format(compile_filter(p, parameters)) for p in part.parts)
+    return _column(part, parameters) if part.column else _metadata(part, parameters)
+
+
+def entity_key(name: str) -> str:
+    """An entity's name folded for comparison."""
+    return " ".join(name.casefold().split())
+
+
+def _column(condition: Condition, parameters: Parameters) -> sql.Composable:
+    assert condition.column is not None
+    if condition.column in {"scope", "entity"}:
+        return _membership(condition, parameters)
+    column = sql.SQL(_COLUMNS[condition.column])
+    operator, value = condition.operator, condition.value
+    if operator is Operator.EXISTS:
+        return sql.SQL("(({}) is not null)" if value else "(({}) is null)").format(column)
+    if operator in _COMPARE:
+        return sql.SQL("({} {} {})").format(column, sql.SQL(_COMPARE[operator]), parameters.add(value))
+    if operator is Operator.IN:
+        given = [v for v in value if v is not None]
+        listed = sql.SQL(", ").join(parameters.add(v) for v in given)
+        found = sql.SQL("({} in ({}))").format(column, listed) if given else sql.SQL("false")
+        return found if len(given) == len(value) else sql.SQL("({} or ({}) is null)").format(found, column)
+    if value is None:
+        return sql.SQL("(({}) is null)" if operator is Operator.EQ else "(({}) is not null)").format(column)
+    same = "({} = {})" if operator is Operator.EQ else "({} is distinct from {})"
+    return sql.SQL(same).format(column, parameters.add(value))
+
+
+def _membership(condition: Condition, parameters: Parameters) -> sql.Composable:
+    """Conditions on what is linked to a memory rather than in its row."""
+    test = _scope_is if condition.column == "scope" else _mentions
+    operator, value = condition.operator, condition.value
+    if operator is Operator.EXISTS:
+        present = TRUE if condition.column == "scope" else sql.SQL("(cardinality(m.entities) > 0)")
+        return present if value else sql.SQL("(not {})").format(present)
+    if operator is Operator.IN:
+        return sql.SQL(" or ").join(test(v, parameters) for v in value) if value else sql.SQL("false")
+    same = test(value, parameters)
+    return same if operator is Operator.EQ else sql.SQL("(not {})").format(same)
+
+
+def _scope_is(value: ScopeName | None, parameters: Parameters) -> sql.Composable:
+    if value is None:
+        return sql.SQL("false")
+    return sql.SQL(
+        "(m.scope_id in (select x.scope_id from recollect.scope x"
+        " where x.tenant_id = m.tenant_id and x.layer = {} and x.name = {}))"
+    ).format(parameters.add(value.layer), parameters.add(value.name))
+
+
+def _mentions(value: str | None, parameters: Parameters) -> sql.Composable:
+    if value is None:
+        return sql.SQL("(cardinality(m.entities) = 0)")
+    return sql.SQL(
+        "exists (select from recollect.mention x where x.tenant_id = m.tenant_id"
+        " and x.entity = {} and x.memory_id = m.memory_id)"
+    ).format(parameters.add(entity_key(value)))
+
+
+def _metadata(condition: Condition, parameters: Parameters) -> sql.Composable:
+    found = sql.SQL("(m.metadata #> {}::text[])").format(parameters.add(list(condition.path)))
+    operator, value = condition.operator, condition.value
+    if operator is Operator.EXISTS:
+        return sql.SQL("({} is not null)" if value else "({} is null)").format(found)
+    if operator in _COMPARE:
+        # jsonb orders values of different kinds too; only the same kind is a comparison people mean.
+        return sql.SQL("(jsonb_typeof({0}) = jsonb_typeof({2}) and {0} {1} {2})").format(
+            found, sql.SQL(_COMPARE[operator]), _json(value, parameters)
+        )
+    if operator is Operator.IN:
+        return sql.SQL(" or ").join(_json_equals(found, v, parameters) for v in value) if value else sql.SQL("false")
+    same = _json_equals(found, value, parameters)
+    return same if operator is Operator.EQ else sql.SQL("(({}) is not true)").format(same)
+
+
+def _json_equals(found: sql.Composable, value: object, parameters: Parameters) -> sql.Composable:
+    if value is None:
+        return sql.SQL("({0} is null or {0} = 'null'::jsonb)").format(found)
+    return sql.SQL("({0} = {1} or (jsonb_typeof({0}) = 'array' and {0} @> jsonb_build_array({1})))").format(
+        found, _json(value, parameters)
+    )
+
+
+def _json(value: object, parameters: Parameters) -> sql.Composable:
+    return sql.SQL("{}::jsonb").format(parameters.add(Jsonb(value)))

@@ -1,0 +1,91 @@
+"""Memories out of the database: by id, in pages, their history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from recollect.domain.filters import Filter
+from recollect.domain.layers import Layer
+from recollect.domain.memory import Memory, MemoryType
+from recollect.domain.results import HistoryEntry, Page
+from recollect.storage.filters import TRUE, Parameters, all_of, believed, compile_filter, in_layers, of_types
+from recollect.storage.rows import MEMORY_COLUMNS, make_cursor, read_cursor, to_memory
+from recollect.storage.store import Transaction
+
+
+async def get_memories(tx: Transaction, ids: Sequence[UUID]) -> list[Memory]:
+    """Visible memories in the order of their ids; what is not visible is left out."""
+    rows = await tx.fetch("select_memories", {"columns": MEMORY_COLUMNS}, ids=list(ids))
+    found = {row["memory_id"]: to_memory(row) for row in rows}
+    return [found[id] for id in ids if id in found]
+
+
+async def list_memories(
+    tx: Transaction,
+    *,
+    limit: int,
+    cursor: str | None = None,
+    scopes: Sequence[UUID] | None = None,
+    layers: Sequence[Layer] | None = None,
+    types: Sequence[MemoryType] | None = None,
+    filters: Filter | None = None,
+    at: datetime | None = None,
+) -> Page:
+    """One page, newest first; `at` None includes what is no longer believed."""
+    parameters = Parameters()
+    where = all_of(
+        TRUE if at is None else believed(at, parameters),
+        in_layers(layers, parameters),
+        of_types(types, parameters),
+        compile_filter(filters, parameters),
+    )
+    after_at, after_id = read_cursor(cursor)
+    rows = await tx.fetch(
+        "list_memories",
+        {"columns": MEMORY_COLUMNS, "where": where},
+        scopes=None if scopes is None else list(scopes),
+        after_at=after_at,
+        after_id=after_id,
+        limit=limit + 1,
+        **parameters.values,
+    )
+    items = tuple(to_memory(row) for row in rows[:limit])
+    more = len(rows) > limit
+    return Page(items=items, next_cursor=make_cursor(items[-1].created_at, items[-1].id) if more else None)
+
+
+async def list_history(tx: Transaction, memory: Memory) -> list[HistoryEntry]:
+    """Every change of a memory, the adding first."""
+    # Our own ids carry the time they were made; an imported id of another kind does not.
+    ours = memory.id.version == 7
+    added_at = datetime.fromtimestamp((memory.id.int >> 80) / 1000, tz=UTC) if ours else memory.created_at
+    added = HistoryEntry(memory_id=memory.id, event="added", at=added_at, by=None, before=None)
+    rows = await tx.fetch("list_history", id=memory.id)
+    return [added] + [
+        HistoryEntry(
+            memory_id=row["memory_id"], event=row["event"], at=row["at"], by=row["by"], before=row["before"]
+        )
+        for row in rows
+    ]
+
+
+async def fetch_details(tx: Transaction, ids: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
+    """Memories with all that an export keeps of them: their period of belief and their history too."""
+    rows = await tx.fetch("export_memories", {"columns": MEMORY_COLUMNS}, ids=list(ids))
+    found = {}
+    for row in rows:
+        details = {name: _plain(value) for name, value in asdict(to_memory(row)).items()}
+        details |= {name: _plain(row[name]) for name in ("since", "until", "version_of")}
+        details["history"] = row["history"] or []
+        found[row["memory_id"]] = {key: value for key, value in details.items() if value is not None}
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, UUID):
+        return str(value)
+    return value.isoformat() if isinstance(value, datetime) else value

@@ -1,0 +1,197 @@
+"""Embedding spaces: which vectors a store holds, and the indexes over them.
+
+A store is searched in one active space. `reembed` fills a second one beside it and switches under an advisory
+lock that writers share: a writer that embedded for the old space sees that it lost, and embeds again.
+Vector indexes are built per partition once a tenant has more vectors than exact search is meant for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector import HalfVector
+from pgvector.psycopg import register_vector_async
+from psycopg import AsyncConnection, sql
+from psycopg.rows import DictRow
+
+from recollect.storage.store import Row, Store, Transaction, compose
+
+#: The lock between writers (shared) and the switch of spaces (exclusive).
+_SWITCH_LOCK = 0x5EC0_0001
+#: The lock that lets one process at a time build a vector index.
+_INDEX_LOCK = 0x5EC0_0002
+NIL = UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """One embedding space as the store records it."""
+
+    id: int
+    name: str
+    dimensions: int
+    fingerprint: str
+    state: str
+
+
+def _to_space(row: Row) -> Space:
+    return Space(
+        id=row["space_id"],
+        name=row["name"],
+        dimensions=row["dimensions"],
+        fingerprint=row["fingerprint"],
+        state=row["state"],
+    )
+
+
+async def list_spaces(tx: Transaction) -> list[Space]:
+    """All spaces, the active one first."""
+    return [_to_space(row) for row in await tx.fetch("list_spaces")]
+
+
+async def share_switch_lock(tx: Transaction) -> int | None:
+    """Hold off a switch of spaces until this transaction ends; returns the active space's id."""
+    await tx.connection.execute("select pg_advisory_xact_lock_shared(%s)", [_SWITCH_LOCK])
+    spaces = await list_spaces(tx)
+    return spaces[0].id if spaces and spaces[0].state == "active" else None
+
+
+async def record_space(store: Store, name: str, dimensions: int, fingerprint: str, *, state: str) -> Space:
+    """Write a new space down; of two processes that record the first one, one wins and both use it."""
+    async with store.owner() as connection, connection.transaction():
+        await connection.execute("select pg_advisory_xact_lock(%s)", [_SWITCH_LOCK])
+        rows = await (await connection.execute(compose("list_spaces"))).fetchall()
+        for row in rows:
+            if row["state"] == state:
+                return _to_space(row)
+        number = max((row["space_id"] for row in rows), default=0) + 1
+        values = {"space": number, "name": name, "dimensions": dimensions, "fingerprint": fingerprint, "state": state}
+        await connection.execute(compose("insert_space"), values)
+    return Space(id=number, name=name, dimensions=dimensions, fingerprint=fingerprint, state=state)
+
+
+async def tenant_ids(store: Store) -> list[str]:
+    """All tenants, for work on the whole store."""
+    return [row["tenant_id"] for row in await store.owner_fetch("tenants_by_name", tenant="")]
+
+
+async def count_missing(store: Store, tenant: str, space: Space) -> int:
+    """How many of a tenant's memories have no vector in a space."""
+    rows = await store.owner_fetch("count_missing_embeddings", tenant=tenant, space=space.id)
+    missing: int = rows[0]["missing"]
+    return missing
+
+
+async def missing(
+    connection: AsyncConnection[DictRow], tenant: str, space: Space, *, after: UUID, limit: int
+) -> list[Row]:
+    """The next memories that have no vector in a space."""
+    values = {"tenant": tenant, "space": space.id, "after": after, "limit": limit}
+    return await (await connection.execute(compose("missing_embeddings"), values)).fetchall()
+
+
+async def fill(
+    connection: AsyncConnection[DictRow], tenant: str, space: Space, vectors: Sequence[tuple[UUID, int, NDArray[Any]]]
+) -> None:
+    """Store vectors (memory, part, vector) of memories that still exist."""
+    await register_vector_async(connection)
+    ids, parts, values = zip(*vectors, strict=True)
+    await connection.execute(
+        compose("insert_embeddings"),
+        {
+            "tenant": tenant,
+            "space": space.id,
+            "ids": list(ids),
+            "parts": list(parts),
+            "embeddings": [HalfVector(np.asarray(v)) for v in values],
+        },
+    )
+
+
+async def begin_switch(connection: AsyncConnection[DictRow]) -> None:
+    """Inside a transaction: wait for writers, keep new ones waiting."""
+    await connection.execute("select pg_advisory_xact_lock(%s)", [_SWITCH_LOCK])
+
+
+async def finish_switch(connection: AsyncConnection[DictRow], space: Space, tenants: Sequence[str]) -> None:
+    """Inside the same transaction: make a filled space the active one and count its vectors."""
+    await connection.execute(compose("retire_space"), {"space": space.id})
+    await connection.execute(compose("activate_space"), {"space": space.id})
+    for tenant in tenants:
+        await connection.execute(compose("recount_vectors"), {"tenant": tenant, "space": space.id})
+
+
+async def drop_retired(store: Store, tenants: Sequence[str]) -> None:
+    """Erase the vectors and indexes of spaces that are no longer searched."""
+    async with store.owner() as connection:
+        rows = await (await connection.execute(compose("list_spaces"))).fetchall()
+        for row in rows:
+            if row["state"] != "retired":
+                continue
+            for name in await index_names(connection):
+                if name.endswith(f"_hnsw_{row['space_id']}"):
+                    await connection.execute(
+                        sql.SQL("drop index if exists {}").format(sql.Identifier("recollect", name))
+                    )
+            for tenant in tenants:
+                values = {"tenant": tenant, "space": row["space_id"]}
+                await connection.execute(compose("delete_space_embeddings"), values)
+            await connection.execute(compose("delete_space"), {"space": row["space_id"]})
+
+
+async def index_names(connection: AsyncConnection[DictRow]) -> list[str]:
+    """The vector indexes that are whole and usable."""
+    rows = await (await connection.execute(compose("vector_indexes"))).fetchall()
+    return [row["indexname"] for row in rows if row["usable"]]
+
+
+async def has_index(tx: Transaction, space: Space) -> bool:
+    """Whether the tenant's partition has a vector index for a space."""
+    partition = await _partition(tx.connection, tx.context.tenant_id)
+    return _index_name(partition, space) in await index_names(tx.connection)
+
+
+async def build_index(store: Store, tenant: str, space: Space) -> bool:
+    """Build the vector index of a tenant's partition without blocking writers; False when it is there."""
+    async with store.owner() as connection:
+        partition = await _partition(connection, tenant)
+        name = _index_name(partition, space)
+        await connection.execute("select pg_advisory_lock(%s)", [_INDEX_LOCK])
+        try:
+            if name in await index_names(connection):
+                return False
+            # A build that was interrupted leaves an unusable index of this name.
+            await connection.execute(sql.SQL("drop index if exists {}").format(sql.Identifier("recollect", name)))
+            await connection.execute("set maintenance_work_mem = '512MB'; set statement_timeout = 0")
+            await connection.execute(
+                sql.SQL(
+                    "create index concurrently {} on {} using hnsw ((embedding::halfvec({})) halfvec_cosine_ops)"
+                    " where space_id = {}"
+                ).format(
+                    sql.Identifier(name),
+                    sql.Identifier("recollect", partition),
+                    sql.Literal(space.dimensions),
+                    sql.Literal(space.id),
+                )
+            )
+            await connection.execute(sql.SQL("analyze {}").format(sql.Identifier("recollect", partition)))
+            return True
+        finally:
+            await connection.execute("select pg_advisory_unlock(%s)", [_INDEX_LOCK])
+
+
+async def _partition(connection: AsyncConnection[DictRow], tenant: str) -> str:
+    values = {"parent": "recollect.embedding", "tenant": tenant}
+    row = await (await connection.execute(compose("partition_of"), values)).fetchone()
+    assert row is not None
+    name: str = row["name"]
+    return name.removeprefix("recollect.")
+
+
+def _index_name(partition: str, space: Space) -> str:
+    return f"{partition}_hnsw_{space.id}"

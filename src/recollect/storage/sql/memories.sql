@@ -1,0 +1,260 @@
+-- name: create_staging
+-- Where COPY lands: COPY can't write through row-level security, so rows come here and are inserted from here.
+create temporary table if not exists stage_memory (
+    scope_id uuid, memory_id uuid, layer smallint, type text, text text, digest bytea, subject text, predicate text,
+    object text, trigger text, action text, entities text[], importance double precision, use_count integer, utility double precision,
+    metadata jsonb, source text, conversation_id uuid, position integer, speaker text, created_at timestamptz,
+    valid_from timestamptz, valid_to timestamptz, expires_at timestamptz, superseded_by uuid,
+    superseded_at timestamptz, version_of uuid, since timestamptz, until timestamptz
+) on commit delete rows;
+create temporary table if not exists stage_embedding (
+    space_id smallint, memory_id uuid, part smallint, embedding public.halfvec
+) on commit delete rows;
+create temporary table if not exists stage_posting (
+    term text, memory_id uuid, tf smallint, dl integer
+) on commit delete rows;
+
+-- name: copy_memories
+-- Binary COPY of memories into staging.
+copy stage_memory from stdin (format binary);
+
+-- name: copy_embeddings
+-- Binary COPY of vectors into staging.
+copy stage_embedding from stdin (format binary);
+
+-- name: copy_postings
+-- Binary COPY of postings into staging.
+copy stage_posting from stdin (format binary);
+
+-- name: insert_staged_memories
+-- Store staged memories; a repeat of an active text in its scope is left for reinforcement.
+insert into recollect.memory (
+    tenant_id, scope_id, memory_id, layer, type, text, digest, subject, predicate, object, trigger, action, entities,
+    importance, use_count, utility, metadata, source, conversation_id, position, speaker, created_at, valid_from,
+    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until)
+select %(tenant)s, s.scope_id, s.memory_id, s.layer, s.type, s.text, s.digest, s.subject, s.predicate, s.object,
+    s.trigger, s.action, s.entities, s.importance, s.use_count, s.utility, s.metadata, s.source, s.conversation_id,
+    s.position, s.speaker, s.created_at, s.valid_from, s.valid_to, s.expires_at, s.superseded_by, s.superseded_at,
+    s.version_of, s.since, s.until
+from stage_memory s
+on conflict do nothing
+returning memory_id;
+
+-- name: insert_staged_embeddings
+-- Store the staged vectors of memories that were really inserted.
+insert into recollect.embedding (tenant_id, space_id, memory_id, part, scope_id, since, until, embedding)
+select %(tenant)s, e.space_id, e.memory_id, e.part, m.scope_id, m.since, m.until, e.embedding
+from stage_embedding e
+join recollect.memory m on m.tenant_id = %(tenant)s and m.memory_id = e.memory_id
+where e.memory_id = any(%(ids)s::uuid[])
+on conflict do nothing;
+
+-- name: insert_staged_postings
+-- Store the staged postings of memories that were really inserted.
+insert into recollect.posting (tenant_id, term, memory_id, scope_id, tf, dl)
+select %(tenant)s, p.term, p.memory_id, s.scope_id, p.tf, p.dl
+from stage_posting p
+join stage_memory s on s.memory_id = p.memory_id
+where p.memory_id = any(%(ids)s::uuid[]);
+
+-- name: insert_mentions
+-- Link memories with the entities they name.
+insert into recollect.mention (tenant_id, entity, memory_id, scope_id)
+select %(tenant)s, x.entity, x.memory_id, x.scope_id
+from unnest(%(entities)s::text[], %(ids)s::uuid[], %(scopes)s::uuid[]) as x(entity, memory_id, scope_id)
+on conflict do nothing;
+
+-- name: delete_mentions
+-- Unlink memories from their entities.
+delete from recollect.mention where tenant_id = %(tenant)s and memory_id = any(%(ids)s::uuid[]);
+
+-- name: bump_tallies
+-- Add to the counts of scopes, in the order of their ids so that concurrent writers can't deadlock.
+insert into recollect.tally (tenant_id, scope_id, memories, vectors, terms)
+select %(tenant)s, x.scope_id, x.memories, x.vectors, x.terms
+from unnest(%(scopes)s::uuid[], %(memories)s::bigint[], %(vectors)s::bigint[], %(terms)s::bigint[])
+    as x(scope_id, memories, vectors, terms)
+order by x.scope_id
+on conflict (tenant_id, scope_id) do update set memories = recollect.tally.memories + excluded.memories,
+    vectors = recollect.tally.vectors + excluded.vectors, terms = recollect.tally.terms + excluded.terms;
+
+-- name: find_repeats
+-- Active memories with one of these texts in one of these scopes, outside conversations.
+select m.memory_id, m.scope_id, m.digest
+from recollect.memory m
+join unnest(%(scopes)s::uuid[], %(digests)s::bytea[]) as x(scope_id, digest)
+    on m.scope_id = x.scope_id and m.digest = x.digest
+where m.tenant_id = %(tenant)s and m.conversation_id is null and m.superseded_at is null;
+
+-- name: reinforce
+-- A repeat strengthens the memory it repeats: used once more, metadata and entities joined, an expired one revived.
+update recollect.memory m set
+    use_count = m.use_count + %(times)s,
+    importance = greatest(m.importance, %(importance)s),
+    metadata = m.metadata || %(metadata)s::jsonb,
+    entities = m.entities || array(select e from unnest(%(entities)s::text[]) e where e <> all(m.entities)),
+    expires_at = case when m.until <= %(now)s then %(expires_at)s else m.expires_at end,
+    until = case when m.until <= %(now)s then %(until)s else m.until end,
+    updated_at = now()
+from recollect.memory before
+where m.tenant_id = %(tenant)s and m.memory_id = %(id)s
+    and before.tenant_id = %(tenant)s and before.memory_id = m.memory_id
+returning m.memory_id, m.scope_id, before.use_count, before.until <= %(now)s as revived;
+
+-- name: take_positions
+-- The next positions in a conversation, making it on its first turn; the row's lock keeps turns in order.
+insert into recollect.conversation (tenant_id, conversation_id, scope_id, name, turns)
+values (%(tenant)s, %(id)s, %(scope)s, %(name)s, %(turns)s)
+on conflict (tenant_id, scope_id, name)
+    do update set turns = greatest(recollect.conversation.turns, %(at_least)s) + excluded.turns
+returning conversation_id, turns;
+
+-- name: select_memories
+-- Memories by id.
+select {columns} from recollect.memory m
+join recollect.scope s on s.tenant_id = m.tenant_id and s.scope_id = m.scope_id
+left join recollect.conversation c on c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id
+where m.tenant_id = %(tenant)s and m.memory_id = any(%(ids)s::uuid[]);
+
+-- name: list_memories
+-- One keyset page of memories, the newest first.
+select {columns} from recollect.memory m
+join recollect.scope s on s.tenant_id = m.tenant_id and s.scope_id = m.scope_id
+left join recollect.conversation c on c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id
+where m.tenant_id = %(tenant)s
+    and (%(scopes)s::uuid[] is null or m.scope_id = any(%(scopes)s::uuid[]))
+    and {where}
+    and (%(after_at)s::timestamptz is null or (m.created_at, m.memory_id) < (%(after_at)s::timestamptz, %(after_id)s::uuid))
+order by m.created_at desc, m.memory_id desc
+limit %(limit)s;
+
+-- name: match_memories
+-- The ids of memories that meet a condition and that the caller may change, a batch at a time.
+select m.memory_id from recollect.memory m
+where m.tenant_id = %(tenant)s
+    and (%(scopes)s::uuid[] is null or m.scope_id = any(%(scopes)s::uuid[]))
+    and {where}
+    and (recollect.caller_is_admin() or m.scope_id = any((select recollect.caller_scopes('writable'))::uuid[]))
+limit %(limit)s;
+
+-- name: lock_memory
+-- One memory for changing; no row when it is not visible or not writable.
+select {columns}, m.scope_id, m.digest, m.since, m.until, m.conversation_id, m.version_of
+from recollect.memory m
+join recollect.scope s on s.tenant_id = m.tenant_id and s.scope_id = m.scope_id
+left join recollect.conversation c on c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id
+where m.tenant_id = %(tenant)s and m.memory_id = %(id)s
+for update of m;
+
+-- name: update_memory
+-- Change the given columns of one memory.
+update recollect.memory set {assignments}, updated_at = now()
+where tenant_id = %(tenant)s and memory_id = %(id)s
+returning memory_id;
+
+-- name: insert_history
+-- Record a change.
+insert into recollect.history (tenant_id, history_id, memory_id, scope_id, event, at, by, before)
+values (%(tenant)s, %(history_id)s, %(id)s, %(scope)s, %(event)s, %(at)s, %(by)s, %(before)s);
+
+-- name: list_history
+-- The changes of one memory, oldest first.
+select h.memory_id, h.event, h.at, h.by, h.before from recollect.history h
+where h.tenant_id = %(tenant)s and h.memory_id = %(id)s
+order by h.history_id;
+
+-- name: delete_postings
+-- Take memories out of the lexical index.
+delete from recollect.posting where tenant_id = %(tenant)s and memory_id = any(%(ids)s::uuid[]);
+
+-- name: delete_embeddings
+-- Take memories out of the vector index.
+delete from recollect.embedding where tenant_id = %(tenant)s and memory_id = any(%(ids)s::uuid[]);
+
+-- name: tally_of_memories
+-- What the given memories count for in their scopes.
+select m.scope_id, count(*) as memories, coalesce(sum(v.vectors), 0)::bigint as vectors, coalesce(sum(p.terms), 0)::bigint as terms
+from recollect.memory m
+left join lateral (select count(*) as vectors from recollect.embedding e
+    where e.tenant_id = %(tenant)s and e.memory_id = m.memory_id
+        and e.space_id = (select x.space_id from recollect.space x where x.state = 'active')) v on true
+left join lateral (select max(p.dl) as terms from recollect.posting p
+    where p.tenant_id = %(tenant)s and p.memory_id = m.memory_id) p on true
+where m.tenant_id = %(tenant)s and m.memory_id = any(%(ids)s::uuid[])
+group by m.scope_id;
+
+-- name: versions_of
+-- The rows that hold what these memories said before they were updated.
+select m.memory_id from recollect.memory m
+where m.tenant_id = %(tenant)s and m.version_of = any(%(ids)s::uuid[]);
+
+-- name: forget_superseding
+-- Memories superseded by an erased one stay retired, but no longer point to it.
+update recollect.memory set superseded_by = null
+where tenant_id = %(tenant)s and superseded_by = any(%(ids)s::uuid[]);
+
+-- name: delete_history
+-- Erase the changes of memories.
+delete from recollect.history where tenant_id = %(tenant)s and memory_id = any(%(ids)s::uuid[]);
+
+-- name: delete_memories
+-- Erase memories.
+delete from recollect.memory where tenant_id = %(tenant)s and memory_id = any(%(ids)s::uuid[])
+returning memory_id, conversation_id;
+
+-- name: delete_conversations
+-- Erase conversations that have no turn left.
+delete from recollect.conversation c
+where c.tenant_id = %(tenant)s and c.conversation_id = any(%(ids)s::uuid[])
+    and not exists (select from recollect.memory m
+        where m.tenant_id = %(tenant)s and m.conversation_id = c.conversation_id);
+
+-- name: archive_memory
+-- Copy a memory as it is into a superseded version of itself.
+insert into recollect.memory (
+    tenant_id, scope_id, memory_id, layer, type, text, digest, subject, predicate, object, trigger, action, entities,
+    importance, use_count, utility, metadata, source, conversation_id, position, speaker, created_at, valid_from,
+    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until)
+select m.tenant_id, m.scope_id, %(archived)s, m.layer, m.type, m.text, m.digest, m.subject, m.predicate, m.object,
+    m.trigger, m.action, m.entities, m.importance, m.use_count, m.utility, m.metadata, m.source, null, null, m.speaker,
+    m.created_at, m.valid_from, m.valid_to, m.expires_at, m.memory_id, %(at)s, m.memory_id, m.since,
+    least(m.until, %(at)s)
+from recollect.memory m where m.tenant_id = %(tenant)s and m.memory_id = %(id)s;
+
+-- name: move_embeddings
+-- The vectors of a memory's former text go with its version.
+update recollect.embedding set memory_id = %(archived)s, until = least(until, %(at)s)
+where tenant_id = %(tenant)s and memory_id = %(id)s;
+
+-- name: move_postings
+-- The postings of a memory's former text go with its version.
+update recollect.posting set memory_id = %(archived)s
+where tenant_id = %(tenant)s and memory_id = %(id)s;
+
+-- name: insert_postings_of
+-- Store the staged postings of one memory.
+insert into recollect.posting (tenant_id, term, memory_id, scope_id, tf, dl)
+select %(tenant)s, p.term, p.memory_id, %(scope)s, p.tf, p.dl
+from stage_posting p where p.memory_id = %(id)s;
+
+-- name: forget_author
+-- Take a user's name out of the history of what stays.
+update recollect.history set by = null where tenant_id = %(tenant)s and by = %(user)s;
+
+-- name: export_memories
+-- Memories with all that is known of them.
+select {columns}, m.since, m.until, m.version_of,
+    (select jsonb_agg(jsonb_build_object('id', h.history_id, 'event', h.event, 'at', h.at, 'by', h.by, 'before', h.before)
+        order by h.history_id)
+     from recollect.history h where h.tenant_id = m.tenant_id and h.memory_id = m.memory_id) as history
+from recollect.memory m
+join recollect.scope s on s.tenant_id = m.tenant_id and s.scope_id = m.scope_id
+left join recollect.conversation c on c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id
+where m.tenant_id = %(tenant)s and m.memory_id = any(%(ids)s::uuid[]);
+
+-- name: import_history
+-- A line of history as an export wrote it, for a memory that is there; importing it twice keeps one.
+insert into recollect.history (tenant_id, history_id, memory_id, scope_id, event, at, by, before)
+select %(tenant)s, %(history_id)s, m.memory_id, m.scope_id, %(event)s, %(at)s, %(by)s, %(before)s::jsonb
+from recollect.memory m where m.tenant_id = %(tenant)s and m.memory_id = %(id)s
+on conflict (tenant_id, history_id) do nothing;

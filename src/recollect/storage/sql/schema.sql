@@ -1,0 +1,356 @@
+-- The whole database schema of Recollect, to read and to review. Migrations arrive at exactly this
+-- (tests/storage/test_migrations.py compares the two catalogues).
+--
+-- Rules that shape it:
+--   * tenant_id is the first column of every key of tenant data, so that it can be sharded by tenant.
+--   * Row-level security is forced on every table of tenant data. The application role reaches rows only
+--     through policies; no caller set means no rows. Policies use the `(select ...)` form, which is
+--     evaluated once per query instead of once per row.
+--   * B-tree indexes only (and HNSW for vectors): the operators of GIN are not leakproof, so under
+--     row-level security they would be filters after a full scan. Text with CHECK instead of enums, for
+--     the same reason.
+--   * Who asks is said with SET LOCAL in each transaction: recollect.tenant (text) and
+--     recollect.caller (JSON: user, agent, session, admin, leads).
+
+-- Store-wide facts. Not tenant data: no row names a tenant. ---------------------------------------
+
+create table recollect.store (
+    singleton boolean primary key default true check (singleton),
+    store_id uuid not null default gen_random_uuid(),
+    terms_version integer not null,
+    created_at timestamptz not null default now()
+);
+
+-- An embedding space: vectors of two spaces can't be compared. Exactly one is active; a second one
+-- exists while `reembed` fills it.
+create table recollect.space (
+    space_id smallint primary key,
+    name text not null,
+    dimensions integer not null check (dimensions between 1 and 4000),
+    fingerprint text not null,
+    state text not null check (state in ('active', 'building', 'retired')),
+    created_at timestamptz not null default now()
+);
+create unique index space_one_active on recollect.space (state) where state = 'active';
+
+-- Tenants, scopes, members ------------------------------------------------------------------------
+
+create table recollect.tenant (
+    tenant_id text collate "C" primary key,
+    name text not null,
+    created_at timestamptz not null default now()
+);
+
+-- How many days memories of a layer are kept.
+create table recollect.retention (
+    tenant_id text collate "C" not null references recollect.tenant,
+    layer smallint not null check (layer between 1 and 7),
+    days integer not null check (days between 1 and 36500),
+    primary key (tenant_id, layer)
+);
+
+-- owner is the user of an agent or session scope, '' elsewhere.
+create table recollect.scope (
+    tenant_id text collate "C" not null references recollect.tenant,
+    scope_id uuid not null,
+    layer smallint not null check (layer between 1 and 7),
+    name text not null,
+    owner text not null default '',
+    parent_id uuid,
+    created_at timestamptz not null default now(),
+    primary key (tenant_id, scope_id),
+    unique (tenant_id, layer, owner, name),
+    foreign key (tenant_id, parent_id) references recollect.scope (tenant_id, scope_id)
+);
+create index scope_children on recollect.scope (tenant_id, parent_id);
+create index scope_owned on recollect.scope (tenant_id, owner, layer, name);
+
+create table recollect.membership (
+    tenant_id text collate "C" not null,
+    user_id text not null,
+    scope_id uuid not null,
+    role text not null check (role in ('member', 'lead')),
+    created_at timestamptz not null default now(),
+    primary key (tenant_id, user_id, scope_id),
+    foreign key (tenant_id, scope_id) references recollect.scope (tenant_id, scope_id) on delete cascade
+);
+create index membership_scope on recollect.membership (tenant_id, scope_id);
+
+-- Counts per scope: they choose between exact search and HNSW, and are BM25's corpus statistics.
+create table recollect.tally (
+    tenant_id text collate "C" not null,
+    scope_id uuid not null,
+    memories bigint not null default 0,
+    vectors bigint not null default 0,
+    terms bigint not null default 0,
+    primary key (tenant_id, scope_id),
+    foreign key (tenant_id, scope_id) references recollect.scope (tenant_id, scope_id) on delete cascade
+);
+
+-- Memories ----------------------------------------------------------------------------------------
+
+create table recollect.conversation (
+    tenant_id text collate "C" not null,
+    conversation_id uuid not null,
+    scope_id uuid not null,
+    name text not null,
+    turns integer not null default 0,
+    primary key (tenant_id, conversation_id),
+    unique (tenant_id, scope_id, name),
+    foreign key (tenant_id, scope_id) references recollect.scope (tenant_id, scope_id)
+);
+
+-- since/until: from when to when the store believed this row ("as of"). until is the earliest of
+-- superseded_at, expires_at and the layer's retention. version_of: this row is what that memory said
+-- before an update; it is erased with it. The year 9999 stands for "for ever": drivers can't read 'infinity'.
+create table recollect.memory (
+    tenant_id text collate "C" not null,
+    memory_id uuid not null,
+    scope_id uuid not null,
+    layer smallint not null check (layer between 1 and 7),
+    type text not null check (type in ('episodic', 'semantic', 'procedural', 'summary')),
+    text text not null,
+    digest bytea not null,
+    subject text,
+    predicate text,
+    object text,
+    trigger text,
+    action text,
+    entities text[] not null default '{}',
+    importance double precision not null check (importance between 0 and 1),
+    use_count integer not null default 0,
+    utility double precision not null default 0,
+    metadata jsonb not null default '{}',
+    source text,
+    conversation_id uuid,
+    position integer,
+    speaker text,
+    created_at timestamptz not null,
+    valid_from timestamptz,
+    valid_to timestamptz check (valid_to >= valid_from),
+    expires_at timestamptz,
+    superseded_by uuid,
+    superseded_at timestamptz,
+    version_of uuid,
+    since timestamptz not null,
+    until timestamptz not null default timestamptz '9999-01-01 00:00+00',
+    updated_at timestamptz not null default now(),
+    primary key (tenant_id, memory_id),
+    foreign key (tenant_id, scope_id) references recollect.scope (tenant_id, scope_id),
+    foreign key (tenant_id, conversation_id)
+        references recollect.conversation (tenant_id, conversation_id)
+) partition by hash (tenant_id);
+-- A repeat of the same text in the same scope is one memory; turns of a conversation never are.
+create unique index memory_repeat on recollect.memory (tenant_id, scope_id, digest)
+    where conversation_id is null and superseded_at is null;
+create index memory_newest on recollect.memory (tenant_id, created_at desc, memory_id desc);
+create index memory_scope on recollect.memory (tenant_id, scope_id, created_at desc, memory_id desc);
+create index memory_turn on recollect.memory (tenant_id, conversation_id, position)
+    where conversation_id is not null;
+create index memory_until on recollect.memory (tenant_id, until) where until < timestamptz '9999-01-01 00:00+00';
+create index memory_superseded_by on recollect.memory (tenant_id, superseded_by) where superseded_by is not null;
+create index memory_version_of on recollect.memory (tenant_id, version_of) where version_of is not null;
+
+-- Vectors apart from memories: counting a use must not touch a vector index, and two spaces can
+-- stand side by side. A text longer than the embedder's window has several parts.
+create table recollect.embedding (
+    tenant_id text collate "C" not null,
+    space_id smallint not null,
+    memory_id uuid not null,
+    part smallint not null,
+    scope_id uuid not null,
+    since timestamptz not null,
+    until timestamptz not null,
+    embedding halfvec not null,
+    primary key (tenant_id, space_id, memory_id, part)
+) partition by hash (tenant_id);
+create index embedding_scope on recollect.embedding (tenant_id, space_id, scope_id);
+
+-- BM25's inverted index. tf: how often the term stands in the memory; dl: the memory's length in terms.
+create table recollect.posting (
+    tenant_id text collate "C" not null,
+    term text collate "C" not null,
+    memory_id uuid not null,
+    scope_id uuid not null,
+    tf smallint not null,
+    dl integer not null,
+    primary key (tenant_id, term, memory_id) include (scope_id, tf, dl)
+) partition by hash (tenant_id);
+create index posting_memory on recollect.posting (tenant_id, memory_id);
+
+-- entity: the name folded for comparison; memory.entities keeps it as written.
+create table recollect.mention (
+    tenant_id text collate "C" not null,
+    entity text collate "C" not null,
+    memory_id uuid not null,
+    scope_id uuid not null,
+    primary key (tenant_id, entity, memory_id)
+);
+create index mention_memory on recollect.mention (tenant_id, memory_id);
+
+-- Every change of a memory after it was added; before: the changed fields as they were.
+create table recollect.history (
+    tenant_id text collate "C" not null,
+    history_id uuid not null,
+    memory_id uuid not null,
+    scope_id uuid not null,
+    event text not null check (event in ('updated', 'reinforced', 'superseded', 'restored', 'revived')),
+    at timestamptz not null default now(),
+    by text,
+    before jsonb,
+    primary key (tenant_id, history_id)
+);
+create index history_memory on recollect.history (tenant_id, memory_id, history_id);
+
+-- Sixteen partitions by tenant: a tenant's vacuum, rewrite and vector index touch a sixteenth of the data.
+do $$
+declare
+    partitioned text;
+begin
+    foreach partitioned in array array['memory', 'embedding', 'posting'] loop
+        for remainder in 0 .. 15 loop
+            execute format(
+                'create table recollect.%I partition of recollect.%I for values with (modulus 16, remainder %s)',
+                partitioned || '_' || remainder, partitioned, remainder);
+        end loop;
+    end loop;
+end $$;
+
+-- Who may see what --------------------------------------------------------------------------------
+
+-- The caller, as this transaction says it; null when nothing was said.
+create function recollect.caller() returns jsonb
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$ select nullif(current_setting('recollect.caller', true), '')::jsonb $$;
+
+create function recollect.caller_tenant() returns text
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$ select nullif(current_setting('recollect.tenant', true), '') $$;
+
+create function recollect.caller_is_admin() returns boolean
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$ select coalesce((nullif(current_setting('recollect.caller', true), '')::jsonb ->> 'admin')::boolean, false) $$;
+
+-- The caller's scopes:
+--   visible   own scopes, scopes of membership and all their ancestors, led scopes and all below them
+--   writable  own scopes, scopes of membership, led scopes and all below them
+--   managed   led scopes and all below them
+-- Runs with its owner's rights because memberships decide what their own policies let through. It reads
+-- rows of the caller's tenant only. An admin's scopes are not listed here: policies let admins pass by
+-- caller_is_admin(), which costs nothing when a tenant has many scopes.
+create function recollect.caller_scopes(kind text) returns uuid[]
+language plpgsql stable security definer
+set search_path = recollect, pg_catalog, pg_temp
+as $$
+declare
+    tenant text := recollect.caller_tenant();
+    who jsonb := recollect.caller();
+    me text := coalesce(who ->> 'user', '');
+    agent text := who ->> 'agent';
+    session text := who ->> 'session';
+    own uuid[] := '{}';
+    joined uuid[] := '{}';
+    led uuid[] := '{}';
+    found uuid[];
+begin
+    if tenant is null or who is null then
+        return '{}';
+    end if;
+    if kind <> 'managed' then
+        select coalesce(array_agg(s.scope_id), '{}') into own
+        from scope s
+        where s.tenant_id = tenant and (
+            (s.layer = 2 and me <> '' and s.name = me)
+            or (s.layer = 1 and s.owner = me and (s.name = agent or (agent is null and me <> '')))
+            or (s.layer = 3 and s.owner = me and (s.name = session or (session is null and me <> ''))));
+    end if;
+    if me <> '' then
+        select coalesce(array_agg(m.scope_id), '{}'),
+               coalesce(array_agg(m.scope_id) filter (where m.role = 'lead'), '{}')
+        into joined, led
+        from membership m where m.tenant_id = tenant and m.user_id = me;
+    end if;
+    if jsonb_array_length(coalesce(who -> 'leads', '[]')) > 0 then
+        select led || coalesce(array_agg(s.scope_id), '{}') into led
+        from jsonb_array_elements(who -> 'leads') claim
+        join scope s on s.tenant_id = tenant
+            and s.layer = (claim ->> 0)::smallint and s.name = claim ->> 1 and s.owner = '';
+    end if;
+    if cardinality(led) > 0 then
+        with recursive below as (
+            select unnest(led) as scope_id
+            union
+            select s.scope_id from below b join scope s on s.tenant_id = tenant and s.parent_id = b.scope_id)
+        select array_agg(b.scope_id) into led from below b;
+    end if;
+    if kind = 'managed' then
+        return led;
+    end if;
+    if kind = 'writable' then
+        return own || joined || led;
+    end if;
+    with recursive above as (
+        select unnest(joined || led) as scope_id
+        union
+        select s.parent_id from above a join scope s on s.tenant_id = tenant and s.scope_id = a.scope_id
+        where s.parent_id is not null)
+    select own || led || coalesce(array_agg(a.scope_id), '{}') into found from above a;
+    return found;
+end $$;
+
+-- Policies, generated in one place. `reads` and `writes` are conditions beside "this is the caller's
+-- tenant". The owner of the schema (migrations, maintenance) keeps its access although row-level
+-- security is forced; the application role never is that owner.
+create procedure recollect.protect(target text, reads text, writes text)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    mine constant text := 'tenant_id = (select recollect.caller_tenant())';
+begin
+    execute format('alter table recollect.%I enable row level security', target);
+    execute format('alter table recollect.%I force row level security', target);
+    execute format('create policy maintenance on recollect.%I to current_user using (true) with check (true)', target);
+    execute format('create policy readable on recollect.%I for select to recollect_app using (%s and (%s))', target, mine, reads);
+    execute format('create policy insertable on recollect.%I for insert to recollect_app with check (%s and (%s))', target, mine, writes);
+    execute format('create policy updatable on recollect.%I for update to recollect_app using (%s and (%s)) with check (%s and (%s))',
+                   target, mine, writes, mine, writes);
+    execute format('create policy deletable on recollect.%I for delete to recollect_app using (%s and (%s))', target, mine, writes);
+    execute format('grant select, insert, update, delete on recollect.%I to recollect_app', target);
+end $$;
+
+do $$
+declare
+    target text;
+    admin constant text := '(select recollect.caller_is_admin())';
+    visible constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''visible''))::uuid[])';
+    writable constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''writable''))::uuid[])';
+    managed constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''managed''))::uuid[])';
+    child constant text := admin || ' or parent_id = any((select recollect.caller_scopes(''managed''))::uuid[])';
+    me constant text := '(select recollect.caller() ->> ''user'')';
+    personal constant text := '(layer = 2 and name = ' || me || ' and owner = '''' and parent_id is null)'
+        ' or (layer in (1, 3) and owner = coalesce(' || me || ', ''''))';
+begin
+    foreach target in array array['memory', 'embedding', 'posting', 'mention', 'history', 'conversation', 'tally'] loop
+        call recollect.protect(target, visible, writable);
+    end loop;
+    -- A partition can be named directly, so each one is protected like its parent.
+    for target in select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                  where n.nspname = 'recollect' and c.relispartition and c.relkind = 'r' loop
+        call recollect.protect(target, visible, writable);
+    end loop;
+    call recollect.protect('tenant', 'true', 'false');
+    call recollect.protect('retention', 'true', admin);
+    call recollect.protect('scope', visible, child || ' or ' || personal);
+    call recollect.protect('membership', managed || ' or user_id = ' || me, managed);
+end $$;
+
+grant usage on schema recollect to recollect_app;
+grant select on recollect.store, recollect.space to recollect_app;
+revoke execute on all functions in schema recollect from public;
+revoke execute on all procedures in schema recollect from public;
+grant execute on function recollect.caller(), recollect.caller_tenant(), recollect.caller_is_admin(),
+    recollect.caller_scopes(text) to recollect_app;

@@ -1,0 +1,72 @@
+-- name: get_store
+-- The store's own facts.
+select store_id, terms_version, created_at from recollect.store;
+
+-- name: insert_tenant
+-- A new tenant.
+insert into recollect.tenant (tenant_id, name) values (%(tenant)s, %(name)s) on conflict do nothing;
+
+-- name: list_tenants
+-- All tenants of the store with their retention and size.
+select t.tenant_id, t.name, t.created_at,
+    coalesce((select jsonb_object_agg(r.layer::text, r.days) from recollect.retention r
+              where r.tenant_id = t.tenant_id), '{}') as retention,
+    coalesce((select sum(y.memories) from recollect.tally y where y.tenant_id = t.tenant_id), 0)::bigint as memories
+from recollect.tenant t order by t.tenant_id;
+
+-- name: expired_memories
+-- Memories whose expiry or retention has passed (superseded ones stay: they can be restored).
+select m.memory_id from recollect.memory m
+where m.tenant_id = %(tenant)s and m.until <= %(now)s
+    and (m.superseded_at is null or m.superseded_at > m.until)
+limit %(limit)s;
+
+-- name: delete_tenant_rows
+-- Erase one table's rows of a tenant.
+delete from {table} where tenant_id = %(tenant)s;
+
+-- name: partition_of
+-- The partition a tenant's rows of a table live in.
+select c.oid::regclass::text as name, pg_total_relation_size(c.oid) as bytes
+from pg_inherits i join pg_class c on c.oid = i.inhrelid
+where i.inhparent = %(parent)s::regclass
+    and satisfies_hash_partition(i.inhparent, 16, substring(c.relname from '_(\d+)$')::int, %(tenant)s::text);
+
+-- name: vector_indexes
+-- The vector indexes there are, and whether they are whole (an interrupted build leaves one that is not).
+select c.relname as indexname, i.indisvalid and i.indisready as usable
+from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
+where n.nspname = 'recollect' and c.relname ^@ 'embedding_' and strpos(c.relname, '_hnsw_') > 0;
+
+-- name: tenant_vectors
+-- How many vectors a tenant has.
+select coalesce(sum(y.vectors), 0)::bigint as vectors from recollect.tally y where y.tenant_id = %(tenant)s;
+
+-- name: recount_tallies
+-- Tallies that differ from the rows they count; empty when all is well.
+select y.scope_id, y.memories, x.memories as counted from recollect.tally y
+left join lateral (select count(*) as memories from recollect.memory m
+    where m.tenant_id = y.tenant_id and m.scope_id = y.scope_id) x on true
+where y.tenant_id = %(tenant)s and y.memories <> x.memories;
+
+-- name: unlink_scopes
+-- Let go of the links between a tenant's scopes, before all of them are erased.
+update recollect.scope set parent_id = null where tenant_id = %(tenant)s;
+
+-- name: store_facts
+-- Versions and size of the store, and what the caller sees of it.
+select current_setting('server_version') as server_version,
+    (select extversion from pg_extension where extname = 'vector') as pgvector_version,
+    (select max(version) from recollect.migration) as schema_version,
+    (select count(*) from recollect.tenant t where t.tenant_id = %(tenant)s) as tenants,
+    coalesce((select sum(y.memories) from recollect.tally y where y.tenant_id = %(tenant)s), 0)::bigint as memories,
+    pg_database_size(current_database()) as bytes;
+
+-- name: database_size
+-- How large the database is on disk.
+select pg_database_size(current_database()) as bytes;
+
+-- name: all_tables
+-- Every table that holds rows (partitions, not their parents).
+select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where n.nspname = 'recollect' and c.relkind = 'r' order by c.relname;

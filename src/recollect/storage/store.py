@@ -1,0 +1,174 @@
+"""Connections as the application role, and transactions that say who is asking.
+
+Every transaction begins with SET LOCAL of the tenant and the caller (never `set_config()`: on a sharded
+database only the statement form reaches the shards). They end with the transaction, so a pooled connection
+carries nothing from one caller to the next. Work that only the owner may do (vacuum, indexes, tenants) goes
+through `owner()`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pgvector.psycopg import register_vector_async
+from psycopg import AsyncConnection, sql
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from recollect.domain.layers import ScopeName
+from recollect.domain.tenancy import TenantContext
+from recollect.errors import ForbiddenError, StoreBusyError
+from recollect.storage.endpoint import Door, open_door
+from recollect.storage.faults import translated
+from recollect.storage.sql import query
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """A database transaction in which the tenant and the caller are set."""
+
+    connection: AsyncConnection[DictRow]
+    context: TenantContext
+
+    async def fetch(self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any) -> list[Row]:
+        """Run a named query and return its rows; `tenant` is filled in."""
+        cursor = await self.connection.execute(compose(name, slots), {"tenant": self.context.tenant_id, **values})
+        return await cursor.fetchall() if cursor.description else []
+
+    async def fetch_one(
+        self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any
+    ) -> Row | None:
+        """The first row of a named query."""
+        rows = await self.fetch(name, slots, **values)
+        return rows[0] if rows else None
+
+    async def execute(self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any) -> int:
+        """Run a named query and return how many rows it changed."""
+        cursor = await self.connection.execute(compose(name, slots), {"tenant": self.context.tenant_id, **values})
+        return cursor.rowcount
+
+    async def copy(self, name: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Binary COPY of rows through a named `copy ... from stdin`."""
+        async with self.connection.cursor() as cursor, cursor.copy(sql.SQL(query(name))) as copy:  # type: ignore[arg-type]
+            copy.set_types(types)
+            for row in rows:
+                await copy.write_row(row)
+
+
+def compose(name: str, slots: Mapping[str, sql.Composable] | None = None) -> sql.Composable:
+    """A named query with its slots filled."""
+    text = sql.SQL(query(name))  # type: ignore[arg-type]
+    return text.format(**slots) if slots else text
+
+
+def caller_settings(context: TenantContext) -> sql.Composable:
+    """The SET LOCAL statements that say who is asking."""
+    leads = [ScopeName.parse(role.removeprefix("lead:")) for role in context.roles if role.startswith("lead:")]
+    caller = {
+        "user": context.user_id,
+        "agent": context.agent_id,
+        "session": context.session_id,
+        "admin": context.is_admin,
+        "leads": [[scope.layer.precedence, scope.name] for scope in leads],
+    }
+    return sql.SQL("set local recollect.tenant = {}; set local recollect.caller = {}").format(
+        sql.Literal(context.tenant_id), sql.Literal(json.dumps(caller))
+    )
+
+
+class Store:
+    """A pool of connections to one database."""
+
+    def __init__(self, door: Door, pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> None:
+        self.door = door
+        self._pool = pool
+
+    @classmethod
+    async def open(
+        cls,
+        home: Path,
+        database_url: str | None,
+        *,
+        pool_size: int,
+        start_timeout_s: float,
+        statement_timeout_s: float,
+        ef_search: int,
+    ) -> Store:
+        """Start or join the database, migrate it, and connect."""
+        door = await asyncio.to_thread(open_door, home, database_url, start_timeout_s=start_timeout_s)
+        settings = {
+            # Plans depend on the caller's scopes and on the partition: a cached generic plan fits none.
+            "plan_cache_mode": "force_custom_plan",
+            "hnsw.ef_search": str(ef_search),
+            "hnsw.iterative_scan": "relaxed_order",
+            "statement_timeout": str(int(statement_timeout_s * 1000)),
+            "jit": "off",
+            "timezone": "UTC",
+            "client_min_messages": "warning",
+        }
+
+        async def configure(connection: AsyncConnection[DictRow]) -> None:
+            await register_vector_async(connection)
+            await connection.execute(
+                sql.SQL("; ").join(
+                    sql.SQL("set {} = {}").format(sql.SQL(name), sql.Literal(value))  # type: ignore[arg-type]
+                    for name, value in settings.items()
+                )
+            )
+            await connection.execute(compose("create_staging"))
+
+        pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
+            door.app,
+            min_size=1,
+            max_size=pool_size,
+            open=False,
+            timeout=start_timeout_s,
+            configure=configure,
+            check=AsyncConnectionPool.check_connection if not door.embedded else None,
+            kwargs={"autocommit": True, "row_factory": dict_row, "connect_timeout": 10},
+            connection_class=AsyncConnection[DictRow],
+        )
+        await pool.open()
+        return cls(door, pool)
+
+    async def close(self) -> None:
+        """Give the connections back; the server runs on."""
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def transaction(self, context: TenantContext) -> AsyncIterator[Transaction]:
+        """One transaction on behalf of a caller."""
+        with translated():
+            try:
+                async with self._pool.connection() as connection, connection.transaction():
+                    await connection.execute(caller_settings(context))
+                    yield Transaction(connection, context)
+            except PoolTimeout as error:
+                raise StoreBusyError("no database connection became free; raise pool_size or try again") from error
+
+    @asynccontextmanager
+    async def owner(self) -> AsyncIterator[AsyncConnection[DictRow]]:
+        """A connection with the owner's rights, outside any transaction."""
+        if self.door.owner is None:
+            raise ForbiddenError("this needs the database owner's URL; the application role may not")
+        with translated():
+            async with await AsyncConnection.connect(self.door.owner, autocommit=True, row_factory=dict_row) as connection:
+                yield connection
+
+    async def owner_fetch(
+        self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any
+    ) -> list[Row]:
+        """Run a named query with the owner's rights."""
+        async with self.owner() as connection:
+            cursor = await connection.execute(compose(name, slots), values)
+            return await cursor.fetchall() if cursor.description else []
+
+

@@ -1,0 +1,53 @@
+"""The store as a whole: its state, and what to do for it now and then."""
+
+from __future__ import annotations
+
+from psycopg import sql
+
+from recollect.domain.results import StoreStatus
+from recollect.domain.tenancy import TenantContext
+from recollect.storage import spaces
+from recollect.storage.store import Store, compose
+
+
+async def store_status(store: Store, context: TenantContext) -> StoreStatus:
+    """Versions, embedder and size; counts are those of the caller's view, of the whole store for its owner."""
+    async with store.transaction(context) as tx:
+        known = await spaces.list_spaces(tx)
+        row = await tx.fetch_one("store_facts")
+    assert row is not None
+    active = next((space for space in known if space.state == "active"), None)
+    tenants, memories = row["tenants"], row["memories"]
+    if store.door.owner is not None and context.is_operator:
+        everything = await store.owner_fetch("list_tenants")
+        tenants, memories = len(everything), sum(entry["memories"] for entry in everything)
+    return StoreStatus(
+        embedded=store.door.embedded,
+        server_version=row["server_version"],
+        pgvector_version=row["pgvector_version"],
+        schema_version=row["schema_version"],
+        embedder=active.name if active else None,
+        dimensions=active.dimensions if active else None,
+        tenants=tenants,
+        memories=memories,
+        bytes=row["bytes"],
+    )
+
+
+async def compact(store: Store) -> int:
+    """Rewrite every table, so that nothing erased is left in any page; returns the bytes it freed."""
+    async with store.owner() as connection:
+        row = await (await connection.execute(compose("database_size"))).fetchone()
+        assert row is not None
+        before: int = row["bytes"]
+        await connection.execute("set statement_timeout = 0")
+        rows = await (await connection.execute(compose("all_tables"))).fetchall()
+        for table in rows:
+            await connection.execute(
+                sql.SQL("vacuum (full, analyze) {}").format(sql.Identifier("recollect", table["name"]))
+            )
+        await connection.execute("select pg_switch_wal()")
+        await connection.execute("checkpoint")
+        row = await (await connection.execute(compose("database_size"))).fetchone()
+        assert row is not None
+        return before - int(row["bytes"])

@@ -1,0 +1,299 @@
+"""Memories into the database: rows through COPY and staging, repeats, conversations, changes.
+
+What arrives here is checked, embedded and split into terms; this file only makes it durable, keeps the
+counts right and records history. Erasing is in erasing.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from numpy.typing import NDArray
+from pgvector import HalfVector
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from recollect.domain.ids import new_id
+from recollect.domain.memory import Draft, Memory
+from recollect.errors import ConflictError, ForbiddenError, InvalidInputError, MemoryNotFoundError
+from recollect.storage.filters import entity_key
+from recollect.storage.rows import MEMORY_COLUMNS, to_memory
+from recollect.storage.store import Row, Transaction
+
+#: What the schema keeps for "no end".
+FOREVER = datetime(9999, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vectors:
+    """The vectors of one text in one embedding space, one per window."""
+
+    space_id: int
+    parts: Sequence[NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMemory:
+    """Everything one memory's rows are made of."""
+
+    id: UUID
+    draft: Draft
+    scope_id: UUID
+    digest: bytes
+    terms: Counter[str]
+    vectors: Sequence[Vectors]
+    until: datetime | None
+    conversation_id: UUID | None = None
+    position: int | None = None
+    use_count: int = 0
+    utility: float = 0.0
+    superseded_by: UUID | None = None
+    superseded_at: datetime | None = None
+    version_of: UUID | None = None
+    since: datetime | None = None
+
+
+_MEMORY_TYPES = (
+    "uuid uuid int2 text text bytea text text text text text text[] float8 int4 float8 jsonb text uuid int4 text"
+    " timestamptz timestamptz timestamptz timestamptz uuid timestamptz uuid timestamptz timestamptz"
+).split()
+_EMBEDDING_TYPES = ["int2", "uuid", "int2", "halfvec"]
+_POSTING_TYPES = ["text", "uuid", "int2", "int4"]
+#: tf is a smallint; beyond this BM25 is saturated anyway.
+_MAX_TF = 32_767
+
+
+async def insert_memories(tx: Transaction, memories: Sequence[NewMemory]) -> set[UUID]:
+    """Store memories with their vectors, postings, mentions and counts; returns the ids that were new."""
+    if not memories:
+        return set()
+    await tx.copy("copy_memories", _MEMORY_TYPES, [_memory_row(m) for m in memories])
+    inserted = {row["memory_id"] for row in await tx.fetch("insert_staged_memories")}
+    new = [m for m in memories if m.id in inserted]
+    ids = list(inserted)
+    await tx.copy("copy_embeddings", _EMBEDDING_TYPES, [row for m in new for row in _vector_rows(m)])
+    await tx.execute("insert_staged_embeddings", ids=ids)
+    await tx.copy("copy_postings", _POSTING_TYPES, [row for m in new for row in _posting_rows(m)])
+    await tx.execute("insert_staged_postings", ids=ids)
+    await insert_mentions(tx, [(m.id, m.scope_id, m.draft.entities) for m in new])
+    counts: dict[UUID, list[int]] = {}
+    for memory in new:
+        _count(counts, memory.scope_id, 1, _active_parts(memory), memory.terms.total())
+    await bump_tallies(tx, counts)
+    return inserted
+
+
+def _memory_row(m: NewMemory) -> tuple[Any, ...]:
+    d = m.draft
+    return (
+        m.scope_id, m.id, d.layer.precedence, d.type.value, d.text, m.digest, d.subject, d.predicate, d.object,
+        d.trigger, d.action, list(d.entities), d.importance, m.use_count, m.utility, Jsonb(dict(d.metadata)), d.source,
+        m.conversation_id, m.position, d.speaker, d.created_at, d.valid_from, d.valid_to, d.expires_at,
+        m.superseded_by, m.superseded_at, m.version_of, m.since or d.created_at, m.until or FOREVER,
+    )  # fmt: skip
+
+
+def _vector_rows(m: NewMemory) -> list[tuple[Any, ...]]:
+    return [
+        (vectors.space_id, m.id, part, HalfVector(vector))
+        for vectors in m.vectors
+        for part, vector in enumerate(vectors.parts)
+    ]
+
+
+def _posting_rows(m: NewMemory) -> list[tuple[Any, ...]]:
+    length = m.terms.total()
+    return [(term, m.id, min(tf, _MAX_TF), length) for term, tf in m.terms.items()]
+
+
+def _active_parts(m: NewMemory) -> int:
+    """Vectors in the space that is searched; the first one, by the intake's convention."""
+    return len(m.vectors[0].parts) if m.vectors else 0
+
+
+def _count(counts: dict[UUID, list[int]], scope: UUID, memories: int, vectors: int, terms: int) -> None:
+    entry = counts.setdefault(scope, [0, 0, 0])
+    entry[0] += memories
+    entry[1] += vectors
+    entry[2] += terms
+
+
+async def bump_tallies(tx: Transaction, counts: Mapping[UUID, Sequence[int]]) -> None:
+    """Add (memories, vectors, terms) to the counts of scopes."""
+    if counts:
+        memories, vectors, terms = zip(*counts.values(), strict=True)
+        await tx.execute(
+            "bump_tallies", scopes=list(counts), memories=list(memories), vectors=list(vectors), terms=list(terms)
+        )
+
+
+async def insert_mentions(tx: Transaction, links: Sequence[tuple[UUID, UUID, Sequence[str]]]) -> None:
+    """Link memories (id, scope, names) with the entities they name."""
+    rows = [(entity_key(name), memory, scope) for memory, scope, names in links for name in names]
+    if rows:
+        entities, ids, scopes = zip(*rows, strict=True)
+        await tx.execute("insert_mentions", entities=list(entities), ids=list(ids), scopes=list(scopes))
+
+
+async def find_repeats(tx: Transaction, keys: Sequence[tuple[UUID, bytes]]) -> dict[tuple[UUID, bytes], UUID]:
+    """Which (scope, digest) pairs are stored already."""
+    if not keys:
+        return {}
+    scopes, digests = zip(*keys, strict=True)
+    rows = await tx.fetch("find_repeats", scopes=list(scopes), digests=list(digests))
+    return {(row["scope_id"], bytes(row["digest"])): row["memory_id"] for row in rows}
+
+
+async def reinforce(
+    tx: Transaction, memory_id: UUID, draft: Draft, *, times: int, until: datetime | None, now: datetime
+) -> None:
+    """Count a repeat of a memory."""
+    row = await tx.fetch_one(
+        "reinforce",
+        id=memory_id,
+        times=times,
+        importance=draft.importance,
+        metadata=Jsonb(dict(draft.metadata)),
+        entities=list(draft.entities),
+        expires_at=draft.expires_at,
+        until=until or FOREVER,
+        now=now,
+    )
+    if row is None:
+        raise MemoryNotFoundError(f"memory {memory_id} disappeared while it was repeated; add it again")
+    await insert_mentions(tx, [(memory_id, row["scope_id"], draft.entities)])
+    if row["revived"]:
+        await tx.execute("align_embeddings", ids=[memory_id])
+    event = "revived" if row["revived"] else "reinforced"
+    await record(tx, memory_id, row["scope_id"], event, {"use_count": row["use_count"]}, at=now)
+
+
+async def take_positions(
+    tx: Transaction, scope_id: UUID, name: str, turns: int, *, at_least: int = 0
+) -> tuple[UUID, int]:
+    """The conversation's id and the position of the first of `turns` new turns."""
+    row = await tx.fetch_one(
+        "take_positions", id=new_id(), scope=scope_id, name=name, turns=turns, at_least=at_least
+    )
+    assert row is not None
+    return row["conversation_id"], row["turns"] - turns
+
+
+async def record(
+    tx: Transaction, memory_id: UUID, scope_id: UUID, event: str, before: Mapping[str, Any] | None, *, at: datetime
+) -> None:
+    """Write a line of history."""
+    await tx.execute(
+        "insert_history",
+        history_id=new_id(),
+        id=memory_id,
+        scope=scope_id,
+        event=event,
+        at=at,
+        by=tx.context.user_id or tx.context.agent_id,
+        before=None if before is None else Jsonb(dict(before)),
+    )
+
+
+async def lock_memory(tx: Transaction, memory_id: UUID) -> tuple[Memory, Row]:
+    """One memory, locked for a change. Invisible and absent look the same."""
+    row = await tx.fetch_one("lock_memory", {"columns": MEMORY_COLUMNS}, id=memory_id)
+    if row is not None:
+        return to_memory(row), row
+    # Row-level security hides from "for update" what may only be read: tell the two apart.
+    if await tx.fetch("select_memories", {"columns": MEMORY_COLUMNS}, ids=[memory_id]):
+        raise ForbiddenError(f"memory {memory_id} may be read but not changed by this caller")
+    raise MemoryNotFoundError(f"no memory {memory_id} for this caller")
+
+
+async def change_memory(tx: Transaction, memory_id: UUID, columns: Mapping[str, Any]) -> None:
+    """Set columns of one memory; names come from this program, values are parameters."""
+    assignments = sql.SQL(", ").join(
+        sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(f"new_{name}")) for name in columns
+    )
+    values = {f"new_{name}": value for name, value in columns.items()}
+    if not await tx.fetch("update_memory", {"assignments": assignments}, id=memory_id, **values):
+        raise ForbiddenError(f"memory {memory_id} may be read but not changed by this caller")
+
+
+async def archive_version(tx: Transaction, memory_id: UUID, row: Row, *, at: datetime) -> None:
+    """Keep what a memory said until now as a superseded row of its own, so that `as_of` finds it."""
+    archived = new_id()
+    await tx.execute("archive_memory", id=memory_id, archived=archived, at=at)
+    await tx.execute("move_embeddings", id=memory_id, archived=archived, at=at)
+    await tx.execute("move_postings", id=memory_id, archived=archived)
+    await bump_tallies(tx, {row["scope_id"]: (1, 0, 0)})
+
+
+async def index_memory(
+    tx: Transaction, memory_id: UUID, scope_id: UUID, terms: Counter[str], vectors: Sequence[Vectors]
+) -> None:
+    """Vectors and postings of a memory whose row exists (its text was changed)."""
+    rows = [(v.space_id, memory_id, part, HalfVector(x)) for v in vectors for part, x in enumerate(v.parts)]
+    await tx.copy("copy_embeddings", _EMBEDDING_TYPES, rows)
+    await tx.execute("insert_staged_embeddings", ids=[memory_id])
+    length = terms.total()
+    await tx.copy(
+        "copy_postings", _POSTING_TYPES, [(t, memory_id, min(tf, _MAX_TF), length) for t, tf in terms.items()]
+    )
+    await tx.execute("insert_postings_of", id=memory_id, scope=scope_id)
+    await bump_tallies(tx, {scope_id: (0, len(vectors[0].parts) if vectors else 0, length)})
+
+
+async def supersede(tx: Transaction, memory_id: UUID, by: UUID, *, now: datetime) -> Memory:
+    """Retire a memory in favour of another, reversibly."""
+    if memory_id == by:
+        raise InvalidInputError("a memory can't supersede itself")
+    old, row = await lock_memory(tx, memory_id)
+    if old.superseded_at is not None:
+        raise ConflictError(f"memory {memory_id} is superseded already; restore it first")
+    rows = await tx.fetch("select_memories", {"columns": MEMORY_COLUMNS}, ids=[by])
+    if not rows:
+        raise MemoryNotFoundError(f"no memory {by} for this caller")
+    new = to_memory(rows[0])
+    if new.superseded_at is not None:
+        raise ConflictError(f"memory {by} is itself superseded; supersede by its successor")
+    # Believed until the successor was learned, if that lies between; a later import must not rewrite the past.
+    at = new.created_at if old.created_at < new.created_at <= now else now
+    await change_memory(
+        tx, memory_id, {"superseded_by": by, "superseded_at": at, "until": min(row["until"], at)}
+    )
+    await tx.execute("align_embeddings", ids=[memory_id])
+    await record(tx, memory_id, row["scope_id"], "superseded", {"superseded_by": None}, at=now)
+    return await get_memory(tx, memory_id)
+
+
+async def restore(tx: Transaction, memory_id: UUID, *, until: datetime | None, now: datetime) -> Memory:
+    """Believe a superseded memory again."""
+    old, row = await lock_memory(tx, memory_id)
+    if old.superseded_at is None:
+        raise ConflictError(f"memory {memory_id} is not superseded; there is nothing to restore")
+    if row["conversation_id"] is None:
+        repeats = await find_repeats(tx, [(row["scope_id"], bytes(row["digest"]))])
+        if repeats:
+            raise ConflictError(f"the same text is active again as memory {next(iter(repeats.values()))}")
+    await change_memory(
+        tx,
+        memory_id,
+        {"superseded_by": None, "superseded_at": None, "version_of": None, "until": until or FOREVER},
+    )
+    await tx.execute("align_embeddings", ids=[memory_id])
+    await record(tx, memory_id, row["scope_id"], "restored", {"superseded_by": _text(old.superseded_by)}, at=now)
+    return await get_memory(tx, memory_id)
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+async def get_memory(tx: Transaction, memory_id: UUID) -> Memory:
+    """A visible memory."""
+    rows = await tx.fetch("select_memories", {"columns": MEMORY_COLUMNS}, ids=[memory_id])
+    if not rows:
+        raise MemoryNotFoundError(f"no memory {memory_id} for this caller")
+    return to_memory(rows[0])

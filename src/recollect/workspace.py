@@ -1,0 +1,143 @@
+"""An open store together with the embedder its vectors were made with.
+
+Features (memories, retrieval) work on a Workspace; clients share one between callers. The embedder is opened
+when it is first needed, by the name the store recorded. Knows no tenant, no ranking, no surface.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from recollect.config import Settings
+from recollect.errors import EmbedderMismatchError
+from recollect.providers.embedders import Embedder, open_embedder
+from recollect.storage import spaces
+from recollect.storage.scopes import create_tenant
+from recollect.storage.spaces import Space
+from recollect.storage.store import Store
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from recollect.domain.tenancy import TenantContext
+
+
+def utc_now() -> datetime:
+    """The clock, unless a test brings its own."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSpace:
+    """The active space and an embedder that embeds into it."""
+
+    space: Space
+    embedder: Embedder
+
+
+class Workspace:
+    """A store, its embedder and a clock."""
+
+    def __init__(self, settings: Settings, store: Store, clock: Callable[[], datetime] = utc_now) -> None:
+        self.settings = settings
+        self.store = store
+        self.clock = clock
+        self._open: OpenSpace | None = None
+        self._opening = asyncio.Lock()
+        self._indexed: set[tuple[str, int]] = set()
+        self._chores: set[asyncio.Task[Any]] = set()
+
+    @classmethod
+    async def open(cls, settings: Settings, clock: Callable[[], datetime] = utc_now) -> Workspace:
+        """Start or join the database; the embedder comes later."""
+        store = await Store.open(
+            settings.home,
+            settings.database_url,
+            pool_size=settings.pool_size,
+            start_timeout_s=settings.start_timeout_s,
+            statement_timeout_s=settings.statement_timeout_s,
+            ef_search=settings.hnsw_ef_search,
+        )
+        return cls(settings, store, clock)
+
+    async def close(self) -> None:
+        """Finish chores, then let go of the connections."""
+        if self._chores:
+            await asyncio.gather(*self._chores, return_exceptions=True)
+        await self.store.close()
+
+    async def ensure_tenant(self, tenant_id: str) -> None:
+        """The default tenant exists without anybody creating it."""
+        await create_tenant(self.store, tenant_id, None)
+
+    async def open_space(self, context: TenantContext, active_id: int | None = None) -> OpenSpace:
+        """The active space with its embedder. `active_id` is what a query just saw: a switch is noticed."""
+        current = self._open
+        if current is not None and active_id in (None, current.space.id):
+            return current
+        async with self._opening:
+            if self._open is None or (active_id is not None and self._open.space.id != active_id):
+                self._open = await self._resolve(context)
+            return self._open
+
+    async def _resolve(self, context: TenantContext) -> OpenSpace:
+        async with self.store.transaction(context) as tx:
+            recorded = next((s for s in await spaces.list_spaces(tx) if s.state == "active"), None)
+        wanted = self.settings.embedder
+        embedder = await self.load_embedder(recorded.name if recorded and wanted == "auto" else wanted)
+        made = embedder.space
+        if recorded is None:
+            recorded = await spaces.record_space(
+                self.store, made.name, made.dimensions, made.fingerprint, state="active"
+            )
+        if (recorded.name, recorded.fingerprint) != (made.name, made.fingerprint):
+            detail = f"embedded with {recorded.name!r}" + (" of another build" if recorded.name == made.name else "")
+            raise EmbedderMismatchError(
+                f"the store was {detail}, but the embedder is {made.name!r}; "
+                f"set embedder={recorded.name!r}, or run `recollect reembed --embedder {made.name}`"
+            )
+        return OpenSpace(recorded, embedder)
+
+    async def load_embedder(self, name: str) -> Embedder:
+        """Open an embedder by name, off the event loop."""
+        s = self.settings
+        return await asyncio.to_thread(
+            open_embedder,
+            name,
+            cache_dir=s.home / "models",
+            api_key=s.embedder_api_key,
+            base_url=s.embedder_base_url,
+        )
+
+    async def has_vector_index(self, context: TenantContext, space: Space) -> bool:
+        """Whether the tenant's partition has a vector index; a yes is remembered, a no is not."""
+        key = (context.tenant_id, space.id)
+        if key not in self._indexed:
+            async with self.store.transaction(context) as tx:
+                if not await spaces.has_index(tx, space):
+                    return False
+            self._indexed.add(key)
+        return True
+
+    async def build_index(self, context: TenantContext, *, wait: bool) -> None:
+        """Build the vector index of a tenant's partition if it has none; only the owner can."""
+        space = (await self.open_space(context)).space
+        if self.store.door.owner is None or await self.has_vector_index(context, space):
+            return
+        chore = asyncio.create_task(spaces.build_index(self.store, context.tenant_id, space))
+        self._chores.add(chore)
+        chore.add_done_callback(self._chores.discard)
+        if wait:
+            await chore
+
+
+def embed_windows(embedder: Embedder, texts: Sequence[str]) -> list[list[NDArray[np.float32]]]:
+    """The vectors of each text, one per window of the embedder. Blocking."""
+    pieces = [embedder.split(text) for text in texts]
+    vectors = iter(embedder.embed([piece for windows in pieces for piece in windows]))
+    return [[next(vectors) for _ in windows] for windows in pieces]

@@ -1,0 +1,106 @@
+"""One real database per test worker; every test gets a tenant of its own.
+
+`RECOLLECT_TEST_DATABASE_URL` runs the same tests against a server of yours (its owner's URL; the tests make a
+database of their own beside it and drop it again). Otherwise an embedded server is started in a temporary
+folder, without syncing to disk, and stopped at the end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from recollect import Recollect, Settings, TenantContext
+
+NOSYNC = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plain_environment() -> Iterator[None]:
+    """The tester's own settings must not leak into tests."""
+    kept = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("RECOLLECT_")}
+    os.environ.update({k: v for k, v in kept.items() if k.startswith("RECOLLECT_TEST_")})
+    yield
+    os.environ.update(kept)
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home whose embedded server runs for the whole test session."""
+    from recollect.storage import embedded
+
+    folder = tmp_path_factory.mktemp("home")
+    if "RECOLLECT_TEST_DATABASE_URL" not in os.environ:
+        embedded.ensure_running(folder, sync=False, settings=NOSYNC)
+    yield folder
+    if "RECOLLECT_TEST_DATABASE_URL" not in os.environ:
+        embedded.stop(folder)
+
+
+@pytest.fixture(scope="session")
+def database_url() -> Iterator[str | None]:
+    """A fresh database on the given server, or None for the embedded one."""
+    given = os.environ.get("RECOLLECT_TEST_DATABASE_URL")
+    if given is None:
+        yield None
+        return
+    name = f"recollect_test_{uuid4().hex[:12]}"
+    with psycopg.connect(given, autocommit=True) as connection:
+        connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+    yield urlunsplit(urlsplit(given)._replace(path=f"/{name}"))
+    with psycopg.connect(given, autocommit=True) as connection:
+        connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def settings(home: Path, database_url: str | None) -> Settings:
+    """Settings of the session's store; the static embedder keeps tests fast."""
+    return Settings(home=home, database_url=database_url, embedder="wordllama")
+
+
+@pytest.fixture(scope="session")
+def store(settings: Settings) -> Iterator[Recollect]:
+    """The session's store as its operator."""
+    with Recollect(settings=settings) as client:
+        yield client
+
+
+@pytest.fixture
+def tenant_id(store: Recollect) -> str:
+    """A tenant nobody else uses."""
+    name = f"t-{uuid4().hex[:12]}"
+    store.tenants.create(name)
+    return name
+
+
+@pytest.fixture
+def as_user(store: Recollect, tenant_id: str) -> Callable[..., Recollect]:
+    """The test's tenant as somebody sees it: `as_user("ana", roles=("admin",))`."""
+
+    def view(user_id: str | None = "ana", **parts: object) -> Recollect:
+        return store.for_context(TenantContext(tenant_id=tenant_id, user_id=user_id, **parts))  # type: ignore[arg-type]
+
+    return view
+
+
+@pytest.fixture
+def client(as_user: Callable[..., Recollect]) -> Recollect:
+    """The test's tenant as its administrator `root` sees it."""
+    return as_user("root", roles=("admin", "operator"))
+
+
+@pytest.fixture
+def owner_conninfo(store: Recollect, settings: Settings) -> str:
+    """The superuser's (or owner's) way into the session's database, for tests that look behind the curtain."""
+    from recollect.storage.endpoint import open_door
+
+    door = open_door(settings.home, settings.database_url)
+    assert door.owner is not None
+    return door.owner
