@@ -151,7 +151,7 @@ def store_world(
 ) -> bool:
     """Store the world into its own tenant, as an operator; False when it was there already."""
     admin = client.for_context(TenantContext(tenant_id=tenant, user_id="quinn", roles=("admin", "operator")))
-    known = _find_tenant_name(client, tenant)
+    known = _find_tenant_name(admin)
     if known is not None:
         if not known.startswith(world.name):
             raise ConflictError(
@@ -168,9 +168,9 @@ def store_world(
     return True
 
 
-def _find_tenant_name(client: Recollect, tenant: str) -> str | None:
+def _find_tenant_name(admin: Recollect) -> str | None:
     try:
-        return client.tenants.get(tenant).name
+        return admin.tenants.get().name
     except TenantNotFoundError:
         return None
 

@@ -141,41 +141,27 @@ def delete(
 ) -> None:
     """Erase memories for good, and print a receipt."""
     inv = invocation(ctx)
-    filters = parse_object(filter, what="--filter")
-    restriction = {
-        "filters": filters,
+    restriction: dict[str, Any] = {
+        "filters": parse_object(filter, what="--filter"),
         "layers": layer or None,
         "scope": scope,
         "types": type or None,
         "conversation": conversation,
     }
-    restricted = any(value for value in restriction.values())
-    if bool(ids) == restricted:
-        raise InvalidInputError(
-            "give ids or a restriction such as --filter, not both"
-            if ids
-            else "say what to delete: ids, or --filter JSON"
-        )
-    if ids:
-        from recollect.domain.ids import parse_id
-
-        # All are read before the first is erased, so that a typing error erases nothing.
-        ids = [str(parse_id(id)) for id in ids]
-    what = (
-        f"{len(ids)} memories"
-        if ids and len(ids) > 1
-        else "this memory"
-        if ids
-        else "everything that matches"
-    )
+    restricted = any(restriction.values())
+    if ids and restricted:
+        raise InvalidInputError("give ids or a restriction such as --filter, not both")
+    if not ids and not restricted:
+        raise InvalidInputError("say what to delete: ids, or a restriction such as --filter JSON")
+    count = len(ids or ())
+    what = "everything that matches" if restricted else "this memory" if count == 1 else f"{count} memories"
     confirm(inv, f"Erase {what} for good?", yes=yes)
     with inv.client() as client:
-        receipts = [client.delete(id) for id in ids] if ids else [client.delete(**restriction)]
-    if inv.out.as_json:
-        inv.out.document(receipts[0] if len(receipts) == 1 else receipts)
-        return
-    for receipt in receipts:
-        show_receipt(inv.out, receipt)
+        if ids and count > 1:
+            # All are looked at before the first is erased, so that a typing error erases nothing.
+            restriction = {"filters": {"id": {"$in": [str(client.get(id).id) for id in ids]}}}
+        receipt = client.delete(ids[0]) if ids and count == 1 else client.delete(**restriction)
+    show_receipt(inv.out, receipt)
 
 
 def show_receipt(out: Output, receipt: Receipt) -> None:

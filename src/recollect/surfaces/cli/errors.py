@@ -81,9 +81,6 @@ def report(code: str, message: str, *, as_json: bool) -> int:
     """Print one line (or one JSON document) on standard error, and give the exit code."""
     from recollect.surfaces.cli.output import one_line, to_json
 
-    if as_json:
-        line = to_json({"error": {"code": code, "message": message}})
-    else:
-        line = f"recollect: {one_line(message)}"
-    print(line, file=sys.stderr)
+    document = {"error": {"code": code, "message": message}}
+    print(to_json(document) if as_json else f"recollect: {one_line(message)}", file=sys.stderr)
     return exit_code(code)

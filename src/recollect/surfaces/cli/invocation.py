@@ -7,13 +7,12 @@ here once, so that they read the same everywhere.
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
@@ -180,28 +179,9 @@ def read_file(path: str, *, what: str) -> str:
         raise InvalidInputError(f"can't read {what} {path!r}: {_reason(error)}") from error
 
 
-@contextmanager
-def open_lines(path: str, *, what: str) -> Iterator[TextIO]:
-    """A file (or `-`) to be read line by line.
-
-    Bytes that are not UTF-8 become lone surrogates, which the store refuses for that one line, by its number;
-    a strict decoder would lose every line after it.
-    """
-    if path == STDIN:
-        stream: BinaryIO = _stdin_bytes(what)
-        text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="\n")
-        try:
-            yield text
-        finally:
-            # Whoever runs after us may still want standard input.
-            text.detach()
-        return
-    try:
-        file = open(path, encoding="utf-8-sig", errors="surrogateescape", newline="\n")  # noqa: SIM115
-    except (OSError, ValueError) as error:
-        raise InvalidInputError(f"can't read {what} {path!r}: {_reason(error)}") from error
-    with file:
-        yield file
+def line_source(path: str, *, what: str) -> Path | BinaryIO:
+    """A file to be read line by line, or standard input when it is `-`."""
+    return _stdin_bytes(what) if path == STDIN else Path(path)
 
 
 def _stdin_bytes(what: str) -> BinaryIO:

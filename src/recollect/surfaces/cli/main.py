@@ -20,6 +20,7 @@ from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
 from recollect.errors import RecollectError
+from recollect.surfaces.cli.coercion import lighten
 from recollect.surfaces.cli.errors import INTERRUPTED, READER_GONE, report, report_error
 from recollect.surfaces.cli.invocation import Invocation, JsonOption
 from recollect.surfaces.cli.output import Output
@@ -77,8 +78,12 @@ class RootGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command, imported on first use; None if there is none of that name."""
         if cmd_name in COMMANDS and cmd_name not in self.commands and _is_there(COMMANDS[cmd_name]):
-            self.add_command(_load(cmd_name), cmd_name)
+            self.add_command(_load(cmd_name, ctx), cmd_name)
         return self.commands.get(cmd_name)
+
+    def get_params(self, ctx: Any) -> Any:
+        """The global options."""
+        return lighten(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the arguments begin with."""
@@ -146,11 +151,14 @@ def _is_there(module: str) -> bool:
         return False
 
 
-def _load(name: str) -> Any:
-    module = importlib.import_module(COMMANDS[name])
+def _load(name: str, ctx: Any) -> Any:
+    group = get_group(importlib.import_module(COMMANDS[name]).app)
     if not COMMANDS[name].startswith(_HERE):
-        return get_group(module.app)
-    return get_group(module.app).commands[name]
+        return group
+    command = group.commands[name]
+    for inner in (command, *getattr(command, "commands", {}).values()):
+        lighten(inner.get_params(ctx))
+    return command
 
 
 def _asks_for_json(args: Sequence[str]) -> bool:

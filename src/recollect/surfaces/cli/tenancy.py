@@ -64,7 +64,8 @@ def get_tenant(
     """Show one tenant."""
     inv = invocation(ctx)
     with inv.client() as client:
-        tenant = client.tenants.get(id)
+        asked = client if id is None else client.for_context(client.context.replace(tenant_id=id))
+        tenant = asked.tenants.get()
     _show_tenants(inv, tenant, [tenant])
 
 
@@ -90,13 +91,12 @@ def set_retention(
     days: Annotated[str, typer.Argument(help="Days to keep its memories, or 'forever'.")],
     json: JsonOption = False,
 ) -> None:
-    """Say how long a layer's memories are kept; 'sweep' erases what is older."""
+    """Say how long a layer is kept; 'sweep' erases the rest."""
     inv = invocation(ctx)
     if days != "forever" and not (days.isascii() and days.isdigit() and int(days) > 0):
         raise InvalidInputError(f"{days!r} is not a number of days; write 30, or 'forever'")
     with inv.client() as client:
-        client.tenants.set_retention(layer, None if days == "forever" else int(days))
-        tenant = client.tenants.get()
+        tenant = client.tenants.set_retention(layer, None if days == "forever" else int(days))
     _show_tenants(inv, tenant, [tenant])
 
 
@@ -124,7 +124,10 @@ def create_scope(
     parent: Annotated[str | None, typer.Option(help="What it hangs under, as org/platform.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Make an org, team or project; user, session and agent scopes appear by themselves."""
+    """Make an org, team or project.
+
+    User, session and agent scopes appear by themselves, with the first memory in them.
+    """
     inv = invocation(ctx)
     with inv.client() as client:
         created = client.scopes.create(scope, parent=parent)
@@ -161,7 +164,7 @@ def delete_scope(
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Erase a scope with its memories and memberships, and print a receipt."""
+    """Erase a scope with its memories, and print a receipt."""
     inv = invocation(ctx)
     confirm(inv, f"Erase {scope} with its memories for good?", yes=yes)
     with inv.client() as client:

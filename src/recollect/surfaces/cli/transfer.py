@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,9 +16,13 @@ from recollect.surfaces.cli.invocation import (
     Invocation,
     JsonOption,
     invocation,
-    open_lines,
+    line_source,
     parse_object,
 )
+from recollect.surfaces.cli.output import one_line
+
+if TYPE_CHECKING:
+    from recollect.domain.results import AddReport
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -31,30 +35,32 @@ def import_(
 ) -> None:
     """Store memories from JSON Lines, as 'export' writes them.
 
-    Ids are kept. A line that can't be stored is named with its number, and the others are stored; the exit code is then 8.
+    Ids are kept. A line that can't be stored is named with its number, and the others are stored; the exit
+    code is then 8.
     """
     inv = invocation(ctx)
-    with (
-        open_lines(file, what="file") as lines,
-        inv.client() as client,
-        inv.out.progress("importing") as progress,
-    ):
-        report = client.import_jsonl(lines, progress=progress)
+    source = line_source(file, what="file")
+    with inv.client() as client, inv.out.progress("importing") as progress:
+        report = client.import_jsonl(source, progress=progress)
     if inv.out.as_json:
         inv.out.document(report)
     else:
         for error in report.errors:
-            print(f"recollect: line {error.index}: {error.message}", file=sys.stderr)
-        inv.out.line(_summary(report.added, report.reinforced, len(report.errors)))
+            place = "" if error.message.startswith(f"line {error.index} ") else f"line {error.index}: "
+            print(f"recollect: {place}{one_line(error.message)}", file=sys.stderr)
+        inv.out.line(_summary(report))
     if report.errors:
         raise typer.Exit(PARTLY_STORED)
 
 
-def _summary(added: int, reinforced: int, failed: int) -> str:
-    parts = [f"{added} added", f"{reinforced} known already"]
-    if failed:
-        parts.append(f"{failed} not stored")
-    return ", ".join(parts)
+def _summary(report: AddReport) -> str:
+    counts = {
+        "added": report.added,
+        "reinforced": report.reinforced,
+        "known already": report.unchanged,
+        "not stored": len(report.errors),
+    }
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count or what == "added")
 
 
 @app.command()

@@ -73,10 +73,7 @@ def reembed(
     if inv.out.as_json:
         inv.out.document(report)
     else:
-        inv.out.line(
-            f"{report.embedded} embedded with {report.space}, {report.skipped} were already, "
-            f"in {report.seconds:.1f} s"
-        )
+        inv.out.line(f"{report.embedded} memories embedded with {report.space} in {report.seconds:.1f} s")
 
 
 @app.command()

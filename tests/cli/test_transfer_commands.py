@@ -1,0 +1,69 @@
+"""import and export."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def test_an_export_imported_elsewhere_gives_the_same_memories(
+    cli: Any, remember: Callable[..., str], tmp_path: Path
+) -> None:
+    remember("first", "--metadata", '{"a": [1, "ü"]}', "--created-at", "2026-01-02")
+    remember("second", "--type", "procedural", "--trigger", "it rains", "--action", "take a coat")
+    file = tmp_path / "memories.jsonl"
+    assert cli("export", str(file), "--json").json == {"exported": 2, "file": str(file)}
+    other = f"other-{uuid.uuid4().hex[:8]}"
+    cli("tenants", "create", other)
+    report = cli("--tenant", other, "import", str(file), "--json").json
+    assert (report["added"], report["errors"]) == (2, [])
+    again = cli("--tenant", other, "import", str(file)).out
+    assert again == "0 added, 2 known already\n"
+
+    def contents(tenant: list[str]) -> list[Any]:
+        items = cli(*tenant, "list", "--json").json["items"]
+        return [{**item, "tenant_id": "", "updated_at": ""} for item in items]
+
+    assert contents(["--tenant", other]) == contents([])
+
+
+def test_export_writes_json_lines_to_standard_output(cli: Any, remember: Callable[..., str]) -> None:
+    id = remember("a line")
+    lines = [json.loads(line) for line in cli("export", "--json").out.splitlines()]
+    assert id in {line.get("id") for line in lines}
+
+
+def test_export_does_not_overwrite_unless_forced(
+    cli: Any, remember: Callable[..., str], tmp_path: Path
+) -> None:
+    remember("a line")
+    file = tmp_path / "memories.jsonl"
+    file.write_text("precious")
+    assert "--force" in cli("export", str(file), code=2).err
+    assert file.read_text() == "precious"
+    cli("export", str(file), "--force")
+    assert "a line" in file.read_text()
+    assert "does not exist" in cli("export", str(tmp_path / "no" / "folder.jsonl"), code=2).err
+
+
+def test_broken_lines_are_named_by_number_and_the_rest_is_stored(cli: Any) -> None:
+    lines = (
+        b'{"text": "one"}\n{broken\n{"text": "caf\xe9"}\n{"text": "", "importance": 2}\n{"text": "five"}\n'
+    )
+    done = cli("import", "-", input=lines, code=8)
+    assert done.out == "2 added, 3 not stored\n"
+    assert [line.split()[2].rstrip(":") for line in done.err.splitlines()] == ["2", "3", "4"]
+    assert {item["text"] for item in cli("list", "--json").json["items"]} == {"one", "five"}
+
+
+def test_in_json_mode_the_broken_lines_are_in_the_report(cli: Any) -> None:
+    done = cli("import", "-", "--json", input='{"text": "one"}\nnull\n', code=8)
+    assert [error["index"] for error in done.json["errors"]] == [2]
+    assert done.err == ""
+
+
+def test_a_file_that_is_not_there_is_named(cli: Any) -> None:
+    assert "no-such.jsonl" in cli("import", "no-such.jsonl", code=2).err
