@@ -32,16 +32,14 @@ def _plain_environment() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def home() -> Iterator[Path]:
     """A home whose embedded server runs for the whole test session."""
     from recollect.storage import embedded
 
-    folder = tmp_path_factory.mktemp("home")
-    if "RECOLLECT_TEST_DATABASE_URL" not in os.environ:
-        embedded.ensure_running(folder, sync=False, settings=NOSYNC)
-    yield folder
-    if "RECOLLECT_TEST_DATABASE_URL" not in os.environ:
-        embedded.stop(folder)
+    with embedded.temporary_home() as folder:
+        if "RECOLLECT_TEST_DATABASE_URL" not in os.environ:
+            embedded.ensure_running(folder, sync=False, settings=NOSYNC)
+        yield folder
 
 
 @pytest.fixture(scope="session")
