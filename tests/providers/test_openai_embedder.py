@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recollect.errors import ConfigurationError, EmbedderError, EmbedderFailedError, InvalidInputError
+from recollect.errors import (
+    ConfigurationError,
+    EmbedderError,
+    EmbedderFailedError,
+    InvalidInputError,
+    InvalidTextError,
+)
 from recollect.providers.embedders import Embedder, open_embedder
 from recollect.providers.embedders.vectors import blank_vector
 
@@ -128,6 +134,12 @@ def test_blank_texts_are_not_sent_and_get_the_blank_vector(server: Server, tmp_p
     assert [request["input"] for request in server.requests[1:]] == [["login"]]
     assert np.array_equal(vectors[0], blank_vector(256))
     assert np.array_equal(vectors[2], blank_vector(256))
+
+
+def test_a_lone_surrogate_is_refused_as_invalid_text(server: Server, tmp_path: Path) -> None:
+    embedder = connect(server, tmp_path)
+    with pytest.raises(InvalidTextError, match="valid Unicode"):
+        embedder.embed(["fine", "broken \ud800 text"])
 
 
 def test_a_zero_vector_becomes_the_blank_vector(server: Server, tmp_path: Path) -> None:

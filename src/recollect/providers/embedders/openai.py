@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import ConfigurationError, EmbedderFailedError, InvalidInputError
+from recollect.errors import ConfigurationError, EmbedderFailedError, InvalidInputError, InvalidTextError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
 from recollect.providers.embedders.pieces import spans_by_bytes
 from recollect.providers.embedders.vectors import unit_rows
@@ -101,6 +101,8 @@ class OpenAiEmbedder:
             # "float": the client asks for base64 by default, which many other servers don't speak.
             answer = self._client.embeddings.create(model=self._model, input=texts, encoding_format="float")
             rows = {item.index: item.embedding for item in answer.data}
+        except UnicodeEncodeError as error:
+            raise InvalidTextError(f"a text can't be sent: {error}; pass valid Unicode text") from error
         except APITimeoutError as error:
             raise self._failed("did not answer in time; raise the timeout or check the server") from error
         except APIConnectionError as error:
