@@ -1,0 +1,170 @@
+"""The demo world: complete, coherent, and its questions answered from what was stored."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.demo.world import DEMO_TENANT, World, load_world
+from recollect.domain.layers import Layer, ScopeName
+from recollect.storage import embedded
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return load_world()
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    with embedded.temporary_home() as home:
+        yield home
+
+
+@pytest.fixture(scope="module")
+def environ(home: Path) -> dict[str, str]:
+    """The newcomer's settings: whatever embedder is installed."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("RECOLLECT_", "UV_RUN"))}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{own['PATH']}"
+    return {**own, "PATH": path, "RECOLLECT_HOME": str(home)}
+
+
+@pytest.fixture(scope="module")
+def shown(environ: dict[str, str]) -> Any:
+    """What the first `recollect demo` on a new machine reports."""
+    import json
+
+    command = [sys.executable, "-m", "recollect.surfaces.cli.main", "demo", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_the_world_is_coherent(world: World) -> None:
+    keys = [memory["key"] for memory in world.memories]
+    people = {person.id for person in world.people}
+    scopes = {scope for scope, _ in world.scopes} | {"company"}
+    assert len(keys) == len(set(keys))
+    assert {memory["supersedes"] for memory in world.memories if "supersedes" in memory} <= set(keys)
+    assert {memory["by"] for memory in world.memories if "by" in memory} <= people
+    assert {scope for person in world.people for scope in (*person.lead, *person.member)} <= scopes
+    assert {question.asked_by for question in world.questions} <= people
+    assert {key for question in world.questions for key in question.expect} <= set(keys)
+    for memory in world.memories:
+        scope = memory["scope"]
+        personal = scope != "company" and ScopeName.parse(scope).layer in {
+            Layer.USER,
+            Layer.SESSION,
+            Layer.AGENT,
+        }
+        assert personal or scope in scopes, scope
+        assert memory["created_at"] <= world.now
+
+
+def test_the_world_is_large_and_varied_enough(world: World) -> None:
+    by_hand = [memory for memory in world.memories if memory.get("metadata", {}).get("kind") != "everyday"]
+    assert 600 <= len(world.memories) <= 900
+    assert len(by_hand) >= 150
+    assert len({memory.get("type", "episodic") for memory in by_hand}) == 4
+    assert sum(scope.startswith("team/") for scope, _ in world.scopes) >= 6
+    assert sum(scope.startswith("org/") for scope, _ in world.scopes) >= 2
+    assert len({memory["text"] for memory in world.memories}) > 0.9 * len(world.memories)
+    assert len(world.questions) >= 12
+
+
+def test_the_demo_stores_the_world_and_answers_its_questions(shown: Any, world: World) -> None:
+    assert shown["stored"] is True
+    assert shown["memories"] == len(world.memories)
+    expected = sum(len(answer["expected"]) for answer in shown["answers"])
+    missed = [
+        (answer["ask"], set(answer["expected"]) - set(answer["found"]))
+        for answer in shown["answers"]
+        if answer["expected"] != answer["found"]
+    ]
+    found = sum(len(answer["found"]) for answer in shown["answers"])
+    assert found / expected >= 0.9, missed
+
+
+def test_people_of_different_teams_get_their_own_answers(shown: Any) -> None:
+    scopes = [max(answer["hits"], key=lambda hit: hit["score"])["scope"] for answer in shown["same_question"]]
+    assert scopes == ["team/api", "team/routing", "team/mobile", "team/data"]
+
+
+def test_what_a_project_keeps_to_itself_is_not_found_outside(shown: Any) -> None:
+    assert [answer["found"] for answer in shown["secret"]] == [["orvo-floor"], [], []]
+
+
+def test_nobody_is_shown_what_they_may_not_see(shown: Any, world: World) -> None:
+    parents = dict(world.scopes)
+    places = {person.id: {*person.lead, *person.member} for person in world.people}
+    for answer in shown["answers"] + shown["same_question"] + shown["secret"]:
+        allowed = {f"company/{DEMO_TENANT}", f"user/{answer['asked_by']}"}
+        below = set(places[answer["asked_by"]])
+        for scope in list(below):
+            below |= {child for child, parent in world.scopes if parent == scope}
+        allowed |= below
+        for scope in below:
+            while scope in parents:
+                allowed.add(scope)
+                scope = parents[scope]
+        assert {hit["scope"] for hit in answer["hits"]} <= allowed
+
+
+def test_a_second_demo_reuses_the_world_and_a_person_can_read_it(
+    shown: Any, environ: dict[str, str], world: World
+) -> None:
+    command = [sys.executable, "-m", "recollect.surfaces.cli.main", "demo"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Already stored" in done.stdout
+    for question in world.questions:
+        assert question.ask in done.stdout
+    assert "Try next" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_the_commands_to_try_next_work(shown: Any, environ: dict[str, str]) -> None:
+    assert len(shown["next"]) == 3
+    for command in shown["next"]:
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=environ, check=False)
+        assert done.returncode == 0, (command, done.stderr)
+        assert done.stdout, command
+        assert "nothing scores" not in done.stderr, command
+
+
+def test_a_tenant_of_that_name_that_is_not_the_demo_is_left_alone(
+    shown: Any, environ: dict[str, str]
+) -> None:
+    from recollect import Recollect, TenantContext
+
+    with Recollect(home=environ["RECOLLECT_HOME"]) as client:
+        client.tenants.create("acme", name="Acme Ltd")
+        acme = client.for_context(TenantContext(tenant_id="acme", user_id="ana"))
+        memory = acme.add("precious")
+        command = [sys.executable, "-m", "recollect.surfaces.cli.main", "--tenant", "acme", "demo", "--fresh"]
+        done = subprocess.run(command, capture_output=True, text=True, env=environ, check=False)
+        assert done.returncode == 5
+        assert "not the demo world" in done.stderr
+        assert acme.get(memory.id).text == "precious"
+
+
+def test_an_incomplete_world_is_stored_again(shown: Any, environ: dict[str, str]) -> None:
+    from recollect import Recollect, TenantContext
+    from recollect.demo.world import store_world
+
+    with Recollect(home=environ["RECOLLECT_HOME"]) as client:
+        quinn = TenantContext(tenant_id=DEMO_TENANT, user_id="quinn", roles=("admin",))
+        client.for_context(quinn).delete(conversation="inc31-call")
+        seen: list[tuple[int, int | None]] = []
+        assert (
+            store_world(client, load_world(), progress=lambda done, total: seen.append((done, total))) is True
+        )
+        assert seen[-1] == (len(load_world().memories), len(load_world().memories))
+        assert store_world(client, load_world()) is False

@@ -1,0 +1,90 @@
+"""The tutorial and the README show files that run, and what they really print."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect.storage import embedded
+
+ROOT = Path(__file__).resolve().parents[2]
+STEPS = sorted(path for path in (ROOT / "docs_src" / "tutorial").iterdir() if path.suffix in {".py", ".sh"})
+_BLOCK = re.compile(r"(?:<!-- (?P<file>\S+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)```\n", re.DOTALL)
+
+#: DESIGN's words, sections 2 and 3.
+WORDS = """memory, conversation, layer, scope, tenant, entity, candidate, context, document, section, span, citation,
+environment, tool, planner, step, trajectory, budget, run, policy, outcome, consultation, exploration,
+capability request"""
+
+
+@pytest.fixture(scope="module")
+def environ() -> Iterator[dict[str, str]]:
+    with embedded.temporary_home() as home:
+        own = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{own['PATH']}"
+        yield {**own, "PATH": path, "RECOLLECT_HOME": str(home)}
+
+
+def _run(file: Path, environ: dict[str, str], cwd: Path) -> str:
+    command = [sys.executable, str(file)] if file.suffix == ".py" else ["sh", "-eu", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, cwd=cwd, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _blocks(page: str) -> list[re.Match[str]]:
+    return list(_BLOCK.finditer((ROOT / page).read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("page", ["docs/tutorial.md", "README.md"])
+def test_every_code_block_is_a_file(page: str) -> None:
+    blocks = _blocks(page)
+    assert blocks
+    for block in blocks:
+        if block["file"] is None:
+            assert block["language"] not in {"python", "text"}, block["text"]
+        else:
+            assert (ROOT / block["file"]).read_text(encoding="utf-8") == block["text"], block["file"]
+
+
+def test_every_step_and_its_output_are_in_the_tutorial() -> None:
+    shown = [block["file"] for block in _blocks("docs/tutorial.md")]
+    files = sorted((ROOT / "docs_src" / "tutorial").iterdir())
+    assert sorted(shown) == [str(file.relative_to(ROOT)) for file in files]
+
+
+def test_the_steps_of_the_tutorial_print_what_it_shows(environ: dict[str, str], tmp_path: Path) -> None:
+    for step in STEPS:
+        printed = _run(step, environ, tmp_path)
+        if step.suffix == ".py":
+            assert printed == step.with_suffix(".out").read_text(encoding="utf-8"), step.name
+        else:
+            assert printed, step.name
+    last = printed.splitlines()[-1]
+    assert "The release train leaves every second Tuesday" in last
+
+
+def test_the_example_of_the_readme_answers(environ: dict[str, str], tmp_path: Path) -> None:
+    printed = _run(ROOT / "docs_src" / "readme.py", environ, tmp_path)
+    assert "Ana prefers a written design" in printed
+
+
+def test_the_readme_begins_with_the_two_commands() -> None:
+    top = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    assert "pip install uv && uv run recollect demo" in top
+    assert "pip install uv && uv run pytest" in top
+
+
+def test_the_glossary_has_every_word_with_one_sentence() -> None:
+    lines = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").splitlines()
+    entries = dict(
+        match.groups() for line in lines if (match := re.fullmatch(r"- \*\*(.+?)\*\*: (.+)", line))
+    )
+    assert {" ".join(word.split()) for word in WORDS.split(",")} <= set(entries)
+    assert all(text.endswith(".") for text in entries.values())
