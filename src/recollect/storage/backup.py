@@ -31,7 +31,7 @@ from recollect.errors import (
     StoreUnsupportedError,
 )
 from recollect.storage.embedded.binaries import binary
-from recollect.storage.embedded.folder import reporting, sync_folder
+from recollect.storage.embedded.folder import reporting, sync_path
 
 SCHEMA = "recollect"
 # What other parts of Recollect keep beside the main schema, such as a job queue's tables.
@@ -61,30 +61,20 @@ def backup(endpoint_owner_conninfo: str, target: Path, *, overwrite: bool = Fals
         raise ConflictError(
             f"{str(target)!r} exists already; choose another name, or overwrite it on purpose"
         )
-    command = [
-        "--format=custom",
-        "--no-owner",
-        "--no-password",
-        f"--schema={SCHEMA}",
-        f"--schema={_MORE_SCHEMAS}",
-    ]
     target = target.absolute()
-    with reporting("write to", target):
+    with reporting("write to", target, "name another file"):
         descriptor, name = tempfile.mkstemp(
             prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent
         )
+        os.close(descriptor)
     part = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            done = _run("pg_dump", command, endpoint_owner_conninfo, stdout=file)
-            if done.returncode != 0:
-                raise _dump_error(done.stderr, target)
-            with reporting("write to", target):
-                os.fsync(file.fileno())
+        _dump(endpoint_owner_conninfo, part, target)
         tables = len(_tables_in(part))
-        with reporting("write to", target):
+        with reporting("write to", target, "name another file"):
+            sync_path(part)
             os.replace(part, target)
-            sync_folder(target.parent)
+            sync_path(target.parent)
     finally:
         part.unlink(missing_ok=True)
     return _report(target, tables, began)
@@ -116,13 +106,15 @@ def _report(path: Path, tables: int, began: float) -> BackupReport:
     )
 
 
-def _run(
-    program: str, arguments: list[str], conninfo: str, *, stdout: IO[bytes]
-) -> subprocess.CompletedProcess[bytes]:
-    command, environment = _command(program, arguments, conninfo)
-    return subprocess.run(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, check=False
+def _dump(conninfo: str, part: Path, target: Path) -> None:
+    options = ["--format=custom", "--no-owner", "--no-password", f"--file={part}"]
+    options += [f"--schema={SCHEMA}", f"--schema={_MORE_SCHEMAS}"]
+    command, environment = _command("pg_dump", options, conninfo)
+    done = subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False
     )
+    if done.returncode != 0:
+        raise _dump_error(done.stderr.decode("utf-8", errors="replace"), target)
 
 
 def _command(program: str, arguments: list[str], conninfo: str) -> tuple[list[str], dict[str, str]]:
@@ -160,7 +152,7 @@ def _tables_in(source: Path) -> list[str]:
         raise _broken(source, listed.stderr)
     if not re.search(rf"^\d+; \d+ \d+ SCHEMA - {SCHEMA} ", listed.stdout, flags=re.MULTILINE):
         raise InvalidInputError(f"{str(source)!r} is a database dump, but not one of a Recollect store")
-    return re.findall(r"^\d+; \d+ \d+ TABLE (?!DATA )(\S+ \S+)", listed.stdout, flags=re.MULTILINE)
+    return re.findall(r"^\d+; \d+ \d+ TABLE (?!DATA |ATTACH )(\S+ \S+)", listed.stdout, flags=re.MULTILINE)
 
 
 def _existing_schemas(conninfo: str) -> dict[str, int]:
@@ -233,10 +225,11 @@ def _replay(conninfo: str, source: Path, preamble: bytes) -> None:
                 with suppress(BrokenPipeError):
                     writer.stdin.close()
             refused = writer.wait() != 0
+        # A backup that ends in the middle of a row makes both fail; below zero the reader was stopped above.
+        if reader.returncode > 0:
+            raise _broken(source, _text(read_said))
         if refused:
             raise _replay_error(_text(write_said))
-        if reader.returncode != 0:
-            raise _broken(source, _text(read_said))
 
 
 def _text(file: IO[bytes]) -> str:
@@ -263,8 +256,7 @@ def _broken(source: Path, said: str) -> StoreCorruptedError:
     )
 
 
-def _dump_error(said: bytes, target: Path) -> RecollectError:
-    text = said.decode("utf-8", errors="replace")
+def _dump_error(text: str, target: Path) -> RecollectError:
     if "No space left on device" in text:
         return StoreFullError(f"can't write the backup {str(target)!r}: no space left on the disk")
     if "no matching schemas" in text:

@@ -19,7 +19,7 @@ from recollect.storage.embedded.folder import (
     Secrets,
     password_advice,
     reporting,
-    sync_folder,
+    sync_path,
     write_private,
 )
 from recollect.storage.embedded.process import diagnose
@@ -71,7 +71,7 @@ def create_cluster(
     with reporting("create", folder.data):
         folder.password_file.unlink()
         os.rename(folder.unfinished, folder.data)
-        sync_folder(folder.home)
+        sync_path(folder.home)
 
 
 def _discard_unfinished(folder: Folder) -> None:

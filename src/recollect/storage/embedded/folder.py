@@ -24,6 +24,7 @@ APP_ROLE = "recollect_app"
 POLL_S = 0.02
 # The size PostgreSQL always gives this file (PG_CONTROL_FILE_SIZE).
 _CONTROL_FILE_BYTES = 8192
+_REMEDY = "set RECOLLECT_HOME to a folder of your own that you can write to"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -88,27 +89,21 @@ def folder_of(home: Path) -> Folder:
 
 
 @contextmanager
-def reporting(what: str, path: Path) -> Iterator[None]:
+def reporting(what: str, path: Path, remedy: str = _REMEDY) -> Iterator[None]:
     """Turn the system's refusals about files into errors that say what to do."""
     try:
         yield
     except OSError as error:
-        raise _store_error(error, what, path) from error
+        raise _store_error(error, what, path, remedy) from error
 
 
-def _store_error(error: OSError, what: str, path: Path) -> StoreError:
+def _store_error(error: OSError, what: str, path: Path, remedy: str = _REMEDY) -> StoreError:
     if error.errno in _FULL:
         return StoreFullError(
             f"can't {what} {str(path)!r}: no space left on the disk; free some and try again"
         )
-    if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
-        return StoreError(
-            f"can't {what} {str(path)!r}: {os.strerror(error.errno).lower()}; "
-            "set RECOLLECT_HOME to a folder of your own that you can write to"
-        )
-    return StoreError(
-        f"can't {what} {str(path)!r}: {error.strerror or error}; set RECOLLECT_HOME to another folder"
-    )
+    reason = os.strerror(error.errno).lower() if error.errno is not None else str(error)
+    return StoreError(f"can't {what} {str(path)!r}: {reason}; {remedy}")
 
 
 def check_owner(folder: Folder) -> None:
@@ -223,7 +218,7 @@ def save_secrets(folder: Folder, values: Secrets) -> None:
             part.unlink()
         write_private(part, json.dumps({OWNER_ROLE: values.owner, APP_ROLE: values.app}, indent=1) + "\n")
         os.replace(part, folder.secrets)
-        sync_folder(folder.home)
+        sync_path(folder.home)
 
 
 def write_private(path: Path, text: str) -> None:
@@ -235,8 +230,8 @@ def write_private(path: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
-def sync_folder(path: Path) -> None:
-    """Make a rename in this folder survive a power cut."""
+def sync_path(path: Path) -> None:
+    """Make a file's content, or a rename in a folder, survive a power cut."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -132,9 +132,9 @@ def ensure_running(
 def stop(home: Path, *, timeout_s: float = 30.0) -> bool:
     """Stop the server, ending its sessions; False if none was running."""
     folder = _checked_folder(home)
-    if not folder.home.is_dir():
-        return False
     with reporting("read", folder.home):
+        if not folder.home.is_dir():
+            return False
         check_owner(folder)
     deadline = time.monotonic() + timeout_s
     with start_lock(folder, deadline):
@@ -148,7 +148,8 @@ def status(home: Path) -> ServerStatus:
     if found is None and is_locked(folder.running):
         # It runs where this process can't see it, such as in another container on the same files.
         found = process.read_pid_file(folder)
-    created = folder.data.is_dir()
+    with reporting("read", folder.home):
+        created = folder.data.is_dir()
     return ServerStatus(
         running=found is not None,
         pid=None if found is None else found.pid,
@@ -240,10 +241,11 @@ def _check_listen(wish: _Wish) -> None:
 
 def _try_join(folder: Folder, wish: _Wish) -> Endpoint | None:
     """The endpoint of a running server that has all that is asked for; None if it takes more than joining."""
-    if not folder.pid_file.exists():
-        return None
-    check_owner(folder)
-    found = process.read_pid_file(folder)
+    with reporting("read", folder.home):
+        if not folder.home.exists():
+            return None
+        check_owner(folder)
+        found = process.read_pid_file(folder)
     secrets = find_secrets(folder)
     if found is None or not found.ready or secrets is None or not _serves(found, wish):
         return None
