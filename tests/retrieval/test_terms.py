@@ -51,7 +51,8 @@ def test_identifiers_are_kept_whole_beside_their_parts(text: str, expected: set[
 
 def test_a_question_for_a_brand_asks_for_its_name_only_and_one_for_code_for_its_parts_too() -> None:
     assert query_terms("GitHub") == ["github"]
-    assert "github" in terms("github") and "github" in terms("GitHub")
+    assert "github" in terms("github")
+    assert "github" in terms("GitHub")
     assert query_terms("loginHandler") == ["loginhandl", "login", "handler"]
 
 

@@ -120,7 +120,7 @@ def _words(text: str, *, question: bool) -> Iterator[tuple[str, bool]]:
 
 
 def _compound(chunk: str, *, question: bool) -> Iterator[tuple[str, bool]]:
-    """A chunk with signs, digits, capitals inside or another script: its parts, and itself if it is a name."""
+    """A chunk with signs, digits, capitals inside or another script: its parts, and itself if a name."""
     parts = [part for part in _JOINT.split(chunk) if part]
     if len(parts) > 1 and _DOTTED_LETTERS.fullmatch(chunk):
         yield _plain("".join(parts))  # U.S.A. is USA, p.m. is pm
@@ -148,7 +148,7 @@ def _is_name(chunk: str, parts: list[str]) -> bool:
 
 
 def _case_parts(word: str, *, question: bool) -> Iterator[tuple[str, bool]]:
-    """camelCase and PascalCase as words beside the whole.
+    """Words in camelCase and PascalCase, beside the whole.
 
     In a question a word like GitHub stays whole: whoever asks for it means the name, and parts that
     no memory has would only lower its coverage. `loginHandler` is code and is split on both sides.

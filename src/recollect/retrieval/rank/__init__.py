@@ -1,0 +1,27 @@
+"""Rank: what the candidates of one question are worth, as pure functions over arrays.
+
+`pool` holds what the store returned, `relevance` weighs it, `calibration` turns the weight into a score
+from 0 to 1, `selection` takes the best and drops repeats, `explanation` says why in words. `lexical` has
+the one formula that the store's SQL must agree with.
+
+Nothing here knows a database, an embedder or a clock.
+"""
+
+from recollect.retrieval.rank.calibration import Calibration, calibration_for
+from recollect.retrieval.rank.explanation import explain
+from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS, inverse_frequency
+from recollect.retrieval.rank.pool import Pool
+from recollect.retrieval.rank.relevance import Ranking, rank
+from recollect.retrieval.rank.selection import select
+
+__all__ = [
+    "MAX_QUERY_TERMS",
+    "Calibration",
+    "Pool",
+    "Ranking",
+    "calibration_for",
+    "explain",
+    "inverse_frequency",
+    "rank",
+    "select",
+]

@@ -1,0 +1,113 @@
+"""The candidates of one question, as columns.
+
+The store fills a `Pool` in one round trip; every column has one entry per candidate. What is not known is
+nan (cosine), 0 (bm25, matched) or None (conversation, speaker): a missing signal adds nothing, it never
+takes away. Which candidates get in is decided in `generate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_COLUMNS = (
+    "cosine",
+    "bm25",
+    "matched",
+    "conversation",
+    "position",
+    "speaker",
+    "layer",
+    "importance",
+    "created_at",
+    "digest",
+)
+# Positions are below this, so (conversation, position) packs into one integer.
+_STRIDE = np.int64(1) << np.int64(40)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool:
+    """What the store knows of each candidate with regard to the question.
+
+    `matched` has bit i set when the memory has the i-th query term, whose idf is `idf[i]`: with it the
+    terms that a few neighbouring turns have *together* can be counted. `layer` is the precedence, 1 to 7;
+    `digest` is the identity of the text. The last three columns only break ties and find repeats.
+    """
+
+    ids: Sequence[UUID]
+    cosine: Floats
+    bm25: Floats
+    matched: Integers
+    idf: Floats
+    conversation: Sequence[Hashable | None]
+    position: Integers
+    speaker: Sequence[str | None]
+    layer: Integers
+    importance: Floats | None = None
+    created_at: Sequence[datetime] | None = None
+    digest: Sequence[bytes] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse columns of unequal length: a shifted column would rank in silence."""
+        size = len(self.ids)
+        for name in ("cosine", "bm25", "matched", "conversation", "position", "speaker", "layer"):
+            if len(getattr(self, name)) != size:
+                raise ValueError(
+                    f"pool column {name!r} has {len(getattr(self, name))} entries for {size} ids"
+                )
+        if len(self.idf) > MAX_QUERY_TERMS:
+            raise ValueError(f"{len(self.idf)} query terms, the limit is {MAX_QUERY_TERMS}; keep the rarest")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def conversation_codes(self) -> Integers:
+        """Conversations as 0, 1, 2, ...; -1 for a memory outside any."""
+        codes: dict[Hashable, int] = {}
+        return np.array(
+            [-1 if key is None else codes.setdefault(key, len(codes)) for key in self.conversation],
+            dtype=np.int64,
+        )
+
+    @cached_property
+    def is_turn(self) -> NDArray[np.bool_]:
+        """Whether a candidate is a turn of a conversation."""
+        return self.conversation_codes >= 0
+
+    @cached_property
+    def matches(self) -> Floats:
+        """`matched` as a matrix of zeros and ones, candidates by query terms."""
+        bits = np.arange(len(self.idf), dtype=np.int64)
+        return ((self.matched[:, None] >> bits) & 1).astype(np.float64)
+
+    def neighbour(self, offset: int) -> Integers:
+        """For each candidate the row of the turn `offset` places later in its conversation, or -1."""
+        keys, rows = self._turn_keys
+        wanted = self.conversation_codes * _STRIDE + self.position + offset
+        found = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        if not len(keys):
+            return np.full(len(self), -1, dtype=np.int64)
+        return np.where(self.is_turn & (keys[found] == wanted), rows[found], -1)
+
+    @cached_property
+    def _turn_keys(self) -> tuple[Integers, Integers]:
+        rows = np.flatnonzero(self.is_turn)
+        keys = self.conversation_codes[rows] * _STRIDE + self.position[rows]
+        order = np.argsort(keys, kind="stable")
+        return keys[order], rows[order]

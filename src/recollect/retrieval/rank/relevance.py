@@ -1,0 +1,168 @@
+"""How relevant each candidate is: one sum of named signals, the same weights for every kind of data.
+
+A *note*, a memory on its own, has its vector and its words. A *turn* of a conversation is often
+unintelligible alone ("Yes, last week!"), so it also speaks through its surroundings: the turns before and
+after, the terms they match together, the conversation as a whole, and whether its speaker is the one
+asked about. A turn that answers all by itself may be taken as a note, at a discount, so that
+conversations of one or two turns are found too.
+
+Every term is zero or more and grows with its input; nothing is normalised by the pool. A candidate's
+relevance therefore does not change with how many others were generated, any signal may be missing
+altogether, and a pool of one works like a pool of seven hundred.
+
+The weights were found by measuring on LoCoMo, LongMemEval, 2WikiMultiHopQA and MuSiQue together, and
+rounded: neighbouring values differ by less than the noise. docs/ has the table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from recollect.retrieval.rank.calibration import Calibration, scores
+from recollect.retrieval.rank.lexical import K1
+from recollect.retrieval.rank.pool import Floats, Pool
+from recollect.retrieval.terms import STOP_WORDS
+
+#: The names of the signals, in the order in which they are explained.
+SIGNALS = ("semantic", "lexical", "neighbours", "conversation", "speaker")
+
+# A note. Meaning weighs most: half of a short question's words are in many a note that is about something
+# else, so coverage counts with a power that makes half of the words a third of the credit.
+_NOTE_SEMANTIC = 4.0
+_NOTE_BM25 = 1.6
+_NOTE_COVERAGE = 1.33
+_NOTE_COVERAGE_POWER = 1.5
+
+# A turn, by itself and through its surroundings.
+_TURN_SEMANTIC = 1.0
+_TURN_BM25 = 1.6
+_TURN_COVERAGE = 1.0
+_NEARBY = ((-1, 0.2, 0.8), (1, 0.2, 0.8), (-2, 0.1, 0.4), (2, 0.1, 0.4))  # offset, of its match, of its terms
+_CONVERSATION_MATCH = 0.5
+_CONVERSATION_TURNS = 3  # its best three turns, averaged: one lucky turn is not a topic
+_CONVERSATION_COVERAGE = 0.3
+_SPEAKER = 0.3
+# "my" means the user, but in nearly every question to an assistant, so it says less than a name.
+_FIRST_PERSON = 0.15
+_TURN_AS_NOTE = 0.7
+
+# A term in a memory far longer than the average is there by chance. A term found once in a memory of average
+# length earns 0.45 of BM25's maximum; below 0.3 (twice to three times the average) its coverage fades.
+_FULL_COVERAGE_DENSITY = 0.3
+
+_FIRST_PERSON_WORDS = re.compile(r"\b(?:i|me|my|mine|we|our|us)\b", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """The verdict on a pool: per candidate the score, the relevance behind it and what it is the sum of."""
+
+    score: Floats
+    relevance: Floats
+    signals: Mapping[str, Floats]
+
+
+def rank(pool: Pool, *, query: str, calibration: Calibration) -> Ranking:
+    """Weigh every candidate of the pool for the question."""
+    lift = calibration.lift(pool.cosine)
+    total_idf = float(pool.idf.sum())
+    density, coverage = _lexical(pool, total_idf)
+    bm25 = pool.bm25 / (total_idf * (K1 + 1.0)) if total_idf > 0 else np.zeros(len(pool))
+    note = _note_signals(lift, bm25, density * coverage)
+    if not pool.is_turn.any():
+        return _ranking(note)
+    turn = _turn_signals(pool, lift=lift, bm25=bm25, density=density, total_idf=total_idf, query=query)
+    as_note = ~pool.is_turn | (_TURN_AS_NOTE * _total(note) > _total(turn))
+    discount = np.where(pool.is_turn, _TURN_AS_NOTE, 1.0)
+    return _ranking({name: np.where(as_note, discount * note[name], turn[name]) for name in SIGNALS})
+
+
+def _lexical(pool: Pool, total_idf: float) -> tuple[Floats, Floats]:
+    """How densely each candidate has its matched terms (0..1), and the share of the question they are."""
+    if total_idf <= 0:
+        return np.zeros(len(pool)), np.zeros(len(pool))
+    matched_idf = pool.matches @ pool.idf
+    earned = pool.bm25 / np.maximum(matched_idf * (K1 + 1.0), 1e-9)
+    return np.minimum(earned / _FULL_COVERAGE_DENSITY, 1.0), matched_idf / total_idf
+
+
+def _note_signals(lift: Floats, bm25: Floats, coverage: Floats) -> dict[str, Floats]:
+    nothing = np.zeros(len(lift))
+    return {
+        "semantic": _NOTE_SEMANTIC * lift,
+        "lexical": _NOTE_BM25 * bm25 + _NOTE_COVERAGE * coverage**_NOTE_COVERAGE_POWER,
+        "neighbours": nothing,
+        "conversation": nothing,
+        "speaker": nothing,
+    }
+
+
+def _turn_signals(
+    pool: Pool, *, lift: Floats, bm25: Floats, density: Floats, total_idf: float, query: str
+) -> dict[str, Floats]:
+    match = _TURN_SEMANTIC * lift + _TURN_BM25 * bm25
+    terms = pool.matches * density[:, None]
+    share = pool.idf / total_idf if total_idf > 0 else pool.idf
+    nearby_match = np.zeros(len(pool))
+    nearby_terms = terms
+    for offset, match_weight, term_weight in _NEARBY:
+        row = pool.neighbour(offset)
+        there = row >= 0
+        nearby_match = nearby_match + match_weight * np.where(there, match[row], 0.0)
+        nearby_terms = np.maximum(nearby_terms, term_weight * np.where(there[:, None], terms[row], 0.0))
+    own_coverage = terms @ share
+    best_turns, all_terms = _conversations(pool, match, terms)
+    return {
+        "semantic": _TURN_SEMANTIC * lift,
+        "lexical": _TURN_BM25 * bm25 + _TURN_COVERAGE * own_coverage,
+        "neighbours": nearby_match + _TURN_COVERAGE * (nearby_terms @ share - own_coverage),
+        "conversation": _CONVERSATION_MATCH * best_turns + _CONVERSATION_COVERAGE * (all_terms @ share),
+        "speaker": _speaker_signal(pool.speaker, query),
+    }
+
+
+def _conversations(pool: Pool, match: Floats, terms: Floats) -> tuple[Floats, Floats]:
+    """For each turn: the mean of its conversation's best turns, and the terms the conversation has."""
+    codes = pool.conversation_codes
+    slot = codes + 1  # notes share slot 0, which nobody reads
+    order = np.lexsort((-match, slot))
+    starts = np.searchsorted(slot[order], np.arange(int(slot.max()) + 1))
+    place = np.arange(len(pool)) - starts[slot[order]]
+    best = order[place < _CONVERSATION_TURNS]
+    sums = np.zeros(len(starts))
+    np.add.at(sums, slot[best], match[best])
+    together = np.zeros((len(starts), terms.shape[1]))
+    np.maximum.at(together, slot, terms)
+    return sums[slot] / _CONVERSATION_TURNS, together[slot]
+
+
+def _speaker_signal(speakers: Sequence[str | None], query: str) -> Floats:
+    worth = {speaker: _speaker_worth(speaker, query) for speaker in set(speakers) if speaker is not None}
+    return np.array([0.0 if speaker is None else worth[speaker] for speaker in speakers])
+
+
+def _speaker_worth(speaker: str, query: str) -> float:
+    """What it is worth that this one speaks: asked about by name, or by "my" when it is the user."""
+    asked = query.casefold()
+    words = set(_WORD.findall(asked))
+    name = speaker.casefold()
+    if any(part in words and part not in STOP_WORDS for part in _WORD.findall(name)):
+        return _SPEAKER
+    if not name.isascii() and name in asked:  # scripts without spaces have no words to compare
+        return _SPEAKER
+    return _FIRST_PERSON if name == "user" and _FIRST_PERSON_WORDS.search(asked) else 0.0
+
+
+def _total(signals: Mapping[str, Floats]) -> Floats:
+    total: Floats = np.sum([signals[name] for name in SIGNALS], axis=0)
+    return total
+
+
+def _ranking(signals: Mapping[str, Floats]) -> Ranking:
+    relevance = _total(signals)
+    return Ranking(score=scores(relevance), relevance=relevance, signals=signals)

@@ -1,0 +1,70 @@
+"""The last step: the best by score, without repeats, in the order in which people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from recollect.retrieval.rank.pool import Pool
+    from recollect.retrieval.rank.relevance import Ranking
+
+#: Two memories this close say the same.
+DUPLICATE_COSINE = 0.95
+
+
+def best_first(pool: Pool, ranking: Ranking, *, threshold: float = 0.0) -> list[int]:
+    """Rows that reach the threshold, by score; then the more specific layer, the weightier, the newer.
+
+    Scores are compared through the relevance behind them, which does not saturate at 1.
+    """
+    rows = np.flatnonzero(ranking.score >= threshold).tolist()
+    importance = pool.importance
+    created_at = pool.created_at
+
+    def key(row: int) -> tuple[float, int, float, float, str]:
+        return (
+            -float(ranking.relevance[row]),
+            int(pool.layer[row]),
+            0.0 if importance is None else -float(importance[row]),
+            0.0 if created_at is None else -created_at[row].timestamp(),
+            str(pool.ids[row]),
+        )
+
+    return sorted(rows, key=key)
+
+
+def select(
+    pool: Pool,
+    ranking: Ranking,
+    *,
+    limit: int,
+    threshold: float,
+    vectors: Mapping[UUID, NDArray[np.float32]] | None = None,
+) -> list[int]:
+    """The rows to return: the best `limit` by score, ordered by layer precedence, then score.
+
+    Equal texts are known by the pool's digests, near-equal ones by `vectors` (unit length, of as many
+    memories as were loaded). Of repeats the first by `best_first` stays. A turn is never dropped: "yes" said
+    twice is two events.
+    """
+    chosen: list[int] = []
+    for row in best_first(pool, ranking, threshold=threshold):
+        if len(chosen) == limit:
+            break
+        if pool.is_turn[row] or not any(_same(pool, row, other, vectors or {}) for other in chosen):
+            chosen.append(row)
+    return sorted(
+        chosen, key=lambda row: int(pool.layer[row])
+    )  # stable: within a layer the score's order stays
+
+
+def _same(pool: Pool, row: int, other: int, vectors: Mapping[UUID, NDArray[np.float32]]) -> bool:
+    if pool.digest is not None and pool.digest[row] == pool.digest[other]:
+        return True
+    mine, its = vectors.get(pool.ids[row]), vectors.get(pool.ids[other])
+    return mine is not None and its is not None and float(mine @ its) >= DUPLICATE_COSINE
