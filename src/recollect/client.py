@@ -219,9 +219,13 @@ class AsyncRecollect:
         if report.errors:
             raise report.errors[0].to_error()
         memories = await self._get_many([id for id in report.ids if id is not None])
+        if len(memories) < len(items):
+            raise ConflictError("what was added is gone again: another caller deleted it in this moment")
         return memories[0] if single else memories
 
-    async def add_many(self, items: Iterable[Mapping[str, Any]], *, progress: Progress | None = None) -> AddReport:
+    async def add_many(
+        self, items: Iterable[Mapping[str, Any]], *, progress: Progress | None = None
+    ) -> AddReport:
         """Store many memories in batches. An item is a dict with `text` and the keys of `add`.
 
         A bad item is reported with its position and code, and does not keep the others from being stored.
@@ -229,6 +233,8 @@ class AsyncRecollect:
         """
         from recollect.memories.intake import add_items
 
+        if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+            raise InvalidInputError(f"items must be a list of dicts, not {type(items).__name__}")
         workspace = await self._workspace()
         total = len(items) if isinstance(items, Sequence) else None
         return await add_items(workspace, self._context, enumerate(items), total=total, progress=progress)
@@ -417,7 +423,10 @@ class AsyncRecollect:
             return await export_jsonl(workspace, self._context, stream, filters=condition, progress=progress)
 
     async def import_jsonl(
-        self, source: str | PathLike[str] | Iterable[str] | Iterable[bytes], *, progress: Progress | None = None
+        self,
+        source: str | PathLike[str] | Iterable[str] | Iterable[bytes],
+        *,
+        progress: Progress | None = None,
     ) -> AddReport:
         """Store the lines of an export (ids are kept, repeats change nothing), or lines that have `text`.
 
@@ -443,7 +452,9 @@ class AsyncRecollect:
 
         return await sweep(await self._workspace(), self._context)
 
-    async def reembed(self, embedder: str | None = None, *, progress: Progress | None = None) -> ReembedReport:
+    async def reembed(
+        self, embedder: str | None = None, *, progress: Progress | None = None
+    ) -> ReembedReport:
         """Embed the whole store anew with another embedder, while it answers. Resumes when it was interrupted."""
         from recollect.memories.reembed import reembed
 
@@ -500,7 +511,9 @@ class AsyncTenants:
         """Erase a tenant with everything in it. Needs the operator role, or admin of that tenant."""
         from recollect.memories.forgetting import forget_tenant
 
-        return await forget_tenant(await self._client._workspace(), self._client.context, id)
+        receipt = await forget_tenant(await self._client._workspace(), self._client.context, id)
+        self._client._shared.tenants_seen.discard(id)
+        return receipt
 
     async def set_retention(self, layer: str, days: int | None) -> Tenant:
         """Keep memories of a layer for so many days; None keeps them for ever. Needs admin."""
@@ -613,7 +626,9 @@ def _types(types: Sequence[str] | None) -> list[MemoryType] | None:
     return [MemoryType.parse(kind) for kind in types]
 
 
-def _with_conversation(filters: Mapping[str, Any] | None, conversation: str | None) -> Mapping[str, Any] | None:
+def _with_conversation(
+    filters: Mapping[str, Any] | None, conversation: str | None
+) -> Mapping[str, Any] | None:
     if conversation is None:
         return filters
     named = {"conversation": conversation}
@@ -624,7 +639,7 @@ def _opened(place: Any, mode: str) -> Any:
     """A stream as it is, or a file opened for the call."""
     if isinstance(place, str | PathLike):
         try:
-            return Path(place).open(mode, **({} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}))
+            return Path(place).open(mode, encoding=None if "b" in mode else "utf-8")
         except OSError as error:
             raise InvalidInputError(f"can't open {str(place)!r}: {error.strerror}") from error
     return nullcontext(place)

@@ -96,12 +96,19 @@ class Workspace:
                 self.store, made.name, made.dimensions, made.fingerprint, state="active"
             )
         if (recorded.name, recorded.fingerprint) != (made.name, made.fingerprint):
-            detail = f"embedded with {recorded.name!r}" + (" of another build" if recorded.name == made.name else "")
+            detail = f"embedded with {recorded.name!r}" + (
+                " of another build" if recorded.name == made.name else ""
+            )
             raise EmbedderMismatchError(
                 f"the store was {detail}, but the embedder is {made.name!r}; "
                 f"set embedder={recorded.name!r}, or run `recollect reembed --embedder {made.name}`"
             )
         return OpenSpace(recorded, embedder)
+
+    def adopt(self, space: Space, embedder: Embedder) -> None:
+        """Go on in a space this process has just made the active one, whatever the settings say."""
+        self.settings = self.settings.replace(embedder=embedder.space.name)
+        self._open = OpenSpace(space, embedder)
 
     async def load_embedder(self, name: str) -> Embedder:
         """Open an embedder by name, off the event loop."""

@@ -11,6 +11,7 @@ The tree is turned into parameterised SQL in storage/filters.py; no caller's tex
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -109,6 +110,17 @@ def parse_filters(raw: object) -> Filter | None:
     return _parse_group(raw, 0, budget) if raw else None
 
 
+def is_trivial(part: Filter | None) -> bool:
+    """Whether a filter restricts nothing, such as None or `{"$and": [{}]}`."""
+    if part is None:
+        return True
+    if isinstance(part, Group):
+        if part.any:
+            return any(is_trivial(item) for item in part.parts)
+        return all(is_trivial(item) for item in part.parts)
+    return isinstance(part, Negation) and part.part == Group((), any=True)
+
+
 def _parse_group(raw: Mapping[Any, Any], depth: int, budget: list[int]) -> Filter:
     if depth > MAX_DEPTH:
         raise InvalidFilterError(f"filters are nested more than {MAX_DEPTH} deep")
@@ -117,9 +129,15 @@ def _parse_group(raw: Mapping[Any, Any], depth: int, budget: list[int]) -> Filte
         if not isinstance(key, str):
             raise InvalidFilterError(f"filter key {key!r} is not a string")
         if key in {"$and", "$or"}:
-            if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(v, Mapping) for v in value):
+            if (
+                not isinstance(value, Sequence)
+                or isinstance(value, str)
+                or not all(isinstance(v, Mapping) for v in value)
+            ):
                 raise InvalidFilterError(f"{key} takes a list of filters, got {value!r}")
-            parts.append(Group(tuple(_parse_group(item, depth + 1, budget) for item in value), any=key == "$or"))
+            parts.append(
+                Group(tuple(_parse_group(item, depth + 1, budget) for item in value), any=key == "$or")
+            )
         elif key == "$not":
             if not isinstance(value, Mapping):
                 raise InvalidFilterError(f"$not takes a filter, got {value!r}")
@@ -132,7 +150,9 @@ def _parse_group(raw: Mapping[Any, Any], depth: int, budget: list[int]) -> Filte
 
 
 def _parse_conditions(key: str, value: object, budget: list[int]) -> list[Filter]:
-    operators = [k for k in value if isinstance(k, str) and k.startswith("$")] if isinstance(value, Mapping) else []
+    operators = (
+        [k for k in value if isinstance(k, str) and k.startswith("$")] if isinstance(value, Mapping) else []
+    )
     if not operators:
         return [_condition(key, Operator.EQ, value, budget)]
     assert isinstance(value, Mapping)
@@ -168,7 +188,9 @@ def _condition(key: str, operator: Operator, value: object, budget: list[int]) -
             raise InvalidFilterError(f"$in on {key!r} takes a list, got {value!r}")
         if len(value) > MAX_VALUES:
             raise InvalidFilterError(f"$in on {key!r} has {len(value):,} values, the limit is {MAX_VALUES:,}")
-        return Condition(operator, tuple(_operand(key, column, operator, item) for item in value), column, path)
+        return Condition(
+            operator, tuple(_operand(key, column, operator, item) for item in value), column, path
+        )
     return Condition(operator, _operand(key, column, operator, value), column, path)
 
 
@@ -216,7 +238,13 @@ def _column_operand(key: str, kind: type, value: object) -> Any:
     if kind in {int, float}:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise InvalidFilterError(f"filter on {key!r} takes a number, got {value!r}")
-        return float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf if value > 0 else -math.inf
+        if math.isnan(number):
+            raise InvalidFilterError(f"filter on {key!r} takes a number, got {value!r}")
+        return number
     if not isinstance(value, str):
         raise InvalidFilterError(f"filter on {key!r} takes a string, got {value!r}")
     return check_metadata({"value": value})["value"]

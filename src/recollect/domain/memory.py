@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from recollect.domain.ids import new_id
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.text import check_metadata, check_name, check_text
 from recollect.errors import InvalidInputError
@@ -123,7 +124,9 @@ class Memory:
 
 def make_draft(fields: Mapping[str, Any], *, now: datetime) -> Draft:
     """Check what a caller passed for one memory. Unknown keys are named, not ignored."""
-    unknown = sorted(set(fields) - DRAFT_KEYS)
+    if not isinstance(fields, Mapping):
+        raise InvalidInputError(f"an item must be a dict with 'text', not {type(fields).__name__}")
+    unknown = sorted(set(fields) - DRAFT_KEYS, key=str)
     if unknown:
         raise InvalidInputError(f"unknown field {unknown[0]!r}; fields are {', '.join(sorted(DRAFT_KEYS))}")
     kind = MemoryType.parse(fields.get("type") or "episodic")
@@ -136,9 +139,11 @@ def make_draft(fields: Mapping[str, Any], *, now: datetime) -> Draft:
     expires_at = check_time(fields.get("expires_at"), "expires_at")
     check_period(valid_from, valid_to)
     if expires_at is not None and expires_at <= created_at:
-        raise InvalidInputError(f"expires_at {expires_at.isoformat()} is not after created_at {created_at.isoformat()}")
+        raise InvalidInputError(
+            f"expires_at {expires_at.isoformat()} is not after created_at {created_at.isoformat()}"
+        )
     return Draft(
-        text=check_text(_composed_text(kind, parts) if fields.get("text") is None else fields["text"]),
+        text=check_text(compose_text(kind, parts) if fields.get("text") is None else fields["text"]),
         layer=layer,
         scope=None if scope is None else ScopeName.parse(str(scope), default_layer=layer),
         type=kind,
@@ -164,23 +169,34 @@ def message_fields(messages: Sequence[object], shared: Mapping[str, Any]) -> lis
     """Turn chat messages into the fields of one memory per turn, in order.
 
     A message is `{"role" or "speaker": ..., "content" or "text": ...}` and may carry its own
-    `created_at`, `metadata` and `entities`; what it lacks it takes from `shared`.
+    `created_at`, `metadata` and `entities`; what it lacks it takes from `shared`. Messages without a
+    conversation are one of their own, or equal turns would merge and neighbours be lost.
     """
     if not messages:
         raise InvalidInputError("messages is empty; give at least one message")
     if len(messages) > MAX_MESSAGES:
-        raise InvalidInputError(f"{len(messages):,} messages in one add, the limit is {MAX_MESSAGES:,}; use add_many")
+        raise InvalidInputError(
+            f"{len(messages):,} messages in one add, the limit is {MAX_MESSAGES:,}; use add_many"
+        )
+    conversation = shared.get("conversation") or str(new_id())
     turns = []
     for index, message in enumerate(messages):
         if not isinstance(message, Mapping):
-            raise InvalidInputError(f"message {index} must be a dict with 'content', not {type(message).__name__}")
+            raise InvalidInputError(
+                f"message {index} must be a dict with 'content', not {type(message).__name__}"
+            )
         known = {"role", "speaker", "name", "content", "text", "created_at", "metadata", "entities"}
-        unknown = sorted(set(message) - known)
+        unknown = sorted(set(message) - known, key=str)
         if unknown:
-            raise InvalidInputError(f"message {index} has the unknown key {unknown[0]!r}; keys are {sorted(known)}")
+            raise InvalidInputError(
+                f"message {index} has the unknown key {unknown[0]!r}; keys are {sorted(known)}"
+            )
         turn = {key: value for key, value in shared.items() if value is not None}
+        turn["conversation"] = conversation
         turn["text"] = check_text(message.get("content", message.get("text")), what=f"message {index}")
-        speaker = message.get("speaker") or message.get("name") or message.get("role") or shared.get("speaker")
+        speaker = (
+            message.get("speaker") or message.get("name") or message.get("role") or shared.get("speaker")
+        )
         turn["speaker"] = speaker
         for key in ("created_at", "metadata", "entities"):
             if message.get(key) is not None:
@@ -221,7 +237,9 @@ def check_time(value: object, what: str) -> datetime | None:
         try:
             moment = datetime.fromisoformat(moment.strip())
         except ValueError:
-            raise InvalidInputError(f"{what} {value!r} is not a date; write 2026-05-08 or 2026-05-08T14:30:00Z") from None
+            raise InvalidInputError(
+                f"{what} {value!r} is not a date; write 2026-05-08 or 2026-05-08T14:30:00Z"
+            ) from None
     if not isinstance(moment, datetime):
         raise InvalidInputError(f"{what} must be a datetime or ISO 8601 text, not {type(value).__name__}")
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
@@ -238,7 +256,9 @@ def check_time(value: object, what: str) -> datetime | None:
 def check_period(valid_from: datetime | None, valid_to: datetime | None) -> None:
     """A period must not end before it begins."""
     if valid_from is not None and valid_to is not None and valid_to < valid_from:
-        raise InvalidInputError(f"valid_to {valid_to.isoformat()} is before valid_from {valid_from.isoformat()}")
+        raise InvalidInputError(
+            f"valid_to {valid_to.isoformat()} is before valid_from {valid_from.isoformat()}"
+        )
 
 
 def _layer_of_scope(scope: object) -> str | None:
@@ -254,7 +274,7 @@ def _optional_name(value: object, what: str) -> str | None:
     return None if value is None else check_name(value, what=what)
 
 
-def _composed_text(kind: MemoryType, parts: Mapping[str, str | None]) -> str:
+def compose_text(kind: MemoryType, parts: Mapping[str, str | None]) -> str:
     """A fact or a procedure given only by its parts reads as a sentence."""
     if kind is MemoryType.SEMANTIC and parts["subject"] and parts["predicate"] and parts["object"]:
         return f"{parts['subject']} {parts['predicate'].replace('_', ' ')} {parts['object']}"

@@ -21,6 +21,10 @@ MAX_TEXT_CHARS = 200_000
 MAX_NAME_CHARS = 200
 #: Metadata is for filters and labels; PostgreSQL would take 1 GB, which nobody means.
 MAX_METADATA_BYTES = 64 * 1024
+#: Deeper than any label goes; also what stops a value that contains itself.
+MAX_METADATA_DEPTH = 32
+#: A double holds less; longer integers are slow to print, and Python refuses the longest.
+_MAX_INTEGER_BITS = 1_024
 
 
 def check_text(value: object, *, what: str = "text", limit: int = MAX_TEXT_CHARS) -> str:
@@ -29,7 +33,9 @@ def check_text(value: object, *, what: str = "text", limit: int = MAX_TEXT_CHARS
         try:
             value = value.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise InvalidTextError(f"{what} is not valid UTF-8 at byte {error.start}; decode it first") from error
+            raise InvalidTextError(
+                f"{what} is not valid UTF-8 at byte {error.start}; decode it first"
+            ) from error
     if not isinstance(value, str):
         raise InvalidTextError(f"{what} must be a string, not {type(value).__name__}")
     if not value.strip():
@@ -55,42 +61,51 @@ def check_name(value: object, *, what: str) -> str:
     return name
 
 
-def check_metadata(value: object) -> dict[str, Any]:
+def check_metadata(
+    value: object, *, what: str = "metadata", limit: int = MAX_METADATA_BYTES
+) -> dict[str, Any]:
     """Return metadata as plain JSON data, or say which part is not."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise InvalidInputError(f"metadata must be a dict, not {type(value).__name__}")
-    _check_json(value, "metadata")
-    encoded = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    if len(encoded.encode("utf-8", "surrogatepass")) > MAX_METADATA_BYTES:
-        raise InvalidInputError(f"metadata is larger than {MAX_METADATA_BYTES:,} bytes; put long text into the memory")
-    _refuse_unstorable(encoded, "metadata")
+        raise InvalidInputError(f"{what} must be a dict, not {type(value).__name__}")
+    plain = _plain_json(value, what, MAX_METADATA_DEPTH)
+    encoded = json.dumps(plain, ensure_ascii=False, allow_nan=False)
+    if len(encoded.encode()) > limit:
+        raise InvalidInputError(f"{what} is larger than {limit:,} bytes; put long text into the memory")
     decoded: dict[str, Any] = json.loads(encoded)
     return decoded
 
 
-def _check_json(value: object, where: str) -> None:
-    if value is None or isinstance(value, bool | int):
-        return
+def _plain_json(value: object, where: str, depth: int) -> Any:
+    """A copy made of dicts, lists and plain values only."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if value.bit_length() > _MAX_INTEGER_BITS:
+            raise InvalidInputError(
+                f"{where} is a number of {value.bit_length():,} bits; store it as a string"
+            )
+        return value
     if isinstance(value, str):
         _refuse_unstorable(value, where)
-        return
+        return value
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidInputError(f"{where} is {value!r}, which JSON can't hold; use null")
-        return
+        return value
+    if isinstance(value, Mapping | list | tuple) and depth == 0:
+        raise InvalidInputError(
+            f"{where[:60]} is nested more than {MAX_METADATA_DEPTH} deep, or contains itself"
+        )
     if isinstance(value, Mapping):
-        for key, item in value.items():
+        for key in value:
             if not isinstance(key, str):
                 raise InvalidInputError(f"{where} has the key {key!r}; JSON keys are strings")
             _refuse_unstorable(key, where)
-            _check_json(item, f"{where}.{key}")
-        return
+        return {key: _plain_json(item, f"{where}.{key}", depth - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            _check_json(item, f"{where}[{index}]")
-        return
+        return [_plain_json(item, f"{where}[{index}]", depth - 1) for index, item in enumerate(value)]
     raise InvalidInputError(f"{where} is a {type(value).__name__}, which is not JSON; convert it first")
 
 

@@ -9,20 +9,28 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from recollect.domain.layers import Layer
-from recollect.domain.memory import Memory, check_entities, check_importance, check_period, check_time
+from recollect.domain.memory import (
+    Memory,
+    check_entities,
+    check_importance,
+    check_period,
+    check_time,
+    compose_text,
+)
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_metadata, check_text, text_digest
 from recollect.errors import ConflictError, InvalidInputError
 from recollect.memories.intake import believed_until
 from recollect.retrieval.terms import terms
 from recollect.storage import scopes, spaces, writing
-from recollect.storage.store import Transaction
+from recollect.storage.store import Row, Transaction
 from recollect.storage.writing import FOREVER, Vectors
 from recollect.workspace import Workspace, embed_windows
 
@@ -31,6 +39,7 @@ CHANGEABLE = frozenset(
     "text importance metadata entities subject predicate object trigger action source valid_from valid_to"
     " expires_at".split()
 )
+_COMPOSED = ("subject", "predicate", "object", "trigger", "action")
 _PARTS = frozenset({"subject", "predicate", "object", "trigger", "action", "source"})
 
 
@@ -43,18 +52,21 @@ async def update_memory(
     async with workspace.store.transaction(context) as tx:
         current = await writing.get_memory(tx, memory_id)
     checked = _check(changes, current)
-    if checked.get("text", current.text) == current.text:
-        checked.pop("text", None)
-        async with workspace.store.transaction(context) as tx:
-            return await _apply(workspace, tx, memory_id, checked)
-    return await _retext(workspace, context, current, checked)
+    if "text" in checked and checked["text"] != current.text:
+        return await _retext(workspace, context, current, checked)
+    checked.pop("text", None)
+    async with workspace.store.transaction(context) as tx:
+        before, row = await writing.lock_memory(tx, memory_id)
+        return await _apply(tx, before, row, checked, now=workspace.clock())
 
 
 def _check(changes: Mapping[str, Any], current: Memory) -> dict[str, Any]:
     checked: dict[str, Any] = {}
     for name, value in changes.items():
         if name not in CHANGEABLE:
-            raise InvalidInputError(f"{name!r} can't be changed; changeable are {', '.join(sorted(CHANGEABLE))}")
+            raise InvalidInputError(
+                f"{name!r} can't be changed; changeable are {', '.join(sorted(CHANGEABLE))}"
+            )
         if name == "text":
             checked[name] = check_text(value)
         elif name == "importance":
@@ -67,6 +79,7 @@ def _check(changes: Mapping[str, Any], current: Memory) -> dict[str, Any]:
             checked[name] = None if value is None else check_text(value, what=name, limit=10_000)
         else:
             checked[name] = check_time(value, name)
+    _recompose(checked, current)
     check_period(checked.get("valid_from", current.valid_from), checked.get("valid_to", current.valid_to))
     expires_at = checked.get("expires_at")
     if expires_at is not None and expires_at <= current.created_at:
@@ -74,11 +87,22 @@ def _check(changes: Mapping[str, Any], current: Memory) -> dict[str, Any]:
     return checked
 
 
+def _recompose(checked: dict[str, Any], current: Memory) -> None:
+    """A text that was made from a fact's or procedure's parts follows them; a text of its own does not."""
+    parts = {name: getattr(current, name) for name in _COMPOSED}
+    if "text" in checked or current.text != compose_text(current.type, parts):
+        return
+    composed = compose_text(current.type, {name: checked.get(name, value) for name, value in parts.items()})
+    if composed:
+        checked["text"] = check_text(composed)
+
+
 async def _retext(
     workspace: Workspace, context: TenantContext, current: Memory, checked: dict[str, Any]
 ) -> Memory:
     """Change a memory whose text changes, too: embed first, then archive the old text and store the new."""
-    text = checked["text"]
+    text: str = checked["text"]
+    digest = text_digest(text)
     indexed = f"{current.speaker}: {text}" if current.speaker else text
     while True:
         opened = await workspace.open_space(context)
@@ -86,42 +110,50 @@ async def _retext(
         async with workspace.store.transaction(context) as tx:
             active = await spaces.share_switch_lock(tx)
             if active == opened.space.id:
-                _, row = await writing.lock_memory(tx, current.id)
-                repeats = await writing.find_repeats(tx, [(row["scope_id"], text_digest(text))])
-                if row["conversation_id"] is None and repeats.keys():
-                    raise ConflictError(f"the same text is stored already as memory {next(iter(repeats.values()))}")
                 now = workspace.clock()
+                before, row = await writing.lock_memory(tx, current.id)
+                await _refuse_repeat(tx, row, digest)
                 if row["superseded_at"] is None:
                     await writing.archive_version(tx, current.id, row, at=now)
-                    await writing.change_memory(tx, current.id, {"since": now})
+                    await writing.change_memory(tx, current.id, {"since": now}, now=now)
                 else:
-                    await tx.execute("delete_embeddings", ids=[current.id])
-                    await tx.execute("delete_postings", ids=[current.id])
-                await writing.index_memory(
-                    tx, current.id, row["scope_id"], Counter(terms(indexed)), [Vectors(space_id=active, parts=parts)]
-                )
-                return await _apply(workspace, tx, current.id, {**checked, "digest": text_digest(text)})
+                    await writing.unindex_memory(tx, current.id)
+                vectors = [Vectors(space_id=active, parts=parts)]
+                await writing.index_memory(tx, current.id, row["scope_id"], Counter(terms(indexed)), vectors)
+                return await _apply(tx, before, row, {**checked, "digest": digest}, now=now)
         await workspace.open_space(context, active)
 
 
-async def _apply(workspace: Workspace, tx: Transaction, memory_id: UUID, checked: Mapping[str, Any]) -> Memory:
-    before, row = await writing.lock_memory(tx, memory_id)
+async def _refuse_repeat(tx: Transaction, row: Row, digest: bytes) -> None:
+    """The same text in the same scope is one memory; turns and what is retired may say the same."""
+    if row["conversation_id"] is not None or row["superseded_at"] is not None:
+        return
+    repeats = await writing.find_repeats(tx, [(row["scope_id"], digest)])
+    others = [found for found in repeats.values() if found != row["memory_id"]]
+    if others:
+        raise ConflictError(f"the same text is stored already as memory {others[0]}")
+
+
+async def _apply(
+    tx: Transaction, before: Memory, row: Row, checked: Mapping[str, Any], *, now: datetime
+) -> Memory:
+    """Write the new values of a locked memory, and its history."""
     columns = dict(checked)
     if "metadata" in columns:
         columns["metadata"] = Jsonb(columns["metadata"])
     if "entities" in columns:
         columns["entities"] = list(columns["entities"])
-        await tx.execute("delete_mentions", ids=[memory_id])
-        await writing.insert_mentions(tx, [(memory_id, row["scope_id"], columns["entities"])])
+        await tx.execute("delete_mentions", ids=[before.id])
+        await writing.insert_mentions(tx, [(before.id, row["scope_id"], columns["entities"])])
     if "expires_at" in columns and before.superseded_at is None:
         columns["until"] = await _until(tx, before.layer, before, columns["expires_at"])
     if columns:
-        await writing.change_memory(tx, memory_id, columns)
-        await tx.execute("align_embeddings", ids=[memory_id])
+        await writing.change_memory(tx, before.id, columns, now=now)
+        await tx.execute("align_embeddings", ids=[before.id])
     old = {name: _plain(getattr(before, name)) for name in checked if name != "digest"}
     if old:
-        await writing.record(tx, memory_id, row["scope_id"], "updated", old, at=workspace.clock())
-    return await writing.get_memory(tx, memory_id)
+        await writing.record(tx, before.id, row["scope_id"], "updated", old, at=now)
+    return await writing.get_memory(tx, before.id)
 
 
 async def _until(tx: Transaction, layer: Layer, memory: Memory, expires_at: Any) -> Any:

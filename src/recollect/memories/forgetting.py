@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from uuid import UUID
 
-from recollect.domain.filters import Filter
-from recollect.domain.layers import PERSONAL_LAYERS, Layer, ScopeName
+from recollect.domain.filters import Filter, is_trivial
+from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.memory import MemoryType
 from recollect.domain.results import Receipt
 from recollect.domain.tenancy import TenantContext
@@ -20,7 +21,9 @@ from recollect.workspace import Workspace
 Pick = Callable[[Transaction], Awaitable[list[UUID]]]
 
 
-async def delete_one(workspace: Workspace, context: TenantContext, memory_id: UUID, *, vacuum: bool) -> Receipt:
+async def delete_one(
+    workspace: Workspace, context: TenantContext, memory_id: UUID, *, vacuum: bool
+) -> Receipt:
     """Erase one memory."""
     async with workspace.store.transaction(context) as tx:
         await writing.lock_memory(tx, memory_id)
@@ -39,7 +42,7 @@ async def delete_matching(
     vacuum: bool,
 ) -> Receipt:
     """Erase every memory that meets all conditions; no condition at all is refused."""
-    if layers is None and scope is None and types is None and filters is None:
+    if layers is None and scope is None and types is None and is_trivial(filters):
         raise InvalidInputError("delete needs an id or a condition; to erase everything use `tenants forget`")
 
     async with workspace.store.transaction(context) as tx:
@@ -68,8 +71,13 @@ async def delete_scope(workspace: Workspace, context: TenantContext, name: Scope
     async with workspace.store.transaction(context) as tx:
         row = await scopes.get_scope(tx, name)
         children = await tx.fetch_one("count_children", scope=row["scope_id"])
-        if children and children["children"] and name.layer not in PERSONAL_LAYERS:
-            raise ConflictError(f"{str(name)!r} has {children['children']} scopes below it; delete or move them first")
+        if children and children["children"]:
+            hint = (
+                f"use `recollect forget-user {name.name}`"
+                if name.layer is Layer.USER
+                else "delete or move them first"
+            )
+            raise ConflictError(f"{str(name)!r} has {children['children']} scopes below it; {hint}")
         ids, rows = await _erase_scopes(tx, [row["scope_id"]])
     return await _receipt(workspace, context, f"scope {name}", ids, rows, vacuum=True)
 
@@ -81,6 +89,9 @@ async def _erase_scopes(tx: Transaction, scope_ids: Sequence[UUID]) -> tuple[lis
         erased, counted = await erasing.erase_memories(tx, batch)
         ids += erased
         rows += counted
+    rows["conversation"] += await tx.execute("delete_conversations_of", scopes=list(scope_ids))
+    rows["tally"] += await tx.execute("delete_tallies_of", scopes=list(scope_ids))
+    rows["membership"] += await tx.execute("delete_members_of", scopes=list(scope_ids))
     for scope_id in scope_ids:
         gone = await tx.fetch("delete_scopes", scopes=[scope_id])
         if not gone:
@@ -98,9 +109,17 @@ async def forget_user(workspace: Workspace, context: TenantContext, user_id: str
         owned = [row["scope_id"] for row in await tx.fetch("owned_scopes", user=user)]
         # Sessions and agents hang under the user's scope: children first.
         ids, rows = await _erase_scopes(tx, owned)
-        rows["membership"] += len(await tx.fetch("delete_members", user=user, scope=None))
+        # Before the memberships: a member may write to the histories that name them, a stranger may not.
         rows["history"] += await tx.execute("forget_author", user=user)
-    return await _receipt(workspace, context, f"user {user}", ids, rows, vacuum=True)
+        rows["membership"] += len(await tx.fetch("delete_members", user=user, scope=None))
+        kept = await scopes.list_members(tx, None, user)
+    receipt = await _receipt(workspace, context, f"user {user}", ids, rows, vacuum=True)
+    if not kept:
+        return receipt
+    left = (
+        f"memberships in {', '.join(member.scope for member in kept)}, which an admin or their lead must end"
+    )
+    return replace(receipt, unreachable=(left, *receipt.unreachable))
 
 
 async def forget_tenant(workspace: Workspace, context: TenantContext, tenant_id: str) -> Receipt:

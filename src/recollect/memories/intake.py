@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -19,27 +19,41 @@ from uuid import UUID
 import psycopg
 
 from recollect.domain.ids import new_id
-from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.layers import OWNED_LAYERS, Layer, ScopeName
 from recollect.domain.memory import Draft, make_draft
 from recollect.domain.results import AddReport, ItemError
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import text_digest
-from recollect.errors import RecollectError
+from recollect.errors import ConflictError, MemoryNotFoundError, RecollectError, StoreBusyError
 from recollect.retrieval.terms import terms
-from recollect.storage import scopes, spaces, writing
+from recollect.storage import reading, scopes, spaces, writing
 from recollect.storage.store import Transaction
 from recollect.storage.writing import NewMemory, Vectors
 from recollect.workspace import OpenSpace, Workspace, embed_windows
 
 #: Large enough to fill COPY and the embedder's batches, small enough for a progress bar to move.
 BATCH = 256
+#: Losing to other writers this often in a row is no longer chance.
+_ATTEMPTS = 5
 
 Progress = Callable[[int, int | None], None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A line of an export: a memory's fields, and as extras what only the store knew (id, position, ...)."""
+
+    fields: Mapping[str, Any]
+    extras: Mapping[str, Any]
+
+
+#: What one memory comes as: its fields, a line of an export, or why it could not be read.
+Given = Mapping[str, Any] | Kept | RecollectError
+
+
 @dataclass(slots=True, kw_only=True)
 class Item:
-    """One memory on its way through a batch. `extras` are facts an import brings along (id, position, ...)."""
+    """One memory on its way through a batch."""
 
     index: int
     draft: Draft
@@ -55,12 +69,12 @@ class Item:
 async def add_items(
     workspace: Workspace,
     context: TenantContext,
-    source: Iterable[tuple[int, Mapping[str, Any] | RecollectError]],
+    source: Iterable[tuple[int, Given]],
     *,
     total: int | None = None,
     progress: Progress | None = None,
 ) -> AddReport:
-    """Store (index, fields) pairs in batches; a field set that can't be read may come as its error."""
+    """Store (index, memory) pairs in batches."""
     ids: dict[int, UUID | None] = {}
     errors: list[ItemError] = []
     added = reinforced = unchanged = done = 0
@@ -120,22 +134,18 @@ def _batches(source: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def _check(
-    batch: Sequence[tuple[int, Mapping[str, Any] | RecollectError]], now: datetime
+    batch: Sequence[tuple[int, Given]], now: datetime
 ) -> tuple[list[Item], list[tuple[int, RecollectError]]]:
     items, bad = [], []
-    for index, fields in batch:
+    for index, given in batch:
         try:
-            if isinstance(fields, RecollectError):
-                raise fields
-            extras = fields.get("extras", {}) if isinstance(fields, Mapping) else {}
-            items.append(Item(index=index, draft=_draft(fields, now), extras=extras))
+            if isinstance(given, RecollectError):
+                raise given
+            fields, extras = (given.fields, given.extras) if isinstance(given, Kept) else (given, {})
+            items.append(Item(index=index, draft=make_draft(fields, now=now), extras=extras))
         except RecollectError as error:
             bad.append((index, error))
     return items, bad
-
-
-def _draft(fields: Mapping[str, Any], now: datetime) -> Draft:
-    return make_draft({key: value for key, value in fields.items() if key != "extras"}, now=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,15 +192,20 @@ async def _prepare(workspace: Workspace, context: TenantContext, items: list[Ite
 
 async def _resolve_scopes(tx: Transaction, items: Sequence[Item]) -> None:
     """Each distinct scope once; a scope that can't be written to is the error of its items alone."""
-    found: dict[tuple[Layer, ScopeName | None], UUID | RecollectError] = {}
+    found: dict[tuple[Layer, ScopeName | None, str | None], UUID | RecollectError] = {}
     for item in items:
-        key = (item.draft.layer, item.draft.scope)
-        if key not in found:
+        layer, name = item.draft.layer, item.draft.scope
+        owner = item.extras.get("owner") if layer in OWNED_LAYERS else None
+        if (layer, name, owner) not in found:
             try:
-                found[key] = await scopes.writable_scope(tx, *key)
+                if name is not None and owner is not None:
+                    place = await writing.owned_scope(tx, name, owner)
+                else:
+                    place = await scopes.writable_scope(tx, layer, name)
+                found[layer, name, owner] = place
             except RecollectError as error:
-                found[key] = error
-        scope = found[key]
+                found[layer, name, owner] = error
+        scope = found[layer, name, owner]
         if isinstance(scope, UUID):
             item.scope_id = scope
         else:
@@ -199,6 +214,8 @@ async def _resolve_scopes(tx: Transaction, items: Sequence[Item]) -> None:
 
 async def _find_repeats(tx: Transaction, items: Sequence[Item]) -> None:
     """Mark repeats of stored memories, and of earlier items of the same batch. Turns never repeat."""
+    for item in items:
+        item.repeat_of = item.stored_id = None
     plain = [item for item in items if item.draft.conversation is None and not item.extras]
     stored = await writing.find_repeats(tx, [(_scope(item), item.digest) for item in plain])
     first: dict[tuple[UUID, bytes], Item] = {}
@@ -221,20 +238,37 @@ def _scope(item: Item) -> UUID:
     return item.scope_id
 
 
-async def _store(workspace: Workspace, context: TenantContext, items: list[Item], prepared: Prepared) -> list[Item]:
+async def _store(
+    workspace: Workspace, context: TenantContext, items: list[Item], prepared: Prepared
+) -> list[Item]:
     """Make a batch durable; when the database refuses a value, find out whose it was."""
-    good = [item for item in items if item.error is None]
-    try:
-        await _store_together(workspace, context, good, prepared)
-    except RecollectError as error:
-        if not isinstance(error.__cause__, psycopg.DataError | psycopg.IntegrityError) or len(good) == 1:
-            if len(good) != 1:
-                raise
-            good[0].error, good[0].stored_id = error, None
+    for attempt in range(1, _ATTEMPTS + 1):
+        good = [item for item in items if item.error is None]
+        try:
+            await _store_together(workspace, context, good, prepared)
             return items
-        for item in good:
-            await _store(workspace, context, [item], prepared)
+        except MemoryNotFoundError:
+            # What an item repeats was erased after we looked: it is the first of its text again.
+            if attempt == _ATTEMPTS:
+                raise
+            prepared = await _prepare(workspace, context, good)
+        except StoreBusyError as error:
+            if attempt == _ATTEMPTS or not isinstance(error.__cause__, _LOST):
+                raise
+        except RecollectError as error:
+            if not isinstance(error.__cause__, psycopg.DataError | psycopg.IntegrityError):
+                raise
+            if len(good) == 1:
+                good[0].error, good[0].stored_id = error, None
+                return items
+            for item in good:
+                await _store(workspace, context, [item], prepared)
+            return items
     return items
+
+
+#: Another writer was first; nothing was stored, and a second attempt usually is.
+_LOST = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
 
 async def _store_together(
@@ -249,31 +283,65 @@ async def _store_together(
     # The store was re-embedded between embedding and storing: embed again for the new space.
     await workspace.open_space(context, active)
     again = await _prepare(workspace, context, list(items))
-    await _store_together(workspace, context, items, again)
+    await _store_together(workspace, context, [item for item in items if item.error is None], again)
 
 
 async def _write(tx: Transaction, items: Sequence[Item], prepared: Prepared, now: datetime) -> None:
+    """Rows of memories first, counts last: whoever changes a memory locks in this order."""
     fresh = [item for item in items if item.repeat_of is None]
     places = await _take_places(tx, fresh)
-    memories = [_new_memory(item, prepared, places.get(item.index)) for item in fresh]
+    memories = [_new_memory(item, prepared, places.get(item.index), now) for item in fresh]
     inserted = await writing.insert_memories(tx, memories)
+    unseen = set(inserted)
     for item in fresh:
-        if item.stored_id in inserted:
-            continue
-        if item.extras:
+        assert item.stored_id is not None
+        if item.stored_id in unseen:
+            unseen.discard(item.stored_id)
+        elif item.extras:
             item.unchanged = True
+            item.stored_id = await _known_as(tx, item)
         else:
             # Somebody stored the same text meanwhile: this one is the repeat.
             stored = await writing.find_repeats(tx, [(_scope(item), item.digest)])
             item.repeat_of = item.stored_id = stored.get((_scope(item), item.digest), item.stored_id)
-    repeats: dict[UUID, list[Item]] = {}
+    repeats: dict[UUID, list[Draft]] = {}
     for item in items:
         if item.repeat_of is not None:
-            repeats.setdefault(item.repeat_of, []).append(item)
-    for memory_id, repeated in repeats.items():
-        last = repeated[-1].draft
-        until = _until(last, prepared.retention)
-        await writing.reinforce(tx, memory_id, last, times=len(repeated), until=until, now=now)
+            repeats.setdefault(item.repeat_of, []).append(item.draft)
+    for memory_id in sorted(repeats):
+        drafts = repeats[memory_id]
+        joined = _joined(drafts)
+        until = _until(joined, prepared.retention)
+        await writing.reinforce(tx, memory_id, joined, times=len(drafts), until=until, now=now)
+    await writing.count_inserted(tx, memories, inserted)
+
+
+async def _known_as(tx: Transaction, item: Item) -> UUID:
+    """Under which id a line is stored that was not inserted: its own, or that of the same text."""
+    assert item.stored_id is not None
+    if await reading.get_memories(tx, [item.stored_id]):
+        return item.stored_id
+    stored = await writing.find_repeats(tx, [(_scope(item), item.digest)])
+    if stored:
+        return next(iter(stored.values()))
+    raise ConflictError(f"the id {item.stored_id} is taken by a memory this caller can't see") from _Taken()
+
+
+class _Taken(psycopg.IntegrityError):
+    """Makes a refused id the error of its line alone, like a refusal by the database."""
+
+
+def _joined(drafts: Sequence[Draft]) -> Draft:
+    """Several repeats of one text as one: the last says when, all say what."""
+    metadata: dict[str, Any] = {}
+    for draft in drafts:
+        metadata |= draft.metadata
+    return replace(
+        drafts[-1],
+        metadata=metadata,
+        entities=tuple(dict.fromkeys(name for draft in drafts for name in draft.entities)),
+        importance=max(draft.importance for draft in drafts),
+    )
 
 
 async def _take_places(tx: Transaction, items: Sequence[Item]) -> dict[int, tuple[UUID, int]]:
@@ -287,7 +355,9 @@ async def _take_places(tx: Transaction, items: Sequence[Item]) -> dict[int, tupl
         given = [item.extras["position"] for item in group if item.extras.get("position") is not None]
         fresh = [item for item in group if item.extras.get("position") is None]
         at_least = max(given, default=-1) + 1
-        conversation, position = await writing.take_positions(tx, scope_id, name, len(fresh), at_least=at_least)
+        conversation, position = await writing.take_positions(
+            tx, scope_id, name, len(fresh), at_least=at_least
+        )
         for item in group:
             kept = item.extras.get("position")
             places[item.index] = (conversation, kept if kept is not None else position)
@@ -295,8 +365,12 @@ async def _take_places(tx: Transaction, items: Sequence[Item]) -> dict[int, tupl
     return places
 
 
-def _new_memory(item: Item, prepared: Prepared, place: tuple[UUID, int] | None) -> NewMemory:
+def _new_memory(item: Item, prepared: Prepared, place: tuple[UUID, int] | None, now: datetime) -> NewMemory:
     extras = item.extras
+    until = _until(item.draft, prepared.retention)
+    superseded_at = extras.get("superseded_at")
+    if superseded_at is not None:
+        until = superseded_at if until is None else min(until, superseded_at)
     assert item.stored_id is not None
     return NewMemory(
         id=item.stored_id,
@@ -305,15 +379,17 @@ def _new_memory(item: Item, prepared: Prepared, place: tuple[UUID, int] | None) 
         digest=item.digest,
         terms=prepared.terms[item.index],
         vectors=[Vectors(space_id=prepared.opened.space.id, parts=prepared.vectors[item.index])],
-        until=extras.get("until") or _until(item.draft, prepared.retention),
+        until=until,
         conversation_id=place[0] if place else None,
         position=place[1] if place else None,
         use_count=extras.get("use_count", 0),
         utility=extras.get("utility", 0.0),
         superseded_by=extras.get("superseded_by"),
-        superseded_at=extras.get("superseded_at"),
+        superseded_at=superseded_at,
         version_of=extras.get("version_of"),
-        since=extras.get("since"),
+        # Dated ahead, a memory is still known from now on: an add is found at once.
+        since=extras.get("since") or min(item.draft.created_at, now),
+        updated_at=extras.get("updated_at") or now,
     )
 
 
@@ -321,7 +397,9 @@ def _until(draft: Draft, retention: Mapping[Layer, int]) -> datetime | None:
     return believed_until(draft.created_at, draft.expires_at, retention.get(draft.layer))
 
 
-def believed_until(created_at: datetime, expires_at: datetime | None, retention_days: int | None) -> datetime | None:
+def believed_until(
+    created_at: datetime, expires_at: datetime | None, retention_days: int | None
+) -> datetime | None:
     """The earlier of a memory's own expiry and its layer's retention; None for neither."""
     kept = None if retention_days is None else created_at + timedelta(days=retention_days)
     ends = [end for end in (expires_at, kept) if end is not None]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -48,7 +49,9 @@ async def reembed(
         )
         await spaces.drop_retired(workspace.store, tenants)
         return ReembedReport(space=space.name, embedded=0, seconds=time.monotonic() - began)
-    target = await spaces.record_space(workspace.store, made.name, made.dimensions, made.fingerprint, state="building")
+    target = await spaces.record_space(
+        workspace.store, made.name, made.dimensions, made.fingerprint, state="building"
+    )
     if (target.name, target.fingerprint) != (made.name, made.fingerprint):
         raise ConflictError(
             f"re-embedding with {target.name!r} was begun and not finished; "
@@ -72,6 +75,7 @@ async def reembed(
                 async for count in _fill(connection, embedder, tenant, target):
                     done += count
             await spaces.finish_switch(connection, target, tenants)
+    workspace.adopt(replace(target, state="active"), embedder)
     await spaces.drop_retired(workspace.store, tenants)
     return ReembedReport(space=target.name, embedded=done, seconds=time.monotonic() - began)
 

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from psycopg import sql
+from psycopg import AsyncConnection, sql
+from psycopg.rows import DictRow
 
 from recollect.domain.filters import Filter
 from recollect.domain.ids import new_id
@@ -72,6 +73,7 @@ async def expired_ids(tx: Transaction, now: datetime) -> list[UUID]:
 
 async def erase_memories(tx: Transaction, ids: Sequence[UUID]) -> tuple[list[UUID], Counter[str]]:
     """Erase memories with all that was made from them. Returns the erased ids and the rows per table."""
+    await tx.execute("lock_memories", ids=list(ids))
     versions = [row["memory_id"] for row in await tx.fetch("versions_of", ids=list(ids))]
     doomed = list(dict.fromkeys([*ids, *versions]))
     tallies = await tx.fetch("tally_of_memories", ids=doomed)
@@ -81,10 +83,13 @@ async def erase_memories(tx: Transaction, ids: Sequence[UUID]) -> tuple[list[UUI
     rows["mention"] = await tx.execute("delete_mentions", ids=doomed)
     rows["history"] = await tx.execute("delete_history", ids=doomed)
     await tx.execute("forget_superseding", ids=doomed)
+    await tx.execute("forget_restored", texts=[str(id) for id in doomed])
+    await tx.execute("forget_former", ids=doomed)
     erased = await tx.fetch("delete_memories", ids=doomed)
     rows["memory"] = len(erased)
     conversations = list({row["conversation_id"] for row in erased if row["conversation_id"]})
     if conversations:
+        await tx.execute("lock_conversations", ids=conversations)
         rows["conversation"] = await tx.execute("delete_conversations", ids=conversations)
     await bump_tallies(
         tx, {row["scope_id"]: (-row["memories"], -row["vectors"], -row["terms"]) for row in tallies}
@@ -101,7 +106,9 @@ async def erase_tenant(store: Store, tenant_id: str) -> Counter[str]:
             if table == "scope":
                 # Children point to parents; the tree goes at once, so let go of the links first.
                 await connection.execute(compose("unlink_scopes"), {"tenant": tenant_id})
-            cursor = await connection.execute(compose("delete_tenant_rows", {"table": target}), {"tenant": tenant_id})
+            cursor = await connection.execute(
+                compose("delete_tenant_rows", {"table": target}), {"tenant": tenant_id}
+            )
             rows[table] = cursor.rowcount
     return rows
 
@@ -114,25 +121,41 @@ async def vacuum(store: Store, tenant_id: str) -> str:
         targets: list[sql.Composable] = []
         size = 0
         for table in TENANT_TABLES:
-            if table in _PARTITIONED:
-                cursor = await connection.execute(
-                    compose("partition_of"), {"parent": f"recollect.{table}", "tenant": tenant_id}
-                )
-                row = await cursor.fetchone()
-                assert row is not None
-                size += row["bytes"]
-                targets.append(sql.SQL(row["name"]))
-            else:
-                targets.append(sql.Identifier("recollect", table))
+            name = "partition_of" if table in _PARTITIONED else "table_size"
+            values = {"parent": f"recollect.{table}", "tenant": tenant_id}
+            row = await (await connection.execute(compose(name), values)).fetchone()
+            assert row is not None
+            size += row["bytes"]
+            targets.append(sql.SQL(row["name"]))
         rewrite = size <= REWRITE_LIMIT_BYTES
+        await _forget_statistics(connection, targets)
         for target in targets:
             options = "full, analyze" if rewrite else "analyze"
             await connection.execute(sql.SQL(f"vacuum ({options}) {{}}").format(target))
         if rewrite and store.door.embedded:
+            await connection.execute("vacuum (full) pg_catalog.pg_statistic")
             # Past log segments hold the rows too; a switch and a checkpoint let the server drop them.
             await connection.execute("select pg_switch_wal()")
             await connection.execute("checkpoint")
         return "rewritten" if rewrite else "vacuumed"
+
+
+async def _forget_statistics(connection: AsyncConnection[DictRow], targets: Sequence[sql.Composable]) -> None:
+    """The planner's statistics quote values, and analyzing a table that became empty leaves the old ones.
+
+    Only a superuser may; elsewhere the columns that hold sentences have no statistics (schema.sql), and terms
+    and names in them are replaced by the next analyze that finds rows.
+    """
+    row = await (await connection.execute(compose("may_edit_catalog"))).fetchone()
+    if row is None or not row["superuser"]:
+        return
+    parents = [sql.Identifier("recollect", table) for table in sorted(_PARTITIONED)]
+    tables = sql.SQL(", ").join(sql.SQL("only {}").format(table) for table in (*targets, *parents))
+    async with connection.transaction():
+        # The lock keeps an analyze from writing the same rows of the catalog.
+        await connection.execute(sql.SQL("lock table {} in share update exclusive mode").format(tables))
+        names = [table.as_string(connection) for table in (*targets, *parents)]
+        await connection.execute(compose("delete_statistics"), {"tables": names})
 
 
 def make_receipt(
@@ -141,7 +164,9 @@ def make_receipt(
     """What was erased, for the caller to keep."""
     unreachable = list(UNREACHABLE)
     if vacuumed == "vacuumed":
-        unreachable.insert(0, "free space inside data pages until it is reused (`recollect db compact` rewrites them)")
+        unreachable.insert(
+            0, "free space inside data pages until it is reused (`recollect db compact` rewrites them)"
+        )
     elif vacuumed == "none":
         unreachable.insert(0, "dead rows in heap and index until the next vacuum")
     return Receipt(

@@ -22,17 +22,41 @@ from recollect.errors import (
 )
 
 _FAULTS: tuple[tuple[type[psycopg.Error], type[RecollectError], str], ...] = (
-    (pg.DiskFull, StoreFullError, "no space left for the database; free some and try again, nothing was stored"),
+    (
+        pg.DiskFull,
+        StoreFullError,
+        "no space left for the database; free some and try again, nothing was stored",
+    ),
     (pg.InsufficientPrivilege, ForbiddenError, "the database refused: not allowed for this caller"),
     (pg.UniqueViolation, ConflictError, "it exists already"),
-    (pg.DataCorrupted, StoreCorruptedError, "the database is damaged; restore a backup with `recollect db restore`"),
-    (pg.IndexCorrupted, StoreCorruptedError, "an index is damaged; run `reindex database` or restore a backup"),
+    (pg.ForeignKeyViolation, ConflictError, "what it belongs to was removed meanwhile; try again"),
+    (pg.CheckViolation, InvalidInputError, "the database refuses a value"),
+    (pg.NotNullViolation, InvalidInputError, "a value is missing"),
+    (pg.ProgramLimitExceeded, InvalidInputError, "a value is too large for the database"),
+    (
+        pg.DataCorrupted,
+        StoreCorruptedError,
+        "the database is damaged; restore a backup with `recollect db restore`",
+    ),
+    (
+        pg.IndexCorrupted,
+        StoreCorruptedError,
+        "an index is damaged; run `reindex database` or restore a backup",
+    ),
     (pg.QueryCanceled, StoreBusyError, "the database took too long; try again, or raise statement_timeout_s"),
     (pg.LockNotAvailable, StoreBusyError, "a lock was not to be had; try again"),
     (pg.DeadlockDetected, StoreBusyError, "two writers blocked each other; try again"),
     (pg.SerializationFailure, StoreBusyError, "the data changed meanwhile; try again"),
-    (pg.TooManyConnections, StoreBusyError, "the database has no free connection; try again or lower pool_size"),
-    (pg.ReadOnlySqlTransaction, StoreUnsupportedError, "the database is read-only; use the primary server's URL"),
+    (
+        pg.TooManyConnections,
+        StoreBusyError,
+        "the database has no free connection; try again or lower pool_size",
+    ),
+    (
+        pg.ReadOnlySqlTransaction,
+        StoreUnsupportedError,
+        "the database is read-only; use the primary server's URL",
+    ),
     (pg.DataError, InvalidInputError, "the database can't hold a value"),
     (pg.UndefinedTable, StoreCorruptedError, "a table is missing; run `recollect db migrate`"),
 )

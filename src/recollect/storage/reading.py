@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from recollect.domain.filters import Filter
-from recollect.domain.layers import Layer
+from recollect.domain.layers import OWNED_LAYERS, Layer
 from recollect.domain.memory import Memory, MemoryType
 from recollect.domain.results import HistoryEntry, Page
 from recollect.storage.filters import TRUE, Parameters, all_of, believed, compile_filter, in_layers, of_types
@@ -79,7 +79,9 @@ async def fetch_details(tx: Transaction, ids: Sequence[UUID]) -> dict[UUID, dict
     found = {}
     for row in rows:
         details = {name: _plain(value) for name, value in asdict(to_memory(row)).items()}
-        details |= {name: _plain(row[name]) for name in ("since", "until", "version_of")}
+        details |= {name: _plain(row[name]) for name in ("since", "version_of")}
+        if Layer.from_precedence(row["layer"]) in OWNED_LAYERS:
+            details["owner"] = row["scope_owner"]
         details["history"] = row["history"] or []
         found[row["memory_id"]] = {key: value for key, value in details.items() if value is not None}
     return found

@@ -7,7 +7,7 @@ counts right and records history. Erasing is in erasing.py.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -19,8 +19,10 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from recollect.domain.ids import new_id
+from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.memory import Draft, Memory
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError, MemoryNotFoundError
+from recollect.storage.faults import translated
 from recollect.storage.filters import entity_key
 from recollect.storage.rows import MEMORY_COLUMNS, to_memory
 from recollect.storage.store import Row, Transaction
@@ -47,7 +49,9 @@ class NewMemory:
     digest: bytes
     terms: Counter[str]
     vectors: Sequence[Vectors]
+    since: datetime
     until: datetime | None
+    updated_at: datetime
     conversation_id: UUID | None = None
     position: int | None = None
     use_count: int = 0
@@ -55,12 +59,11 @@ class NewMemory:
     superseded_by: UUID | None = None
     superseded_at: datetime | None = None
     version_of: UUID | None = None
-    since: datetime | None = None
 
 
 _MEMORY_TYPES = (
     "uuid uuid int2 text text bytea text text text text text text[] float8 int4 float8 jsonb text uuid int4 text"
-    " timestamptz timestamptz timestamptz timestamptz uuid timestamptz uuid timestamptz timestamptz"
+    " timestamptz timestamptz timestamptz timestamptz uuid timestamptz uuid timestamptz timestamptz timestamptz"
 ).split()
 _EMBEDDING_TYPES = ["int2", "uuid", "int2", "halfvec"]
 _POSTING_TYPES = ["text", "uuid", "int2", "int4"]
@@ -69,23 +72,38 @@ _MAX_TF = 32_767
 
 
 async def insert_memories(tx: Transaction, memories: Sequence[NewMemory]) -> set[UUID]:
-    """Store memories with their vectors, postings, mentions and counts; returns the ids that were new."""
+    """Store memories with their vectors, postings and mentions; returns the ids that were new.
+
+    `count_inserted` comes after it, at the transaction's end.
+    """
     if not memories:
         return set()
-    await tx.copy("copy_memories", _MEMORY_TYPES, [_memory_row(m) for m in memories])
+    # Of two lines with one id only the first is staged: its vectors and terms must be those of the row.
+    staged = {memory.id: memory for memory in reversed(memories)}
+    await tx.copy("copy_memories", _MEMORY_TYPES, [_memory_row(m) for m in staged.values()])
     inserted = {row["memory_id"] for row in await tx.fetch("insert_staged_memories")}
-    new = [m for m in memories if m.id in inserted]
+    new = _new_ones(memories, inserted)
     ids = list(inserted)
     await tx.copy("copy_embeddings", _EMBEDDING_TYPES, [row for m in new for row in _vector_rows(m)])
     await tx.execute("insert_staged_embeddings", ids=ids)
     await tx.copy("copy_postings", _POSTING_TYPES, [row for m in new for row in _posting_rows(m)])
     await tx.execute("insert_staged_postings", ids=ids)
     await insert_mentions(tx, [(m.id, m.scope_id, m.draft.entities) for m in new])
+    return inserted
+
+
+async def count_inserted(tx: Transaction, memories: Sequence[NewMemory], inserted: Set[UUID]) -> None:
+    """Add what was inserted to the counts of its scopes."""
     counts: dict[UUID, list[int]] = {}
-    for memory in new:
+    for memory in _new_ones(memories, inserted):
         _count(counts, memory.scope_id, 1, _active_parts(memory), memory.terms.total())
     await bump_tallies(tx, counts)
-    return inserted
+
+
+def _new_ones(memories: Sequence[NewMemory], inserted: Set[UUID]) -> list[NewMemory]:
+    """Each inserted memory once; of lines with the same id the first was stored."""
+    first = {memory.id: memory for memory in reversed(memories)}
+    return [first[id] for id in dict.fromkeys(m.id for m in memories) if id in inserted]
 
 
 def _memory_row(m: NewMemory) -> tuple[Any, ...]:
@@ -94,7 +112,7 @@ def _memory_row(m: NewMemory) -> tuple[Any, ...]:
         m.scope_id, m.id, d.layer.precedence, d.type.value, d.text, m.digest, d.subject, d.predicate, d.object,
         d.trigger, d.action, list(d.entities), d.importance, m.use_count, m.utility, Jsonb(dict(d.metadata)), d.source,
         m.conversation_id, m.position, d.speaker, d.created_at, d.valid_from, d.valid_to, d.expires_at,
-        m.superseded_by, m.superseded_at, m.version_of, m.since or d.created_at, m.until or FOREVER,
+        m.superseded_by, m.superseded_at, m.version_of, m.since, m.until or FOREVER, m.updated_at,
     )  # fmt: skip
 
 
@@ -128,7 +146,11 @@ async def bump_tallies(tx: Transaction, counts: Mapping[UUID, Sequence[int]]) ->
     if counts:
         memories, vectors, terms = zip(*counts.values(), strict=True)
         await tx.execute(
-            "bump_tallies", scopes=list(counts), memories=list(memories), vectors=list(vectors), terms=list(terms)
+            "bump_tallies",
+            scopes=list(counts),
+            memories=list(memories),
+            vectors=list(vectors),
+            terms=list(terms),
         )
 
 
@@ -161,6 +183,7 @@ async def reinforce(
         metadata=Jsonb(dict(draft.metadata)),
         entities=list(draft.entities),
         expires_at=draft.expires_at,
+        created_at=draft.created_at,
         until=until or FOREVER,
         now=now,
     )
@@ -170,7 +193,32 @@ async def reinforce(
     if row["revived"]:
         await tx.execute("align_embeddings", ids=[memory_id])
     event = "revived" if row["revived"] else "reinforced"
-    await record(tx, memory_id, row["scope_id"], event, {"use_count": row["use_count"]}, at=now)
+    before = {name: value for name, value in row["before"].items() if value != row["after"][name]}
+    await record(tx, memory_id, row["scope_id"], event, before, at=now)
+
+
+async def owned_scope(tx: Transaction, name: ScopeName, owner: str) -> UUID:
+    """An agent's or session's scope of a named user, made when it is missing; for imports by an admin."""
+    scope: dict[str, Any] = {"layer": name.layer.precedence, "name": name.name}
+    row = await tx.fetch_one("find_scope", owners=[owner], **scope)
+    if row is None:
+        # A refusal by the database must not take the rest of the transaction with it.
+        with translated():
+            async with tx.connection.transaction():
+                parent = None
+                if owner:
+                    home: dict[str, Any] = {"layer": Layer.USER.precedence, "name": owner}
+                    await tx.execute("insert_scope", scope=new_id(), owner="", parent=None, **home)
+                    above = await tx.fetch_one("find_scope", owners=[""], **home)
+                    parent = above["scope_id"] if above else None
+                await tx.execute("insert_scope", scope=new_id(), owner=owner, parent=parent, **scope)
+        row = await tx.fetch_one("find_scope", owners=[owner], **scope)
+    if row is None or not row["writable"]:
+        raise ForbiddenError(
+            f"this caller may not write to {str(name)!r} of {owner!r}; that user or an admin may"
+        )
+    scope_id: UUID = row["scope_id"]
+    return scope_id
 
 
 async def take_positions(
@@ -185,7 +233,13 @@ async def take_positions(
 
 
 async def record(
-    tx: Transaction, memory_id: UUID, scope_id: UUID, event: str, before: Mapping[str, Any] | None, *, at: datetime
+    tx: Transaction,
+    memory_id: UUID,
+    scope_id: UUID,
+    event: str,
+    before: Mapping[str, Any] | None,
+    *,
+    at: datetime,
 ) -> None:
     """Write a line of history."""
     await tx.execute(
@@ -211,13 +265,15 @@ async def lock_memory(tx: Transaction, memory_id: UUID) -> tuple[Memory, Row]:
     raise MemoryNotFoundError(f"no memory {memory_id} for this caller")
 
 
-async def change_memory(tx: Transaction, memory_id: UUID, columns: Mapping[str, Any]) -> None:
+async def change_memory(
+    tx: Transaction, memory_id: UUID, columns: Mapping[str, Any], *, now: datetime
+) -> None:
     """Set columns of one memory; names come from this program, values are parameters."""
     assignments = sql.SQL(", ").join(
         sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(f"new_{name}")) for name in columns
     )
     values = {f"new_{name}": value for name, value in columns.items()}
-    if not await tx.fetch("update_memory", {"assignments": assignments}, id=memory_id, **values):
+    if not await tx.fetch("update_memory", {"assignments": assignments}, id=memory_id, now=now, **values):
         raise ForbiddenError(f"memory {memory_id} may be read but not changed by this caller")
 
 
@@ -227,6 +283,7 @@ async def archive_version(tx: Transaction, memory_id: UUID, row: Row, *, at: dat
     await tx.execute("archive_memory", id=memory_id, archived=archived, at=at)
     await tx.execute("move_embeddings", id=memory_id, archived=archived, at=at)
     await tx.execute("move_postings", id=memory_id, archived=archived)
+    await tx.execute("share_mentions", id=memory_id, archived=archived)
     await bump_tallies(tx, {row["scope_id"]: (1, 0, 0)})
 
 
@@ -245,10 +302,20 @@ async def index_memory(
     await bump_tallies(tx, {scope_id: (0, len(vectors[0].parts) if vectors else 0, length)})
 
 
+async def unindex_memory(tx: Transaction, memory_id: UUID) -> None:
+    """Take a memory's vectors and postings away, before others replace them."""
+    counted = await tx.fetch("tally_of_memories", ids=[memory_id])
+    await tx.execute("delete_embeddings", ids=[memory_id])
+    await tx.execute("delete_postings", ids=[memory_id])
+    await bump_tallies(tx, {row["scope_id"]: (0, -row["vectors"], -row["terms"]) for row in counted})
+
+
 async def supersede(tx: Transaction, memory_id: UUID, by: UUID, *, now: datetime) -> Memory:
     """Retire a memory in favour of another, reversibly."""
     if memory_id == by:
         raise InvalidInputError("a memory can't supersede itself")
+    # One at a time per tenant: two memories must not retire each other.
+    await tx.execute("lock_superseding")
     old, row = await lock_memory(tx, memory_id)
     if old.superseded_at is not None:
         raise ConflictError(f"memory {memory_id} is superseded already; restore it first")
@@ -259,9 +326,9 @@ async def supersede(tx: Transaction, memory_id: UUID, by: UUID, *, now: datetime
     if new.superseded_at is not None:
         raise ConflictError(f"memory {by} is itself superseded; supersede by its successor")
     # Believed until the successor was learned, if that lies between; a later import must not rewrite the past.
-    at = new.created_at if old.created_at < new.created_at <= now else now
+    at = new.created_at if row["since"] < new.created_at <= now else now
     await change_memory(
-        tx, memory_id, {"superseded_by": by, "superseded_at": at, "until": min(row["until"], at)}
+        tx, memory_id, {"superseded_by": by, "superseded_at": at, "until": min(row["until"], at)}, now=now
     )
     await tx.execute("align_embeddings", ids=[memory_id])
     await record(tx, memory_id, row["scope_id"], "superseded", {"superseded_by": None}, at=now)
@@ -281,9 +348,12 @@ async def restore(tx: Transaction, memory_id: UUID, *, until: datetime | None, n
         tx,
         memory_id,
         {"superseded_by": None, "superseded_at": None, "version_of": None, "until": until or FOREVER},
+        now=now,
     )
     await tx.execute("align_embeddings", ids=[memory_id])
-    await record(tx, memory_id, row["scope_id"], "restored", {"superseded_by": _text(old.superseded_by)}, at=now)
+    await record(
+        tx, memory_id, row["scope_id"], "restored", {"superseded_by": _text(old.superseded_by)}, at=now
+    )
     return await get_memory(tx, memory_id)
 
 

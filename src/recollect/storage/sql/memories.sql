@@ -5,7 +5,7 @@ create temporary table if not exists stage_memory (
     object text, trigger text, action text, entities text[], importance double precision, use_count integer, utility double precision,
     metadata jsonb, source text, conversation_id uuid, position integer, speaker text, created_at timestamptz,
     valid_from timestamptz, valid_to timestamptz, expires_at timestamptz, superseded_by uuid,
-    superseded_at timestamptz, version_of uuid, since timestamptz, until timestamptz
+    superseded_at timestamptz, version_of uuid, since timestamptz, until timestamptz, updated_at timestamptz
 ) on commit delete rows;
 create temporary table if not exists stage_embedding (
     space_id smallint, memory_id uuid, part smallint, embedding public.halfvec
@@ -28,15 +28,17 @@ copy stage_posting from stdin (format binary);
 
 -- name: insert_staged_memories
 -- Store staged memories; a repeat of an active text in its scope is left for reinforcement.
+-- Ordered, so that two writers of the same texts wait for each other instead of blocking each other.
 insert into recollect.memory (
     tenant_id, scope_id, memory_id, layer, type, text, digest, subject, predicate, object, trigger, action, entities,
     importance, use_count, utility, metadata, source, conversation_id, position, speaker, created_at, valid_from,
-    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until)
+    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until, updated_at)
 select %(tenant)s, s.scope_id, s.memory_id, s.layer, s.type, s.text, s.digest, s.subject, s.predicate, s.object,
     s.trigger, s.action, s.entities, s.importance, s.use_count, s.utility, s.metadata, s.source, s.conversation_id,
     s.position, s.speaker, s.created_at, s.valid_from, s.valid_to, s.expires_at, s.superseded_by, s.superseded_at,
-    s.version_of, s.since, s.until
+    s.version_of, s.since, s.until, s.updated_at
 from stage_memory s
+order by s.scope_id, s.digest, s.memory_id
 on conflict do nothing
 returning memory_id;
 
@@ -88,25 +90,33 @@ where m.tenant_id = %(tenant)s and m.conversation_id is null and m.superseded_at
 
 -- name: reinforce
 -- A repeat strengthens the memory it repeats: used once more, metadata and entities joined, an expired one revived.
+with before as (
+    select b.use_count, b.importance, b.metadata, b.entities, b.created_at, b.expires_at, b.until
+    from recollect.memory b where b.tenant_id = %(tenant)s and b.memory_id = %(id)s
+    for update)
 update recollect.memory m set
     use_count = m.use_count + %(times)s,
     importance = greatest(m.importance, %(importance)s),
     metadata = m.metadata || %(metadata)s::jsonb,
     entities = m.entities || array(select e from unnest(%(entities)s::text[]) e where e <> all(m.entities)),
+    created_at = case when m.until <= %(now)s then %(created_at)s else m.created_at end,
     expires_at = case when m.until <= %(now)s then %(expires_at)s else m.expires_at end,
     until = case when m.until <= %(now)s then %(until)s else m.until end,
-    updated_at = now()
-from recollect.memory before
+    updated_at = %(now)s
+from before
 where m.tenant_id = %(tenant)s and m.memory_id = %(id)s
-    and before.tenant_id = %(tenant)s and before.memory_id = m.memory_id
-returning m.memory_id, m.scope_id, before.use_count, before.until <= %(now)s as revived;
+returning m.memory_id, m.scope_id, before.until <= %(now)s as revived,
+    jsonb_build_object('use_count', before.use_count, 'importance', before.importance, 'metadata', before.metadata,
+        'entities', before.entities, 'created_at', before.created_at, 'expires_at', before.expires_at) as before,
+    jsonb_build_object('use_count', m.use_count, 'importance', m.importance, 'metadata', m.metadata,
+        'entities', m.entities, 'created_at', m.created_at, 'expires_at', m.expires_at) as after;
 
 -- name: take_positions
 -- The next positions in a conversation, making it on its first turn; the row's lock keeps turns in order.
 insert into recollect.conversation (tenant_id, conversation_id, scope_id, name, turns)
-values (%(tenant)s, %(id)s, %(scope)s, %(name)s, %(turns)s)
+values (%(tenant)s, %(id)s, %(scope)s, %(name)s, %(at_least)s::int + %(turns)s::int)
 on conflict (tenant_id, scope_id, name)
-    do update set turns = greatest(recollect.conversation.turns, %(at_least)s) + excluded.turns
+    do update set turns = greatest(recollect.conversation.turns, %(at_least)s::int) + %(turns)s::int
 returning conversation_id, turns;
 
 -- name: select_memories
@@ -148,9 +158,13 @@ for update of m;
 
 -- name: update_memory
 -- Change the given columns of one memory.
-update recollect.memory set {assignments}, updated_at = now()
+update recollect.memory set {assignments}, updated_at = %(now)s
 where tenant_id = %(tenant)s and memory_id = %(id)s
 returning memory_id;
+
+-- name: lock_superseding
+-- Let one transaction of a tenant at a time supersede.
+select pg_advisory_xact_lock(hashtextextended('recollect.supersede:' || %(tenant)s, 0));
 
 -- name: insert_history
 -- Record a change.
@@ -162,6 +176,13 @@ values (%(tenant)s, %(history_id)s, %(id)s, %(scope)s, %(event)s, %(at)s, %(by)s
 select h.memory_id, h.event, h.at, h.by, h.before from recollect.history h
 where h.tenant_id = %(tenant)s and h.memory_id = %(id)s
 order by h.history_id;
+
+-- name: lock_memories
+-- Hold memories until the transaction ends, in the order of their ids, so that nothing is added to them meanwhile.
+select m.memory_id from recollect.memory m
+where m.tenant_id = %(tenant)s and m.memory_id = any(%(ids)s::uuid[])
+order by m.memory_id
+for update;
 
 -- name: delete_postings
 -- Take memories out of the lexical index.
@@ -193,6 +214,18 @@ where m.tenant_id = %(tenant)s and m.version_of = any(%(ids)s::uuid[]);
 update recollect.memory set superseded_by = null
 where tenant_id = %(tenant)s and superseded_by = any(%(ids)s::uuid[]);
 
+-- name: forget_restored
+-- Histories of memories that came back say by what they had been superseded; erased ids go from there, too.
+update recollect.history set before = before - 'superseded_by'
+where tenant_id = %(tenant)s and event = 'restored' and before ->> 'superseded_by' = any(%(texts)s::text[]);
+
+-- name: forget_former
+-- Where a former version is erased but its memory stays, its history forgets what the version said.
+update recollect.history h set before = null
+from recollect.memory v
+where v.tenant_id = %(tenant)s and v.memory_id = any(%(ids)s::uuid[]) and v.version_of is not null
+    and h.tenant_id = %(tenant)s and h.memory_id = v.version_of and h.event = 'updated' and h.at = v.superseded_at;
+
 -- name: delete_history
 -- Erase the changes of memories.
 delete from recollect.history where tenant_id = %(tenant)s and memory_id = any(%(ids)s::uuid[]);
@@ -201,6 +234,13 @@ delete from recollect.history where tenant_id = %(tenant)s and memory_id = any(%
 -- Erase memories.
 delete from recollect.memory where tenant_id = %(tenant)s and memory_id = any(%(ids)s::uuid[])
 returning memory_id, conversation_id;
+
+-- name: lock_conversations
+-- Hold conversations, so that nobody adds a turn while they are looked at.
+select c.conversation_id from recollect.conversation c
+where c.tenant_id = %(tenant)s and c.conversation_id = any(%(ids)s::uuid[])
+order by c.conversation_id
+for update;
 
 -- name: delete_conversations
 -- Erase conversations that have no turn left.
@@ -214,11 +254,11 @@ where c.tenant_id = %(tenant)s and c.conversation_id = any(%(ids)s::uuid[])
 insert into recollect.memory (
     tenant_id, scope_id, memory_id, layer, type, text, digest, subject, predicate, object, trigger, action, entities,
     importance, use_count, utility, metadata, source, conversation_id, position, speaker, created_at, valid_from,
-    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until)
+    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until, updated_at)
 select m.tenant_id, m.scope_id, %(archived)s, m.layer, m.type, m.text, m.digest, m.subject, m.predicate, m.object,
     m.trigger, m.action, m.entities, m.importance, m.use_count, m.utility, m.metadata, m.source, null, null, m.speaker,
     m.created_at, m.valid_from, m.valid_to, m.expires_at, m.memory_id, %(at)s, m.memory_id, m.since,
-    least(m.until, %(at)s)
+    least(m.until, %(at)s), m.updated_at
 from recollect.memory m where m.tenant_id = %(tenant)s and m.memory_id = %(id)s;
 
 -- name: move_embeddings
@@ -231,11 +271,29 @@ where tenant_id = %(tenant)s and memory_id = %(id)s;
 update recollect.posting set memory_id = %(archived)s
 where tenant_id = %(tenant)s and memory_id = %(id)s;
 
+-- name: share_mentions
+-- A memory's former version names the same entities.
+insert into recollect.mention (tenant_id, entity, memory_id, scope_id)
+select x.tenant_id, x.entity, %(archived)s, x.scope_id from recollect.mention x
+where x.tenant_id = %(tenant)s and x.memory_id = %(id)s;
+
 -- name: insert_postings_of
 -- Store the staged postings of one memory.
 insert into recollect.posting (tenant_id, term, memory_id, scope_id, tf, dl)
 select %(tenant)s, p.term, p.memory_id, %(scope)s, p.tf, p.dl
 from stage_posting p where p.memory_id = %(id)s;
+
+-- name: delete_conversations_of
+-- Erase the conversations of scopes whose memories are gone.
+delete from recollect.conversation where tenant_id = %(tenant)s and scope_id = any(%(scopes)s::uuid[]);
+
+-- name: delete_tallies_of
+-- Erase the counts of scopes.
+delete from recollect.tally where tenant_id = %(tenant)s and scope_id = any(%(scopes)s::uuid[]);
+
+-- name: delete_members_of
+-- End every membership in scopes.
+delete from recollect.membership where tenant_id = %(tenant)s and scope_id = any(%(scopes)s::uuid[]);
 
 -- name: forget_author
 -- Take a user's name out of the history of what stays.
@@ -243,7 +301,7 @@ update recollect.history set by = null where tenant_id = %(tenant)s and by = %(u
 
 -- name: export_memories
 -- Memories with all that is known of them.
-select {columns}, m.since, m.until, m.version_of,
+select {columns}, m.since, m.version_of,
     (select jsonb_agg(jsonb_build_object('id', h.history_id, 'event', h.event, 'at', h.at, 'by', h.by, 'before', h.before)
         order by h.history_id)
      from recollect.history h where h.tenant_id = m.tenant_id and h.memory_id = m.memory_id) as history

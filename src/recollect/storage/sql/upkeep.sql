@@ -15,10 +15,13 @@ select t.tenant_id, t.name, t.created_at,
 from recollect.tenant t order by t.tenant_id;
 
 -- name: expired_memories
--- Memories whose expiry or retention has passed (superseded ones stay: they can be restored).
+-- Memories whose expiry or retention has passed and that the caller may erase. Being superseded ends belief,
+-- too, but such a memory stays until its own time is over: it can be restored.
 select m.memory_id from recollect.memory m
+left join recollect.retention r on r.tenant_id = %(tenant)s and r.layer = m.layer
 where m.tenant_id = %(tenant)s and m.until <= %(now)s
-    and (m.superseded_at is null or m.superseded_at > m.until)
+    and (m.expires_at <= %(now)s or m.created_at + make_interval(days => r.days) <= %(now)s)
+    and (recollect.caller_is_admin() or m.scope_id = any((select recollect.caller_scopes('writable'))::uuid[]))
 limit %(limit)s;
 
 -- name: delete_tenant_rows
@@ -31,6 +34,18 @@ select c.oid::regclass::text as name, pg_total_relation_size(c.oid) as bytes
 from pg_inherits i join pg_class c on c.oid = i.inhrelid
 where i.inhparent = %(parent)s::regclass
     and satisfies_hash_partition(i.inhparent, 16, substring(c.relname from '_(\d+)$')::int, %(tenant)s::text);
+
+-- name: table_size
+-- A table that is not partitioned, and its size with indexes.
+select %(parent)s::regclass::text as name, pg_total_relation_size(%(parent)s::regclass) as bytes;
+
+-- name: may_edit_catalog
+-- Whether this role may write to the system catalog.
+select rolsuper as superuser from pg_roles where rolname = current_user;
+
+-- name: delete_statistics
+-- Forget what the planner knows of the values in some tables.
+delete from pg_catalog.pg_statistic where starelid = any(%(tables)s::regclass[]);
 
 -- name: vector_indexes
 -- The vector indexes there are, and whether they are whole (an interrupted build leaves one that is not).
