@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from recollect.domain.text import check_text
+from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS
 from recollect.retrieval.terms import query_terms
 
 #: Ten thousand words; what is longer is a document, not a question.
 MAX_QUERY_CHARS = 60_000
-#: BM25's cost grows with the terms; the rarest decide anyway, and the first ones come first.
-MAX_QUERY_TERMS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,5 +31,7 @@ def understand(query: str) -> Understanding:
     found = query_terms(text)
     notes = []
     if len(found) > MAX_QUERY_TERMS:
-        notes.append(f"the query has {len(found)} distinct terms; the lexical search used the first {MAX_QUERY_TERMS}")
+        notes.append(
+            f"the query has {len(found)} distinct terms; the lexical search used the first {MAX_QUERY_TERMS}"
+        )
     return Understanding(query=text, terms=tuple(found[:MAX_QUERY_TERMS]), notes=tuple(notes))

@@ -82,7 +82,9 @@ async def fetch_hits(tx: Transaction, ids: Sequence[UUID]) -> dict[UUID, Row]:
     return {row["memory_id"]: row for row in await tx.fetch("fetch_hits", ids=list(ids))}
 
 
-async def fetch_vectors(tx: Transaction, ids: Sequence[UUID], space_id: int) -> dict[UUID, NDArray[np.float32]]:
+async def fetch_vectors(
+    tx: Transaction, ids: Sequence[UUID], space_id: int
+) -> dict[UUID, NDArray[np.float32]]:
     """The first vector of each memory."""
     rows = await tx.fetch("fetch_vectors", ids=list(ids), space=space_id)
     return {row["memory_id"]: np.asarray(row["embedding"].to_numpy(), dtype=np.float32) for row in rows}

@@ -38,9 +38,13 @@ class Transaction:
     connection: AsyncConnection[DictRow]
     context: TenantContext
 
-    async def fetch(self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any) -> list[Row]:
+    async def fetch(
+        self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any
+    ) -> list[Row]:
         """Run a named query and return its rows; `tenant` is filled in."""
-        cursor = await self.connection.execute(compose(name, slots), {"tenant": self.context.tenant_id, **values})
+        cursor = await self.connection.execute(
+            compose(name, slots), {"tenant": self.context.tenant_id, **values}
+        )
         return await cursor.fetchall() if cursor.description else []
 
     async def fetch_one(
@@ -50,28 +54,34 @@ class Transaction:
         rows = await self.fetch(name, slots, **values)
         return rows[0] if rows else None
 
-    async def execute(self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any) -> int:
+    async def execute(
+        self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any
+    ) -> int:
         """Run a named query and return how many rows it changed."""
-        cursor = await self.connection.execute(compose(name, slots), {"tenant": self.context.tenant_id, **values})
+        cursor = await self.connection.execute(
+            compose(name, slots), {"tenant": self.context.tenant_id, **values}
+        )
         return cursor.rowcount
 
     async def copy(self, name: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Binary COPY of rows through a named `copy ... from stdin`."""
-        async with self.connection.cursor() as cursor, cursor.copy(sql.SQL(query(name))) as copy:  # type: ignore[arg-type]
+        async with self.connection.cursor() as cursor, cursor.copy(compose(name)) as copy:
             copy.set_types(types)
             for row in rows:
                 await copy.write_row(row)
 
 
-def compose(name: str, slots: Mapping[str, sql.Composable] | None = None) -> sql.Composable:
+def compose(name: str, slots: Mapping[str, sql.Composable] | None = None) -> sql.Composed:
     """A named query with its slots filled."""
-    text = sql.SQL(query(name))  # type: ignore[arg-type]
-    return text.format(**slots) if slots else text
+    text = sql.SQL(query(name))
+    return text.format(**slots) if slots else sql.Composed([text])
 
 
-def caller_settings(context: TenantContext) -> sql.Composable:
+def caller_settings(context: TenantContext) -> sql.Composed:
     """The SET LOCAL statements that say who is asking."""
-    leads = [ScopeName.parse(role.removeprefix("lead:")) for role in context.roles if role.startswith("lead:")]
+    leads = [
+        ScopeName.parse(role.removeprefix("lead:")) for role in context.roles if role.startswith("lead:")
+    ]
     caller = {
         "user": context.user_id,
         "agent": context.agent_id,
@@ -119,7 +129,7 @@ class Store:
             await register_vector_async(connection)
             await connection.execute(
                 sql.SQL("; ").join(
-                    sql.SQL("set {} = {}").format(sql.SQL(name), sql.Literal(value))  # type: ignore[arg-type]
+                    sql.SQL("set {} = {}").format(sql.SQL(name), sql.Literal(value))
                     for name, value in settings.items()
                 )
             )
@@ -152,7 +162,9 @@ class Store:
                     await connection.execute(caller_settings(context))
                     yield Transaction(connection, context)
             except PoolTimeout as error:
-                raise StoreBusyError("no database connection became free; raise pool_size or try again") from error
+                raise StoreBusyError(
+                    "no database connection became free; raise pool_size or try again"
+                ) from error
 
     @asynccontextmanager
     async def owner(self) -> AsyncIterator[AsyncConnection[DictRow]]:
@@ -160,7 +172,9 @@ class Store:
         if self.door.owner is None:
             raise ForbiddenError("this needs the database owner's URL; the application role may not")
         with translated():
-            async with await AsyncConnection.connect(self.door.owner, autocommit=True, row_factory=dict_row) as connection:
+            async with await AsyncConnection.connect(
+                self.door.owner, autocommit=True, row_factory=dict_row
+            ) as connection:
                 yield connection
 
     async def owner_fetch(
@@ -170,5 +184,3 @@ class Store:
         async with self.owner() as connection:
             cursor = await connection.execute(compose(name, slots), values)
             return await cursor.fetchall() if cursor.description else []
-
-

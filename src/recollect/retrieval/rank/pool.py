@@ -46,7 +46,8 @@ class Pool:
 
     `matched` has bit i set when the memory has the i-th query term, whose idf is `idf[i]`: with it the
     terms that a few neighbouring turns have *together* can be counted. `layer` is the precedence, 1 to 7;
-    `digest` is the identity of the text. The last three columns only break ties and find repeats.
+    `digest` is the identity of the text; `sources` says who found the candidate. The last columns only break
+    ties, find repeats and explain.
     """
 
     ids: Sequence[UUID]
@@ -61,6 +62,7 @@ class Pool:
     importance: Floats | None = None
     created_at: Sequence[datetime] | None = None
     digest: Sequence[bytes] | None = None
+    sources: Sequence[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         """Refuse columns of unequal length: a shifted column would rank in silence."""

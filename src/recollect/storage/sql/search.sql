@@ -1,19 +1,22 @@
 -- name: candidates
 -- The pool for one query in one round trip: the best by BM25, the nearest by vector, the turns around them, and
 -- for each of them both measures exactly. {dense} is one of the two forms below; {where} and {dense_where} are
--- the caller's conditions; {scopes_p} and {scopes_e} narrow to the visible scopes where they are known.
+-- the caller's conditions; `matched` has a bit for each term of the query, `weights` (first row only) their idf;
+-- "lateral ... offset 0" makes the planner look a few rows up by key, whatever it believes of the table's size.
+-- {scopes_p} and {scopes_e} narrow to the visible scopes where they are known.
 with weight as materialized (
-    -- Counting here, under row-level security, makes the statistics those of the visible memories.
-    select t.term,
-        ln(1::float8 + (greatest(%(n)s::float8, x.df) - x.df + 0.5::float8) / (x.df + 0.5::float8))::float4 as idf, x.df
-    from unnest(%(terms)s::text[]) as t(term),
+    -- Counting here, under row-level security, makes the statistics those of the visible memories. The formula is
+    -- that of retrieval/rank/lexical.py, which says why a hundred more memories are supposed.
+    select t.term, t.place, 1::bigint << (t.place - 1)::int as bit,
+        ln(1::float8 + (greatest(%(n)s::float8, x.df) + 99.5::float8 - x.df) / (x.df + 1.5::float8))::float4 as idf, x.df
+    from unnest(%(terms)s::text[]) with ordinality as t(term, place),
     lateral (select count(*)::float8 as df from recollect.posting p
         where p.tenant_id = %(tenant)s and p.term = t.term collate "C" {scopes_p}) x
 ), scored as materialized (
     select p.memory_id,
         sum(w.idf * p.tf * 2.2::float4
             / (p.tf + 1.2::float4 * (0.25::float4 + 0.75::float4 * p.dl / %(avg_dl)s::float4))) as bm25,
-        sum(w.idf) as matched
+        bit_or(w.bit) as matched
     from weight w join recollect.posting p on p.tenant_id = %(tenant)s and p.term = w.term collate "C" {scopes_p}
     where w.df > 0
     group by p.memory_id
@@ -37,18 +40,20 @@ with weight as materialized (
     union
     select n.memory_id
     from best b
-    join recollect.memory a on a.tenant_id = %(tenant)s and a.memory_id = b.memory_id
-    join recollect.memory n on n.tenant_id = %(tenant)s and n.conversation_id = a.conversation_id
-        and n.position between a.position - %(reach)s and a.position + %(reach)s
-    where a.conversation_id is not null
+    cross join lateral (select a.conversation_id, a.position from recollect.memory a
+        where a.tenant_id = %(tenant)s and a.memory_id = b.memory_id and a.conversation_id is not null offset 0) a
+    cross join lateral (select n.memory_id from recollect.memory n
+        where n.tenant_id = %(tenant)s and n.conversation_id = a.conversation_id
+            and n.position between a.position - %(reach)s and a.position + %(reach)s offset 0) n
 )
 select m.memory_id, m.scope_id, m.layer, m.type, m.digest, m.conversation_id, m.position, m.speaker, m.importance,
     m.use_count, m.utility, m.created_at, m.valid_from,
-    e.distance, coalesce(s.bm25, 0)::float8 as bm25, coalesce(s.matched, 0)::float8 as matched,
-    (select coalesce(sum(w.idf), 0)::float8 from weight w) as asked,
+    e.distance, coalesce(s.bm25, 0)::float8 as bm25, coalesce(s.matched, 0) as matched,
+    case when row_number() over () = 1 then (select array_agg(w.idf::float8 order by w.place) from weight w) end as weights,
     l.memory_id is not null as by_lexical, d.memory_id is not null as by_dense
 from pool p
-join recollect.memory m on m.tenant_id = %(tenant)s and m.memory_id = p.memory_id and {where}
+cross join lateral (select * from recollect.memory m
+    where m.tenant_id = %(tenant)s and m.memory_id = p.memory_id and {where} offset 0) m
 left join scored s on s.memory_id = p.memory_id
 left join lexical l on l.memory_id = p.memory_id
 left join (select distinct memory_id from dense) d on d.memory_id = p.memory_id

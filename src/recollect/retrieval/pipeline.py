@@ -1,0 +1,189 @@
+"""Search, stage by stage: understand -> generate -> rank, then what hits show.
+
+The embedding of the query and the caller's scopes are found at the same time; everything else follows from the
+two. Later stages never see another caller's rows: row-level security filtered them before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from recollect.domain.filters import Filter
+from recollect.domain.ids import new_id
+from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.memory import MemoryType
+from recollect.domain.results import Explanation, Hit, SearchResults
+from recollect.domain.tenancy import TenantContext
+from recollect.errors import InvalidInputError
+from recollect.retrieval.generate import generate
+from recollect.retrieval.rank import Calibration, Pool, Ranking, calibration_for, explain, rank, select
+from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, fitted
+from recollect.retrieval.understand import Understanding, understand
+from recollect.storage import scopes
+from recollect.storage import search as storage
+from recollect.storage.scopes import Caller
+from recollect.storage.store import Row, Transaction
+from recollect.workspace import OpenSpace, Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """A checked search."""
+
+    understanding: Understanding
+    limit: int
+    threshold: float
+    layers: Sequence[Layer] | None
+    scope: ScopeName | None
+    types: Sequence[MemoryType] | None
+    filters: Filter | None
+    as_of: datetime | None
+    now: datetime
+    explain: bool
+
+    @classmethod
+    def check(cls, *, query: str, threshold: object, **parts: Any) -> SearchRequest:
+        """Refuse what makes no sense before anything is asked."""
+        if (
+            isinstance(threshold, bool)
+            or not isinstance(threshold, int | float)
+            or not math.isfinite(threshold)
+        ):
+            raise InvalidInputError(f"threshold {threshold!r} is not a number from 0 to 1")
+        if not 0.0 <= threshold <= 1.0:
+            raise InvalidInputError(f"threshold {threshold!r} is outside 0 to 1")
+        return cls(understanding=understand(query), threshold=float(threshold), **parts)
+
+
+async def search(workspace: Workspace, context: TenantContext, request: SearchRequest) -> SearchResults:
+    """The memories that answer a query."""
+    opened = await workspace.open_space(context)
+    asked = request.understanding
+    embedding = asyncio.create_task(asyncio.to_thread(opened.embedder.embed_query, asked.query))
+    notes = list(asked.notes)
+    try:
+        async with workspace.store.transaction(context) as tx:
+            caller = await _caller(tx, request)
+            vector = await embedding
+            if caller.space_id != opened.space.id and caller.space_id is not None:
+                # The store was re-embedded since this client opened it: follow.
+                opened = await workspace.open_space(context, caller.space_id)
+                vector = await asyncio.to_thread(opened.embedder.embed_query, asked.query)
+            if caller.scope_ids == [] or caller.memories == 0:
+                return _results(request, [], notes)
+            exact = await _exact(workspace, context, caller, opened, notes)
+            pool = await generate(
+                tx,
+                caller,
+                terms=asked.terms,
+                vector=vector,
+                space=opened.space,
+                exact=exact,
+                at=request.as_of or request.now,
+                limit=request.limit,
+                types=request.types,
+                filters=request.filters,
+            )
+            ranking = rank(pool, query=asked.query, calibration=await _calibration(opened))
+            rows = await _select(tx, pool, ranking, request, opened)
+            shown = await storage.fetch_hits(tx, [pool.ids[row] for row in rows])
+    finally:
+        embedding.cancel()
+    hits = [
+        _to_hit(pool, ranking, row, shown[pool.ids[row]], request) for row in rows if pool.ids[row] in shown
+    ]
+    return _results(request, hits, notes)
+
+
+async def _caller(tx: Transaction, request: SearchRequest) -> Caller:
+    if request.scope is None:
+        return await scopes.describe_caller(tx, layers=request.layers)
+    await scopes.describe_caller(tx)
+    row = await scopes.get_scope(tx, request.scope)
+    return await scopes.describe_caller(tx, layers=request.layers, scope=row["scope_id"])
+
+
+async def _exact(
+    workspace: Workspace, context: TenantContext, caller: Caller, opened: OpenSpace, notes: list[str]
+) -> bool:
+    """Compare every visible vector, unless there are too many and an index is there for them."""
+    if caller.vectors <= workspace.settings.exact_rows:
+        return True
+    if await workspace.has_vector_index(context, opened.space):
+        return False
+    notes.append(
+        f"{caller.vectors:,} vectors were compared one by one: their index is not built yet; run `recollect db index`"
+    )
+    return True
+
+
+#: By fingerprint: an embedder nobody measured is measured once per process.
+_fitted: dict[str, Calibration] = {}
+
+
+async def _calibration(opened: OpenSpace) -> Calibration:
+    """How the embedder's cosines read; an unknown one is asked a few questions whose answers are known."""
+    known = calibration_for(opened.space.name)
+    if known is not UNKNOWN:
+        return known
+    if opened.space.fingerprint not in _fitted:
+        embedder = opened.embedder
+        questions = await asyncio.to_thread(
+            lambda: [embedder.embed_query(question) for question, _ in PROBES]
+        )
+        notes = await asyncio.to_thread(embedder.embed, [note for _, note in PROBES])
+        cosines = np.array(questions) @ np.asarray(notes).T
+        related = np.diag(cosines)
+        unrelated = cosines[~np.eye(len(PROBES), dtype=bool)]
+        _fitted[opened.space.fingerprint] = fitted(related.tolist(), unrelated.tolist())
+    return _fitted[opened.space.fingerprint]
+
+
+async def _select(
+    tx: Transaction, pool: Pool, ranking: Ranking, request: SearchRequest, opened: OpenSpace
+) -> list[int]:
+    """The rows to return. Vectors of the best notes are fetched to drop those that say the same."""
+    first = select(pool, ranking, limit=3 * request.limit, threshold=request.threshold)
+    notes = [pool.ids[row] for row in first if not pool.is_turn[row]]
+    vectors = await storage.fetch_vectors(tx, notes, opened.space.id) if len(notes) > 1 else {}
+    return select(pool, ranking, limit=request.limit, threshold=request.threshold, vectors=vectors)
+
+
+def _to_hit(pool: Pool, ranking: Ranking, row: int, shown: Row, request: SearchRequest) -> Hit:
+    layer = Layer.from_precedence(shown["layer"])
+    scope = f"{layer.value}/{shown['scope_name']}"
+    return Hit(
+        id=pool.ids[row],
+        text=shown["text"],
+        score=round(float(ranking.score[row]), 4),
+        layer=layer,
+        scope=scope,
+        type=MemoryType(shown["type"]),
+        group=scope,
+        created_at=shown["created_at"],
+        metadata=shown["metadata"],
+        conversation=shown["conversation"],
+        speaker=shown["speaker"],
+        position=shown["position"],
+        explanation=_explanation(pool, ranking, row) if request.explain else None,
+    )
+
+
+def _explanation(pool: Pool, ranking: Ranking, row: int) -> Explanation:
+    signals = {
+        name: round(float(values[row]), 4) for name, values in ranking.signals.items() if values[row] > 0
+    }
+    return Explanation(signals=signals, sources=pool.sources[row], sentence=explain(signals))
+
+
+def _results(request: SearchRequest, hits: Sequence[Hit], notes: Sequence[str]) -> SearchResults:
+    return SearchResults(
+        hits=tuple(hits), query=request.understanding.query, query_id=new_id(), notes=tuple(notes)
+    )
