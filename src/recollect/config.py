@@ -157,6 +157,9 @@ def _optional(parse: Callable[[object], object]) -> Callable[[object], object]:
 def _default_home() -> Path:
     import platformdirs
 
+    if hasattr(os, "geteuid") and os.geteuid() == 0 and not os.environ.get("XDG_DATA_HOME"):
+        # PostgreSQL does not run as root, and the user it runs as can't enter root's own folder.
+        return Path("/var/lib/recollect")
     return platformdirs.user_data_path("recollect", appauthor=False)
 
 

@@ -24,7 +24,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.errors import InvalidInputError
 from recollect.retrieval.generate import generate
 from recollect.retrieval.rank import Calibration, Pool, Ranking, calibration_for, explain, rank, select
-from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, fitted
+from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, measured
 from recollect.retrieval.understand import Understanding, understand
 from recollect.storage import scopes
 from recollect.storage import search as storage
@@ -124,8 +124,8 @@ async def _exact(
     return True
 
 
-#: By fingerprint: an embedder nobody measured is measured once per process.
-_fitted: dict[str, Calibration] = {}
+#: By fingerprint: an embedder nobody tried on real data is measured once per process.
+_measured: dict[str, Calibration] = {}
 
 
 async def _calibration(opened: OpenSpace) -> Calibration:
@@ -133,17 +133,12 @@ async def _calibration(opened: OpenSpace) -> Calibration:
     known = calibration_for(opened.space.name)
     if known is not UNKNOWN:
         return known
-    if opened.space.fingerprint not in _fitted:
+    if opened.space.fingerprint not in _measured:
         embedder = opened.embedder
-        questions = await asyncio.to_thread(
-            lambda: [embedder.embed_query(question) for question, _ in PROBES]
-        )
+        questions = await asyncio.to_thread(lambda: [embedder.embed_query(question) for question, _ in PROBES])
         notes = await asyncio.to_thread(embedder.embed, [note for _, note in PROBES])
-        cosines = np.array(questions) @ np.asarray(notes).T
-        related = np.diag(cosines)
-        unrelated = cosines[~np.eye(len(PROBES), dtype=bool)]
-        _fitted[opened.space.fingerprint] = fitted(related.tolist(), unrelated.tolist())
-    return _fitted[opened.space.fingerprint]
+        _measured[opened.space.fingerprint] = measured(np.array(questions), np.asarray(notes))
+    return _measured[opened.space.fingerprint]
 
 
 async def _select(
