@@ -97,6 +97,7 @@ create table recollect.conversation (
     turns integer not null default 0,
     primary key (tenant_id, conversation_id),
     unique (tenant_id, scope_id, name),
+    unique (tenant_id, scope_id, conversation_id),
     foreign key (tenant_id, scope_id) references recollect.scope (tenant_id, scope_id)
 );
 
@@ -137,8 +138,9 @@ create table recollect.memory (
     updated_at timestamptz not null default now(),
     primary key (tenant_id, memory_id),
     foreign key (tenant_id, scope_id) references recollect.scope (tenant_id, scope_id),
-    foreign key (tenant_id, conversation_id)
-        references recollect.conversation (tenant_id, conversation_id)
+    -- With the scope: nobody hangs a turn of their own into a conversation they may only read.
+    foreign key (tenant_id, scope_id, conversation_id)
+        references recollect.conversation (tenant_id, scope_id, conversation_id)
 ) partition by hash (tenant_id);
 -- A repeat of the same text in the same scope is one memory; turns of a conversation never are.
 create unique index memory_repeat on recollect.memory (tenant_id, scope_id, digest)
@@ -201,6 +203,8 @@ create table recollect.history (
     primary key (tenant_id, history_id)
 );
 create index history_memory on recollect.history (tenant_id, memory_id, history_id);
+-- Restores are few; erasing a memory looks through them for its id.
+create index history_restored on recollect.history (tenant_id) where event = 'restored';
 
 -- Sixteen partitions by tenant: a tenant's vacuum, rewrite and vector index touch a sixteenth of the data.
 do $$
@@ -213,6 +217,24 @@ begin
                 'create table recollect.%I partition of recollect.%I for values with (modulus 16, remainder %s)',
                 partitioned || '_' || remainder, partitioned, remainder);
         end loop;
+    end loop;
+end $$;
+
+-- The planner's statistics quote values of a column. None of these helps it to plan, and all of them are what
+-- people mean to erase when they delete a memory.
+do $$
+declare
+    spoken record;
+begin
+    for spoken in
+        select * from (values
+            ('memory', 'text subject predicate object trigger action entities metadata source speaker'),
+            ('embedding', 'embedding'), ('history', 'by before'), ('conversation', 'name')) as x(name, columns)
+    loop
+        execute (
+            select format('alter table recollect.%I ', spoken.name)
+                || string_agg(format('alter column %I set statistics 0', c), ', ')
+            from unnest(string_to_array(spoken.columns, ' ')) c);
     end loop;
 end $$;
 
@@ -329,10 +351,18 @@ declare
     visible constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''visible''))::uuid[])';
     writable constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''writable''))::uuid[])';
     managed constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''managed''))::uuid[])';
-    child constant text := admin || ' or parent_id = any((select recollect.caller_scopes(''managed''))::uuid[])';
+    -- A lead makes shared scopes only: a "user/ana" made below a lead's team would hand Ana's memories to the lead.
+    child constant text := admin
+        || ' or (layer > 3 and parent_id = any((select recollect.caller_scopes(''managed''))::uuid[]))';
     me constant text := '(select recollect.caller() ->> ''user'')';
+    agent constant text := '(select recollect.caller() ->> ''agent'')';
+    session constant text := '(select recollect.caller() ->> ''session'')';
+    -- Exactly what caller_scopes() calls own. An UPDATE without WHERE is not held back by the policy for reading,
+    -- so a wider rule here would let a caller rename a scope it can't see into one it can.
     personal constant text := '(layer = 2 and name = ' || me || ' and owner = '''' and parent_id is null)'
-        ' or (layer in (1, 3) and owner = coalesce(' || me || ', ''''))';
+        ' or (layer in (1, 3) and owner = coalesce(' || me || ', '''')'
+        ' and coalesce(name = case layer when 1 then ' || agent || ' else ' || session || ' end, ' || me || ' <> '''')'
+        ' and (parent_id is null or parent_id = any((select recollect.caller_scopes(''writable''))::uuid[])))';
 begin
     foreach target in array array['memory', 'embedding', 'posting', 'mention', 'history', 'conversation', 'tally'] loop
         call recollect.protect(target, visible, writable);
