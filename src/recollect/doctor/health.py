@@ -1,0 +1,291 @@
+"""The ordinary checks: versions, embedder, disk, counts, left-overs, rights.
+
+What concerns the caller's own tenant is read as the caller. What concerns the whole store needs the operator role
+and the owner's connection; without them the check looks at the caller's tenant alone, or says that it was skipped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import stat
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import psycopg
+from psycopg import AsyncConnection, sql
+from psycopg.rows import DictRow
+
+from recollect.doctor.world import PREFIX
+from recollect.domain.results import Check
+from recollect.domain.tenancy import TenantContext
+from recollect.errors import EmbedderError, RecollectError
+from recollect.storage import migrations, spaces
+from recollect.storage.sql import query
+from recollect.workspace import Workspace
+
+_LEAST_FREE_BYTES = 1 << 30
+_ORPHAN_ADVICE = "run `recollect db compact` after a backup; if it stays, export and import the tenant"
+
+
+@cache
+def doctor_queries() -> dict[str, str]:
+    """The queries of this package, by name."""
+    text = resources.files(__package__).joinpath("queries.sql").read_text(encoding="utf-8")
+    parts = re.split(r"^-- name: (\w+)\n-- .*\n", text, flags=re.MULTILINE)
+    return {name: body.strip().rstrip(";") for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+async def examine_health(workspace: Workspace, context: TenantContext) -> list[Check]:
+    """Every ordinary check; one that fails to run is a finding, too."""
+    return [await _run(check, workspace, context) for check in CHECKS]
+
+
+async def _run(
+    check: Callable[[Workspace, TenantContext], Awaitable[Check]],
+    workspace: Workspace,
+    context: TenantContext,
+) -> Check:
+    try:
+        return await check(workspace, context)
+    except (RecollectError, psycopg.Error, OSError) as error:
+        name = check.__name__.removeprefix("check_").replace("_", " ")
+        return Check(name=name, ok=False, detail=str(error), advice="see `recollect db status`")
+
+
+async def _ask(
+    workspace: Workspace, context: TenantContext, text: str, **values: Any
+) -> list[dict[str, Any]]:
+    """Rows of a query as the caller."""
+    async with workspace.store.transaction(context) as tx:
+        return await _rows(tx.connection, text, tenant=context.tenant_id, **values)
+
+
+async def _rows(connection: AsyncConnection[DictRow], text: str, **values: Any) -> list[dict[str, Any]]:
+    return await (await connection.execute(sql.SQL(text), values)).fetchall()
+
+
+def _sees_all(workspace: Workspace, context: TenantContext) -> bool:
+    return context.is_operator and workspace.store.door.owner is not None
+
+
+@asynccontextmanager
+async def _each_tenant(
+    workspace: Workspace, context: TenantContext
+) -> AsyncIterator[tuple[AsyncConnection[DictRow], list[str]]]:
+    """A connection and the tenants it may look into: all as the operator, else the caller's own."""
+    if _sees_all(workspace, context):
+        async with workspace.store.owner() as connection:
+            rows = await _rows(connection, query("tenants_by_name"), tenant="")
+            yield connection, [row["tenant_id"] for row in rows]
+    else:
+        async with workspace.store.transaction(context) as tx:
+            yield tx.connection, [context.tenant_id]
+
+
+def _skipped(name: str) -> Check:
+    return Check(name=name, ok=True, detail="skipped: needs the operator role and the database owner's URL")
+
+
+async def check_server(workspace: Workspace, context: TenantContext) -> Check:
+    """PostgreSQL and pgvector are new enough."""
+    async with workspace.store.transaction(context) as tx:
+        row = await tx.fetch_one("store_facts")
+        number = tx.connection.info.server_version
+    assert row is not None
+    vector = str(row["pgvector_version"] or "0")
+    ok = number >= 150000 and tuple(int(part) for part in vector.split(".")[:2]) >= (0, 8)
+    detail = f"PostgreSQL {row['server_version']}, pgvector {vector}"
+    return Check(
+        name="server", ok=ok, detail=detail, advice="" if ok else "PostgreSQL 15 and pgvector 0.8 are needed"
+    )
+
+
+async def check_schema(workspace: Workspace, context: TenantContext) -> Check:
+    """The database is at this program's schema."""
+    async with workspace.store.transaction(context) as tx:
+        row = await tx.fetch_one("store_facts")
+    assert row is not None
+    found, known = row["schema_version"], migrations.newest_version()
+    advice = "run `recollect db migrate`" if (found or 0) < known else "upgrade recollect"
+    return Check(
+        name="schema",
+        ok=found == known,
+        detail=f"version {found}, this program knows {known}",
+        advice=advice if found != known else "",
+    )
+
+
+async def check_embedder(workspace: Workspace, context: TenantContext) -> Check:
+    """The embedder is installed, and is the one the vectors were made with."""
+    async with workspace.store.transaction(context) as tx:
+        recorded = await spaces.list_spaces(tx)
+    try:
+        if any(space.state == "active" for space in recorded):
+            opened = await workspace.open_space(context)
+            return Check(
+                name="embedder", ok=True, detail=f"{opened.space.name}, {opened.space.dimensions} dimensions"
+            )
+        # Opening a space would write it down; a doctor only looks.
+        made = (await workspace.load_embedder(workspace.settings.embedder)).space
+        return Check(name="embedder", ok=True, detail=f"{made.name}; the store has no vectors yet")
+    except EmbedderError as error:
+        return Check(
+            name="embedder",
+            ok=False,
+            detail=str(error),
+            advice="install it, or set the embedder the store names",
+        )
+
+
+async def check_embedding_space(workspace: Workspace, context: TenantContext) -> Check:
+    """One space is searched; a second one means that re-embedding was interrupted."""
+    async with workspace.store.transaction(context) as tx:
+        found = await spaces.list_spaces(tx)
+    states = ", ".join(f"{space.name} ({space.state})" for space in found) or "none yet"
+    unfinished = any(space.state != "active" for space in found)
+    ok = not unfinished and len(found) <= 1
+    return Check(
+        name="embedding space",
+        ok=ok,
+        detail=states,
+        advice="" if ok else "run `recollect reembed` to finish re-embedding",
+    )
+
+
+async def check_disk(workspace: Workspace, context: TenantContext) -> Check:
+    """There is room for the next memories."""
+    place = workspace.settings.home
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    usage = await asyncio.to_thread(shutil.disk_usage, place)
+    ok = usage.free >= _LEAST_FREE_BYTES
+    detail = f"{usage.free / 2**30:.1f} GiB free of {usage.total / 2**30:.1f} GiB at {str(place)!r}"
+    return Check(
+        name="disk", ok=ok, detail=detail, advice="" if ok else "free at least 1 GiB, or move RECOLLECT_HOME"
+    )
+
+
+async def check_counts(workspace: Workspace, context: TenantContext) -> Check:
+    """The counts that choose the kind of search are those of the rows."""
+    wrong = 0
+    async with _each_tenant(workspace, context) as (connection, tenants):
+        for tenant in tenants:
+            wrong += len(await _rows(connection, query("recount_tallies"), tenant=tenant))
+            wrong += len(await _rows(connection, doctor_queries()["missing_tallies"], tenant=tenant))
+    detail = f"{len(tenants)} tenants, {wrong} scopes counted wrongly"
+    return Check(
+        name="counts",
+        ok=not wrong,
+        detail=detail,
+        advice="" if not wrong else "run `recollect reembed`, which counts anew",
+    )
+
+
+async def check_orphans(workspace: Workspace, context: TenantContext) -> Check:
+    """No vector, posting, mention or history without its memory."""
+    found: dict[str, int] = {}
+    async with _each_tenant(workspace, context) as (connection, tenants):
+        for tenant in tenants:
+            for row in await _rows(connection, doctor_queries()["orphans"], tenant=tenant):
+                found[row["name"]] = found.get(row["name"], 0) + row["rows"]
+    left = {name: rows for name, rows in found.items() if rows}
+    detail = (
+        ", ".join(f"{rows} in {name}" for name, rows in left.items()) or f"none in {len(tenants)} tenants"
+    )
+    return Check(name="orphans", ok=not left, detail=detail, advice="" if not left else _ORPHAN_ADVICE)
+
+
+async def check_vector_index(workspace: Workspace, context: TenantContext) -> Check:
+    """Whoever has outgrown exact search has a vector index."""
+    limit = workspace.settings.exact_rows
+    large, missing = 0, []
+    async with _each_tenant(workspace, context) as (connection, tenants):
+        known = await spaces.index_names(connection)
+        [active] = [space["space_id"] for space in await _rows(connection, query("list_spaces"))
+                    if space["state"] == "active"] or [None]  # fmt: skip
+        for tenant in tenants:
+            [count] = await _rows(connection, query("tenant_vectors"), tenant=tenant)
+            if count["vectors"] <= limit:
+                continue
+            large += 1
+            [part] = await _rows(
+                connection, query("partition_of"), tenant=tenant, parent="recollect.embedding"
+            )
+            if f"{part['name'].removeprefix('recollect.')}_hnsw_{active}" not in known:
+                missing.append(tenant)
+    detail = (
+        f"{large} of {len(tenants)} tenants have more than {limit} vectors, {len(missing)} of them no index"
+    )
+    advice = (
+        f"searches of {', '.join(missing[:3])} are slow; add a memory there, which builds it"
+        if missing
+        else ""
+    )
+    return Check(name="vector index", ok=not missing, detail=detail, advice=advice)
+
+
+async def check_durability(workspace: Workspace, context: TenantContext) -> Check:
+    """What was stored survives a power cut."""
+    rows = await _ask(workspace, context, doctor_queries()["durability"])
+    off = [row["name"] for row in rows if row["setting"] == "off"]
+    detail = ", ".join(f"{row['name']} {row['setting']}" for row in rows)
+    return Check(
+        name="durability", ok=not off, detail=detail, advice="" if not off else f"turn {', '.join(off)} on"
+    )
+
+
+async def check_secrets(workspace: Workspace, context: TenantContext) -> Check:
+    """Nobody else on this machine can read the database's passwords."""
+    if not workspace.store.door.embedded:
+        return Check(name="secrets", ok=True, detail="skipped: the database is reached by URL")
+    file = workspace.settings.home / "secrets.json"
+    mode = stat.S_IMODE((await asyncio.to_thread(file.stat)).st_mode)
+    return Check(
+        name="secrets",
+        ok=mode == 0o600,
+        detail=f"mode {mode:04o}",
+        advice="" if mode == 0o600 else f"chmod 600 {file}",
+    )
+
+
+async def check_application_role(workspace: Workspace, context: TenantContext) -> Check:
+    """Row-level security binds the role that queries run as."""
+    [row] = await _ask(workspace, context, doctor_queries()["app_role"])
+    bad = [name for name in ("rolsuper", "rolbypassrls", "rolcreaterole", "rolcreatedb", "owns") if row[name]]
+    detail = f"{row['name']}: {', '.join(bad) or 'no superuser, no owner, no way around row-level security'}"
+    advice = f"alter role {row['name']} nosuperuser nobypassrls nocreaterole nocreatedb; it must own no table"
+    return Check(name="application role", ok=not bad, detail=detail, advice=advice if bad else "")
+
+
+async def check_left_overs(workspace: Workspace, context: TenantContext) -> Check:
+    """No throw-away tenant of an interrupted isolation run is left."""
+    if not _sees_all(workspace, context):
+        return _skipped("left-overs")
+    left = [tenant for tenant in await spaces.tenant_ids(workspace.store) if tenant.startswith(PREFIX)]
+    advice = (
+        f"unless `recollect doctor --isolation` is running: recollect tenants forget {left[0]}"
+        if left
+        else ""
+    )
+    return Check(name="left-overs", ok=not left, detail=f"{len(left)} throw-away tenants", advice=advice)
+
+
+CHECKS: tuple[Callable[[Workspace, TenantContext], Awaitable[Check]], ...] = (
+    check_server,
+    check_schema,
+    check_embedder,
+    check_embedding_space,
+    check_disk,
+    check_counts,
+    check_orphans,
+    check_vector_index,
+    check_durability,
+    check_secrets,
+    check_application_role,
+    check_left_overs,
+)

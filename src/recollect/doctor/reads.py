@@ -1,0 +1,346 @@
+"""Attacks that try to read: with no caller, a garbled one, a forged one, and around the policies."""
+
+# ruff: noqa: S608 - statements are put together here on purpose; none of their parts comes from a caller.
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from uuid import UUID, uuid4
+
+from psycopg import sql
+
+from recollect.doctor import rules
+from recollect.doctor.arena import (
+    GLOBAL_TABLES,
+    TENANT_WIDE,
+    Arena,
+    Attacker,
+    Table,
+    Tally,
+    describe,
+    readable_scopes,
+)
+from recollect.doctor.world import World
+from recollect.domain.results import Check
+from recollect.domain.tenancy import TenantContext
+
+
+def no_caller_sees_nothing(arena: Arena) -> Check:
+    """A transaction that does not say who asks."""
+    tally = Tally("without a caller no table shows a row")
+    with arena.attacker() as attacker, attacker.posing_as(None):
+        for table in arena.protected:
+            tally.note(table.name, attacker.count(table))
+    return tally.check()
+
+
+def tenant_alone_sees_nothing(arena: Arena) -> Check:
+    """A transaction that names a tenant but nobody in it."""
+    tally = Tally("a tenant without a caller shows no row of a scope")
+    with arena.attacker() as attacker, attacker.posing_as(None):
+        _say(attacker, arena.mine.tenant_id, None)
+        for table in arena.protected:
+            foreign = _foreign(table) if table.parent in TENANT_WIDE else ("true", [])
+            tally.note(table.name, attacker.count(table, foreign[0], _values(foreign[1], arena.mine)))
+    return tally.check()
+
+
+def _foreign(table: Table) -> tuple[str, list[str]]:
+    """The condition for "not a row of mine"."""
+    return ("tenant_id is distinct from %s", ["tenant"]) if "tenant_id" in table.columns else ("true", [])
+
+
+def _values(names: Sequence[str], world: World) -> list[str]:
+    return [world.tenant_id for _ in names]
+
+
+def _say(attacker: Attacker, tenant: str | None, caller: str | None) -> bool:
+    """Set the two settings to anything at all; False when the database refuses even that."""
+    for name, value in (("tenant", tenant), ("caller", caller)):
+        if value is not None:
+            statement = sql.SQL("set local {} = {}").format(
+                sql.Identifier("recollect", name), sql.Literal(value)
+            )
+            if attacker.attempt(statement, keep=True).refused:
+                return False
+    return True
+
+
+def _garbled(world: World) -> Iterator[tuple[str, str]]:
+    """Pairs of settings that name nobody, though some look like it."""
+    tenant = world.tenant_id
+    everybody: list[object] = [
+        ["ana"], {"ana": 1}, 0, -1, 1e300, True, [], {}, "", " ", "ana ", " ana", "ANA", "aná", "ana\u200b", "ａｎａ",
+        "ana' or '1'='1", "ana\"}", "%", "_", "*", "a" * 1_000_000,
+    ]  # fmt: skip
+    for user in everybody:
+        yield tenant, json.dumps({"user": user, "admin": False})
+    raw = ["", " ", "null", "0", "true", '"ana"', "[]", '["ana"]', "{", "}", '{"user": "ana"', "{'user': 'ana'}",
+           '{"user": "ana",}', '{"user": "\\u0000"}', '{"user": "\\ud800"}', "admin", "NaN", '{"admin": "perhaps"}',
+           '{"admin": {}}', '{"admin": [true]}', '{"Admin": true}', '{"admin ": true}', '{"ADMIN": true}',
+           '{"leads": "team/api"}', '{"leads": {"0": 5}}', '{"leads": [["team", "api"]]}', '{"leads": [[5]]}',
+           '{"leads": [[99999999, "api"]]}', '{"leads": ["team/api"]}', '{"leads": [[7, "%"]]}', '{"leads": 7}',
+           '{"leads": [[5, null]]}', '{"agent": "bot"}', '{"session": "s1"}', '{"agent": null, "session": null}',
+           '{"a":' * 5_000 + "1" + "}" * 5_000, "[" * 100_000]  # fmt: skip
+    for caller in raw:
+        yield tenant, caller
+    admin = json.dumps({"user": "ana", "admin": True, "leads": [[7, tenant]]})
+    wrong = [
+        "", " ", "%", "_", "*", "null", "'", "\\", tenant.upper(), tenant + " ", " " + tenant, tenant + "\u200b",
+        tenant[:-1], tenant + "%", f"{tenant}' or '1'='1", f"{{{tenant}}}", "x" * 1_000_000, str(uuid4()),
+    ]  # fmt: skip
+    for other in wrong:
+        yield other, admin
+
+
+def garbled_settings_see_nothing(arena: Arena) -> Check:
+    """Settings that can't be read give an error or nothing, never somebody's rows."""
+    tally = Tally("garbled settings show no row")
+    tables = [table for table in arena.protected if table.name == table.parent or table.name.endswith("_0")]
+    with arena.attacker() as attacker:
+        for tenant, caller in _garbled(arena.mine):
+            with attacker.posing_as(None):
+                rows = 0
+                if _say(attacker, tenant, caller):
+                    # The tenant's own two tables open with the tenant's name alone.
+                    wide = tenant == arena.mine.tenant_id
+                    for table in tables:
+                        if not (wide and table.parent in TENANT_WIDE):
+                            rows += attacker.count(table)
+                tally.note(f"{tenant[:40]!r} {caller[:60]!r}", rows)
+    return tally.check()
+
+
+def every_caller_sees_exactly_what_the_rules_say(arena: Arena) -> Check:
+    """Each kind of caller, each table and partition: the visible rows are those of the visible scopes."""
+    tally = Tally("every caller sees exactly the rows the rules allow")
+    with arena.attacker() as attacker:
+        for context in arena.mine.callers():
+            allowed = list(readable_scopes(arena.mine, context))
+            with attacker.posing_as(context):
+                for table in arena.protected:
+                    tally.note(
+                        f"{table.name} as {describe(context)}",
+                        _beyond(attacker, table, arena.mine, allowed, context),
+                    )
+    return tally.check()
+
+
+def _beyond(
+    attacker: Attacker, table: Table, world: World, allowed: Sequence[UUID], context: TenantContext
+) -> int:
+    """How many rows a caller sees too many (or, for the tables every world fills, too few)."""
+    if "tenant_id" not in table.columns:
+        return attacker.count(table)
+    foreign = attacker.count(table, "tenant_id is distinct from %s", [world.tenant_id])
+    if table.parent == "membership":
+        managed = list(rules.managed(world.places, world.belongings, context))
+        known = "(scope_id = any(%s) or user_id = %s)"
+        extra = attacker.count(table, f"not {known}", [managed, context.user_id or ""])
+        expected = sum(b.scope_id in managed or b.user_id == context.user_id for b in world.belongings)
+        return foreign + extra + abs(attacker.count(table) - expected)
+    if "scope_id" not in table.columns:
+        return foreign
+    hidden = attacker.count(table, "not (scope_id = any(%s))", [list(allowed)])
+    missing = 0
+    if table.name == table.parent and table.name in _PER_SCOPE:
+        missing = max(len(allowed) * _PER_SCOPE[table.name] - attacker.count(table), 0)
+    return foreign + hidden + missing
+
+
+#: How many rows a world has in each scope.
+_PER_SCOPE = {
+    "memory": 2, "embedding": 1, "posting": 1, "mention": 1, "history": 1, "conversation": 1, "tally": 1, "scope": 1,
+}  # fmt: skip
+
+
+def _forgeries(arena: Arena) -> list[str]:
+    """Statements that claim more than the caller has."""
+    scopes = ",".join(str(place.id) for place in (*arena.mine.places, *arena.theirs.places))
+    other = arena.theirs.tenant_id
+    return [
+        f"set local recollect.scopes = '{scopes}'",
+        f"set local recollect.visible_scopes = '{scopes}'",
+        "set local recollect.admin = 'true'",
+        f"set local app.tenant = '{other}'",
+        "set local row_security = off",
+        "set row_security = off",
+        "set local session_replication_role = replica",
+        "set local role postgres",
+        "set local role recollect_owner",
+        "set role none",
+        "set local session authorization postgres",
+        "reset session authorization",
+        "set local is_superuser = on",
+        "set local search_path = pg_temp, recollect, public",
+        "set local default_transaction_read_only = off",
+        "alter role current_user bypassrls",
+        "alter role current_user superuser",
+        "select set_config('role', 'postgres', true)",
+        "select set_config('row_security', 'off', true)",
+        "select set_config('recollect.roles', 'admin', true)",
+        "set local plan_cache_mode = force_generic_plan",
+        "set local enable_seqscan = off",
+    ]
+
+
+def forged_settings_add_nothing(arena: Arena) -> Check:
+    """Whatever a stranger sets beside the two settings, no row more appears."""
+    tally = Tally("forged settings and roles add no row")
+    stranger = arena.mine.as_user("zoe")
+    with arena.attacker() as attacker:
+        for statement in _forgeries(arena):
+            with attacker.posing_as(stranger):
+                attacker.attempt(statement, keep=True)
+                rows = sum(attacker.count(table) for table in arena.scoped)
+            tally.note(statement[:60], rows)
+    return tally.check()
+
+
+def _shadows(world: World) -> list[str]:
+    """Temporary objects named like the real ones, that would make a stranger the lead of everything."""
+    tenant = world.tenant_id
+    members = " union all ".join(
+        f"select '{tenant}'::text, 'zoe'::text, '{place.id}'::uuid, 'lead'::text, now()"
+        for place in world.places
+    )
+    return [
+        "create temp table scope as select * from recollect.scope",
+        f"insert into pg_temp.scope select '{tenant}', '{world.places[0].id}', 2, 'zoe', '', null, now()",
+        "create temp table membership as select * from recollect.membership",
+        f"insert into pg_temp.membership {members}",
+        f"create function pg_temp.caller_tenant() returns text language sql as $$ select '{tenant}' $$",
+        "create function pg_temp.caller_is_admin() returns boolean language sql as 'select true'",
+        "create function pg_temp.caller() returns jsonb language sql as $$ select '{\"admin\": true}'::jsonb $$",
+        "create function pg_temp.caller_scopes(text) returns uuid[] language sql as"
+        " 'select array_agg(scope_id) from pg_temp.membership'",
+        "create function pg_temp.current_setting(text, boolean) returns text language sql as"
+        f" $$ select case $1 when 'recollect.tenant' then '{tenant}' else '{{\"admin\": true}}' end $$",
+        "create function pg_temp.always(text, text) returns boolean language sql as 'select true'",
+        "create operator pg_temp.= (leftarg = text, rightarg = text, function = pg_temp.always)",
+        "set local search_path = pg_temp, recollect, pg_catalog",
+    ]
+
+
+def shadows_fool_nobody(arena: Arena) -> Check:
+    """Policies and functions with their owner's rights must not pick up the attacker's own objects."""
+    tally = Tally("temporary tables, functions and operators fool no policy")
+    with arena.attacker() as attacker:
+        for context in (arena.mine.as_user("zoe"), arena.mine.as_user("ana")):
+            allowed = list(readable_scopes(arena.mine, context))
+            with attacker.posing_as(context):
+                for statement in _shadows(arena.mine):
+                    attacker.attempt(statement, keep=True)
+                    rows = sum(
+                        attacker.count(table, "not (scope_id = any(%s))", [allowed])
+                        for table in arena.scoped
+                        if table.parent != "membership" and table.name == table.parent
+                    )
+                    tally.note(f"{statement[:50]} as {describe(context)}", rows)
+                found = attacker.attempt("select unnest(recollect.caller_scopes('visible'))")
+                tally.note("caller_scopes", len({row[0] for row in found.values} - set(allowed)))
+    return tally.check()
+
+
+def spies_are_kept_behind_the_policies(arena: Arena) -> Check:
+    """A cheap function in WHERE would see rows before the policy if the planner ran it first."""
+    tally = Tally("a function in WHERE sees no hidden row")
+    seen: list[str] = []
+    with arena.attacker() as attacker:
+        attacker.connection.add_notice_handler(lambda notice: seen.append(notice.message_primary or ""))
+        with attacker.posing_as(arena.mine.as_user("ana")):
+            attacker.attempt("set local client_min_messages = notice", keep=True)
+            attacker.attempt(
+                "create function pg_temp.spy(seen text) returns boolean cost 0.0000001 language plpgsql as"
+                " $$ begin raise notice '%', left(seen, 40); return true; end $$",
+                keep=True,
+            )
+            leakproof = attacker.attempt("alter function pg_temp.spy(text) leakproof")
+            tally.expect("a leakproof function of one's own", leakproof.refused)
+            for table in arena.protected:
+                shown = attacker.count(table)
+                seen.clear()
+                attacker.attempt(
+                    sql.SQL("select count(*) from {} t where pg_temp.spy(t::text)").format(table.identifier)
+                )
+                tally.note(table.name, max(len(seen) - shown, 0))
+    return tally.check()
+
+
+def copies_hold_nothing_more(arena: Arena) -> Check:
+    """COPY TO of every table, as a member: as many lines as SELECT shows, none of another tenant."""
+    tally = Tally("COPY TO writes no hidden row")
+    token = arena.theirs.token.encode()
+    with arena.attacker() as attacker, attacker.posing_as(arena.mine.as_user("ana")):
+        for table in arena.protected:
+            shown = attacker.count(table)
+            lines = foreign = 0
+            statement = sql.SQL("copy (select * from {}) to stdout").format(table.identifier)
+            whole = sql.SQL("copy {} to stdout").format(table.identifier)
+            for form in (statement, whole) if table.kind == "r" else (statement,):
+                with attacker.connection.cursor().copy(form) as copy:
+                    data = b"".join(bytes(chunk) for chunk in copy)
+                lines = max(lines, data.count(b"\n"))
+                foreign += data.count(token)
+            tally.note(table.name, max(lines - shown, 0) + foreign)
+    return tally.check()
+
+
+def caller_scopes_stays_in_its_tenant(arena: Arena) -> Check:
+    """The one function with its owner's rights names no scope of a tenant that was not set."""
+    tally = Tally("caller_scopes() names scopes of the set tenant only")
+    mine = {place.id for place in arena.mine.places}
+    with arena.attacker() as attacker:
+        for context in arena.mine.callers():
+            for kind in ("visible", "writable", "managed", "", "all", "'"):
+                with attacker.posing_as(context):
+                    found = attacker.attempt("select unnest(recollect.caller_scopes(%s))", [kind])
+                tally.note(f"{kind!r} as {describe(context)}", len({row[0] for row in found.values} - mine))
+        with attacker.posing_as(None):
+            found = attacker.attempt("select unnest(recollect.caller_scopes('visible'))")
+            tally.note("nobody", found.rows)
+    return tally.check()
+
+
+def statistics_show_nothing(arena: Arena) -> Check:
+    """Samples of column values, kept for the planner, and texts of other connections' statements.
+
+    Row estimates of EXPLAIN are out of scope: they tell how many rows there may be, never what is in them.
+    """
+    tally = Tally("statistics, sequences and statement texts show nothing")
+    with arena.attacker() as attacker, attacker.posing_as(arena.mine.admin):
+        for view in ("pg_stats", "pg_stats_ext", "pg_stats_ext_exprs"):
+            found = attacker.attempt(
+                f"select 1 from {view} where schemaname = 'recollect' and tablename <> all(%s)",
+                [sorted(GLOBAL_TABLES)],
+            )
+            tally.note(view, found.rows)
+        for table in ("pg_statistic", "pg_statistic_ext_data", "pg_authid"):
+            found = attacker.attempt(f"select * from pg_catalog.{table} limit 1")
+            tally.expect(table, found.refused)
+        sequences = attacker.attempt(
+            "select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+            " where n.nspname = 'recollect' and c.relkind = 'S'"
+        )
+        tally.note("sequences", sequences.rows)
+        for token in (arena.theirs.token, arena.mine.token):
+            texts = attacker.attempt(
+                "select 1 from pg_stat_activity where pid <> pg_backend_pid() and strpos(query, %s) > 0",
+                [token],
+            )
+            tally.note("statement texts with a memory in them", texts.rows)
+    return tally.check()
+
+
+ATTACKS: tuple[Callable[[Arena], Check], ...] = (
+    no_caller_sees_nothing,
+    tenant_alone_sees_nothing,
+    garbled_settings_see_nothing,
+    every_caller_sees_exactly_what_the_rules_say,
+    forged_settings_add_nothing,
+    shadows_fool_nobody,
+    spies_are_kept_behind_the_policies,
+    copies_hold_nothing_more,
+    caller_scopes_stays_in_its_tenant,
+)
