@@ -35,9 +35,10 @@ limit 2;
 
 -- name: insert_scope
 -- A new scope; somebody else creating it at the same time is not an error.
+-- No columns after "on conflict": naming them would ask for the right to read the new row before it is there.
 insert into recollect.scope (tenant_id, scope_id, layer, name, owner, parent_id)
 values (%(tenant)s, %(scope)s, %(layer)s, %(name)s, %(owner)s, %(parent)s)
-on conflict (tenant_id, layer, owner, name) do nothing;
+on conflict do nothing;
 
 -- name: list_scopes
 -- All visible scopes of the tenant with their parents' names and counts.
