@@ -1,0 +1,225 @@
+"""`recollect bench`: the commands. What they measure is in the module of the same name.
+
+Benchmarks never touch a store of yours: they make one of their own, and remove it, unless `--home` names a folder to
+keep it in.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recollect.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from recollect.bench.result import Result
+    from recollect.bench.show import Show
+
+app = typer.Typer(
+    name="bench", help="Measure quality and speed, in a store of its own.", rich_markup_mode=None
+)
+
+
+def _remember_json(ctx: typer.Context, value: bool) -> bool:
+    # Errors are printed by the root command, which has to know the wish as well.
+    out = getattr(ctx.find_root().obj, "out", None)
+    if value and out is not None:
+        out.as_json = True
+    return value
+
+
+DataFile = Annotated[Path, typer.Option("--data", help="The data set's file.", metavar="FILE")]
+DataFolder = Annotated[Path, typer.Option("--data", help="The data set's folder.", metavar="FOLDER")]
+EmbedderOption = Annotated[str, typer.Option(help="The embedder to measure with.", metavar="NAME")]
+LimitOption = Annotated[
+    int | None, typer.Option("--limit-questions", help="Ask only so many, evenly spread.", min=1, metavar="N")
+]
+HomeOption = Annotated[
+    Path | None,
+    typer.Option("--home", help="Keep the store here, and use what is in it next time.", metavar="FOLDER"),
+]
+OutOption = Annotated[
+    Path | None, typer.Option("--out", help="Write the result and its plot here.", metavar="FOLDER")
+]
+JsonOption = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print one JSON document and nothing else.", callback=_remember_json, is_eager=True
+    ),
+]
+
+
+@app.callback(invoke_without_command=True)
+def bench(ctx: typer.Context) -> None:
+    """Measure quality and speed, in a store of its own."""
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+
+
+@app.command()
+def locomo(
+    ctx: typer.Context,
+    data: DataFile,
+    embedder: EmbedderOption = "minilm",
+    limit_questions: LimitOption = None,
+    home: HomeOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Find the turns of long conversations that answer questions."""
+    from recollect.bench.locomo import run_locomo
+
+    show = _show(ctx, json, out)
+    _finish(
+        ctx,
+        json,
+        out,
+        run_locomo(data, embedder=embedder, limit_questions=limit_questions, home=home, show=show),
+    )
+
+
+@app.command()
+def longmemeval(
+    ctx: typer.Context,
+    data: DataFolder,
+    embedder: EmbedderOption = "minilm",
+    limit_questions: LimitOption = None,
+    home: HomeOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Find the chat sessions that answer questions."""
+    from recollect.bench.longmemeval import run_longmemeval
+
+    show = _show(ctx, json, out)
+    _finish(
+        ctx,
+        json,
+        out,
+        run_longmemeval(data, embedder=embedder, limit_questions=limit_questions, home=home, show=show),
+    )
+
+
+@app.command()
+def multihop(
+    ctx: typer.Context,
+    data: DataFolder,
+    embedder: EmbedderOption = "minilm",
+    limit_questions: LimitOption = None,
+    home: HomeOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Find the passages that only together answer questions."""
+    from recollect.bench.multihop import run_multihop
+
+    show = _show(ctx, json, out)
+    _finish(
+        ctx,
+        json,
+        out,
+        run_multihop(data, embedder=embedder, limit_questions=limit_questions, home=home, show=show),
+    )
+
+
+@app.command()
+def scale(
+    ctx: typer.Context,
+    n: Annotated[int, typer.Option("--n", help="Memories in the store.", min=1, metavar="N")] = 100_000,
+    tenants: Annotated[int, typer.Option(help="Tenants that share them.", metavar="N")] = 20,
+    queries: Annotated[int, typer.Option(help="Questions to time.", min=1, metavar="N")] = 200,
+    sample: Annotated[int, typer.Option(help="Texts to embed for real.", min=2, metavar="N")] = 4_000,
+    sizes: Annotated[
+        str, typer.Option(help="Sizes to measure on the way, as 1000,10000.", metavar="LIST")
+    ] = "",
+    embedder: EmbedderOption = "minilm",
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Time storing and searching as the store grows, beside what the database alone needs."""
+    from recollect.bench.scale import Plan, run_scale
+
+    show = _show(ctx, json, out)
+    wanted = [size for size in _sizes(sizes) if size != n]
+    plan = Plan(rows=n, tenants=tenants, queries=queries, sample=sample, sizes=wanted)
+    _finish(ctx, json, out, run_scale(plan, embedder=embedder, show=show))
+
+
+@app.command()
+def start(
+    ctx: typer.Context,
+    repeat: Annotated[int, typer.Option(help="How often.", min=1, metavar="N")] = 5,
+    embedder: EmbedderOption = "minilm",
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Time a fresh process: importing, and a search from nothing to an answer."""
+    from recollect.bench.start import run_start
+
+    show = _show(ctx, json, out)
+    _finish(ctx, json, out, run_start(repeat=repeat, embedder=embedder, show=show))
+
+
+@app.command()
+def report(
+    ctx: typer.Context,
+    results: Annotated[Path, typer.Option(help="Where --out wrote.", metavar="FOLDER")] = Path(
+        "bench/results"
+    ),
+    json: JsonOption = False,
+) -> None:
+    """Write RESULTS.md, beside the folder of results, from the JSON files in it."""
+    from recollect.bench.report import write_report
+
+    target = results.parent / "RESULTS.md"
+    write_report(results, target)
+    if _as_json(ctx, json):
+        _print_json({"written": str(target)})
+    else:
+        print(f"wrote {target}")
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise InvalidInputError(
+            f"--sizes {text!r} is not a list of numbers; write it as 1000,10000"
+        ) from None
+
+
+def _as_json(ctx: typer.Context, json: bool) -> bool:
+    return json or bool(getattr(getattr(ctx.find_root().obj, "out", None), "as_json", False))
+
+
+def _show(ctx: typer.Context, json: bool, out: Path | None) -> Show:
+    from recollect.bench.plots import ADVICE, can_plot
+    from recollect.bench.show import Show
+
+    show = Show(quiet=_as_json(ctx, json))
+    if out is not None and not can_plot():
+        # Said before the run, not after it: it may take half an hour.
+        show.say(ADVICE)
+    return show
+
+
+def _finish(ctx: typer.Context, json: bool, out: Path | None, result: Result) -> None:
+    from recollect.bench.plots import can_plot, write_plot
+    from recollect.bench.show import show_result
+
+    if out is not None:
+        result.write(out)
+        if can_plot():
+            write_plot(result, out)
+    if _as_json(ctx, json):
+        _print_json(result.as_document())
+    else:
+        show_result(result)
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    import json
+
+    print(json.dumps(document, ensure_ascii=False))

@@ -1,0 +1,132 @@
+"""A picture of a result, one per benchmark, drawn with matplotlib when it is installed.
+
+matplotlib is a tool of developers, not a dependency: without it the JSON is written and the picture is left out.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from recollect.bench.questions import ALL
+from recollect.bench.result import Result
+
+ADVICE = "matplotlib is not installed, so there will be no plot; `pip install matplotlib` brings it"
+_BLUE, _GREY, _LIGHT = "#2f6fab", "#9aa5b1", "#a9c8e6"
+
+
+def can_plot() -> bool:
+    """Whether matplotlib is there."""
+    return find_spec("matplotlib") is not None
+
+
+def write_plot(result: Result, folder: Path) -> Path:
+    """Draw a result into a PNG file beside its JSON."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    draw = {"multihop": _multihop, "scale": _scale, "start": _start}.get(result.bench, _recall)
+    figure = Figure(figsize=(8, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    draw(figure, result)
+    file = folder / f"{result.stem}.png"
+    folder.mkdir(parents=True, exist_ok=True)
+    # Without the program's version in the file, the same numbers give the same bytes.
+    figure.savefig(file, dpi=110, metadata={"Software": None})
+    return file
+
+
+def _recall(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    _recall_bars(axes, result.measures["recall"])
+    axes.set_title(
+        f"{result.bench}: recall of gold {result.measures['unit']}s, {result.arguments['embedder']}"
+    )
+
+
+def _multihop(figure: Any, result: Result) -> None:
+    sets = result.measures["sets"]
+    every = figure.subplots(1, len(sets), squeeze=False)[0]
+    for axes, (name, measures) in zip(every, sets.items(), strict=True):
+        _recall_bars(axes, measures["recall"])
+        axes.set_title(f"{name}, {result.arguments['embedder']}")
+
+
+def _recall_bars(axes: Any, recall: dict[str, Any]) -> None:
+    cutoffs = [name for name in recall[ALL] if name.startswith("@")]
+    width = 0.8 / len(cutoffs)
+    for number, cutoff in enumerate(cutoffs):
+        places = [group + number * width for group in range(len(recall))]
+        shade = 0.45 + 0.55 * (number + 1) / len(cutoffs)
+        bars = axes.bar(
+            places, [row[cutoff] for row in recall.values()], width, color=_BLUE, alpha=shade, label=cutoff
+        )
+        axes.bar_label(bars, fmt="%.2f", fontsize=7, padding=1)
+    axes.set_xticks(
+        [group + 0.4 - width / 2 for group in range(len(recall))], list(recall), rotation=20, ha="right"
+    )
+    axes.set_ylim(0, 1.05)
+    axes.set_ylabel("recall")
+    axes.legend(loc="lower right", fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _scale(figure: Any, result: Result) -> None:
+    measures = result.measures
+    left, right = figure.subplots(1, 2)
+    growth = measures["growth"]
+    rows = [point["rows"] for point in growth]
+    for what, colour, style in (("search_ms", _BLUE, "-"), ("floor_ms", _GREY, "--")):
+        name = what.removesuffix("_ms")
+        left.plot(
+            rows,
+            [point[what]["p50"] for point in growth],
+            style,
+            marker="o",
+            color=colour,
+            label=f"{name} p50",
+        )
+        left.plot(
+            rows, [point[what]["p95"] for point in growth], ":", marker=".", color=colour, label=f"{name} p95"
+        )
+    left.set_xscale("log")
+    left.set_ylim(bottom=0)
+    left.set_xlabel("memories of one tenant")
+    left.set_ylabel("ms")
+    left.set_title("Search as one tenant grows")
+    left.legend(fontsize=8)
+    cases = [measures["one_tenant"], measures["small_tenant"]]
+    for offset, what, colour in ((0.0, "search_ms", _BLUE), (0.35, "floor_ms", _GREY)):
+        heights = [case[what]["p50"] for case in cases]
+        bars = right.bar(
+            [offset, 1 + offset], heights, 0.33, color=colour, label=f"{what.removesuffix('_ms')} p50"
+        )
+        right.bar_label(bars, fmt="%.1f", fontsize=8)
+    names = [
+        f"one tenant\n{cases[0]['rows']:,} rows",
+        f"small tenant\n{cases[1]['rows']:,} of {cases[0]['rows']:,} rows",
+    ]
+    right.set_xticks([0.175, 1.175], names)
+    right.set_title("Small tenants do not pay for big ones")
+    right.legend(fontsize=8)
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+
+
+def _start(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    names = {
+        "first_ever": "first ever",
+        "search_stopped": "search, server stopped",
+        "search_running": "search, server runs",
+        "import_client": "from recollect import Recollect",
+        "import": "import recollect",
+    }
+    medians = [result.measures[name]["median"] for name in names]
+    bars = axes.barh(list(names.values()), medians, color=[_LIGHT, _BLUE, _BLUE, _GREY, _GREY])
+    axes.bar_label(bars, fmt="%.3f s", fontsize=8, padding=3)
+    axes.invert_yaxis()
+    axes.set_xlabel("seconds, median")
+    axes.set_title("A fresh process")
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,320 @@
+"""Speed and completeness as a store grows, each beside the floor measured in the same moments.
+
+    embedding     add_many against the embedder alone, on the same texts
+    one tenant    all rows are one tenant's; how search grows with them
+    small tenant  the same number of rows over many tenants, and the caller's is a small one that shares its partition
+                  with one that holds half of everything
+
+Searches and floors take turns question by question, so that whatever else the machine does meets all of them. A
+search pays for embedding its question with the real model, and so does the floor (see `vectors`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from recollect.bench.floor import Floor, connect_owner, names_sharing_a_partition, settle
+from recollect.bench.questions import latency, mean
+from recollect.bench.result import Bar, Result, describe_environment, describe_store
+from recollect.bench.texts import Language, make_language, make_queries, make_texts
+from recollect.bench.trial import ensure_tenant, trial_store
+from recollect.bench.vectors import BenchEmbedder, bench_embedder
+from recollect.domain.tenancy import TenantContext
+from recollect.errors import InvalidInputError
+from recollect.retrieval import generate
+from recollect.storage import scopes
+from recollect.storage.search import CandidateRequest, fetch_candidates
+from recollect.workspace import Workspace
+
+if TYPE_CHECKING:
+    from recollect.bench.show import Progress, Show
+    from recollect.client_sync import Recollect
+
+LIMIT = 10
+#: Shares of the rows: the tenant that is in everybody's way, and the small one that is measured.
+BIG, SMALL = 0.5, 0.025
+#: Questions right after an intake, before anything has settled.
+FIRST = 20
+ROUNDS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How large everything is."""
+
+    rows: int
+    tenants: int
+    queries: int
+    sample: int
+    sizes: Sequence[int]
+
+    def check(self) -> None:
+        """Refuse what can't be measured."""
+        if self.tenants < 3:
+            raise InvalidInputError(
+                f"{self.tenants} tenants are too few; there is a big one, a small one and others"
+            )
+        if self.rows < 10 * LIMIT:
+            raise InvalidInputError(f"{self.rows} rows are too few to share; give {10 * LIMIT} or more")
+        if any(not 1 <= size < self.rows for size in self.sizes):
+            raise InvalidInputError(
+                f"sizes {list(self.sizes)!r} must be smaller than the {self.rows} rows of the whole"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One tenant under measurement."""
+
+    client: Recollect
+    floor: Floor
+
+    def first(self, queries: Sequence[str]) -> dict[str, float]:
+        """Searches right after the intake; the very first one, which opens connections, is left out."""
+        times = []
+        for query in queries:
+            started = time.perf_counter()
+            self.client.search(query, threshold=0, limit=LIMIT)
+            times.append((time.perf_counter() - started) * 1000)
+        return latency(times[1:])
+
+
+def run_scale(plan: Plan, *, embedder: str, show: Show) -> Result:
+    """Everything, the stores one after the other and the last measurement on both together."""
+    plan.check()
+    environment = describe_environment()
+    language = make_language()
+    embedding = measure_embedding(language, plan.sample, embedder, show)
+    with ExitStack() as stack:
+        model = stack.enter_context(bench_embedder(embedder))
+        stores = [stack.enter_context(trial_store(model.space.name)) for _ in range(2)]
+        owners = [stack.enter_context(connect_owner(store.settings.home)) for store in stores]
+        name = names_sharing_a_partition(owners[0], 1)[0]
+        one, growth, ingest = _one_tenant(plan, language, model, stores[0], owners[0], name, show)
+        small = _many_tenants(plan, language, model, stores[1], owners[1], show)
+        cases = [one, small]
+        queries = make_queries(language, plan.queries + FIRST, seed=10)
+        fresh = [case.first(queries[plan.queries :]) for case in cases]
+        for owner in owners:
+            settle(owner)
+        measured = measure(cases, queries[: plan.queries], show)
+        for case, found, first in zip(cases, measured, fresh, strict=True):
+            found |= {"first_ms": first, "overlap": overlap(case, queries[: plan.queries], model)}
+            found["rows"] = sum(scope.memories for scope in case.client.scopes.list())
+        environment |= describe_store(stores[0])
+    return _result(plan, embedder, environment, embedding, ingest, growth, measured)
+
+
+def _result(
+    plan: Plan,
+    embedder: str,
+    environment: dict[str, Any],
+    embedding: dict[str, Any],
+    ingest: dict[str, Any],
+    growth: list[dict[str, Any]],
+    measured: list[dict[str, Any]],
+) -> Result:
+    one, small = measured
+    whole = one["search_ms"]["p50"]
+    ratio, beside = embedding["ratio"], small["search_ms"]["p50"] / whole
+    return Result(
+        bench="scale",
+        arguments={"n": plan.rows, "tenants": plan.tenants, "queries": plan.queries, "embedder": embedder},
+        measures={
+            "embedding": embedding,
+            "ingest": ingest,
+            "one_tenant": one,
+            "small_tenant": small,
+            "growth": [*growth, one],
+        },
+        bars=[
+            Bar(
+                name="search p50 / floor, one tenant",
+                value=whole / one["floor_ms"]["p50"],
+                bar=3.0,
+                at_most=True,
+            ),
+            Bar(name="search p50, small tenant / one tenant", value=beside, bar=1.5, at_most=True),
+            Bar(name="results of 10 asked for, small tenant, fewest", value=small["fewest"], bar=LIMIT),
+            Bar(name="dense top 10 overlap with exact, small tenant", value=small["overlap"], bar=0.97),
+            Bar(name="dense top 10 overlap with exact, one tenant", value=one["overlap"], bar=0.97),
+            Bar(name="add_many / the embedder's own rate", value=ratio, bar=0.70),
+            Bar(
+                name="a text's vector alone and in a batch, cosine",
+                value=embedding["self_cosine"],
+                bar=0.9999,
+            ),
+        ],
+        environment=environment,
+    )
+
+
+def measure_embedding(language: Language, sample: int, embedder: str, show: Show) -> dict[str, Any]:
+    """add_many and the embedder alone on the same texts, in turns; and whether a batch changes a vector."""
+    import numpy as np
+
+    from recollect.providers.embedders import open_embedder
+
+    texts = list(make_texts(language, sample, seed=2))
+    share = -(-len(texts) // ROUNDS)
+    alone_s = stored_s = 0.0
+    with trial_store(embedder) as client, show.stage("embedding and storing", 2 * sample) as progress:
+        model = open_embedder(embedder, cache_dir=client.settings.home / "models")
+        client.add("The embedder is loaded.")
+        model.embed(texts[:8])
+        for start in range(0, len(texts), share):
+            part = texts[start : start + share]
+            before = time.perf_counter()
+            vectors = model.embed(part)
+            between = time.perf_counter()
+            client.add_many([{"text": text} for text in part])
+            stored_s += time.perf_counter() - between
+            alone_s += between - before
+            progress(2 * (start + len(part)), None)
+        some = part[:: max(len(part) // 64, 1)]
+        alone = np.stack([model.embed([text])[0] for text in some])
+        cosine = (alone * vectors[:: max(len(part) // 64, 1)]).sum(axis=1)
+    return {
+        "texts": sample,
+        "embedder_per_s": sample / alone_s,
+        "add_many_per_s": sample / stored_s,
+        "ratio": alone_s / stored_s,
+        "self_cosine": float(cosine.min()),
+    }
+
+
+def _one_tenant(
+    plan: Plan, language: Language, model: BenchEmbedder, store: Recollect, owner: Any, name: str, show: Show
+) -> tuple[Case, list[dict[str, Any]], dict[str, Any]]:
+    """Grow one tenant to all rows, measuring on the way."""
+    inside, _ = ensure_tenant(store, name)
+    case = Case(client=inside, floor=Floor(owner, model, name, limit=LIMIT))
+    texts = list(make_texts(language, plan.rows, seed=3))
+    growth = []
+    ingest: dict[str, Any] = {}
+    stops = [*sorted(set(plan.sizes)), plan.rows]
+    for number, (held, size) in enumerate(zip([0, *stops], stops, strict=False)):
+        with show.stage("storing for one tenant", size - held) as progress:
+            ingest = _store(inside, texts[held:size], progress)
+        if size < plan.rows:
+            queries = make_queries(language, plan.queries + FIRST, seed=20 + number)
+            first = case.first(queries[plan.queries :])
+            settle(owner)
+            found = measure([case], queries[: plan.queries], show)[0]
+            growth.append(found | {"rows": size, "first_ms": first})
+            case.floor.drop_own_index()
+    return case, growth, ingest
+
+
+def _many_tenants(
+    plan: Plan, language: Language, model: BenchEmbedder, store: Recollect, owner: Any, show: Show
+) -> Case:
+    """The same rows over many tenants; the small one that is measured lives beside the big one."""
+    big, small = names_sharing_a_partition(owner, 2)
+    others = [f"bench-other-{number}" for number in range(plan.tenants - 2)]
+    # In a trial with few rows the small tenant still holds as many as are asked for.
+    counts = {big: round(plan.rows * BIG), small: max(round(plan.rows * SMALL), LIMIT)}
+    left = plan.rows - sum(counts.values())
+    for number, name in enumerate(others):
+        counts[name] = left * (number + 1) // len(others) - left * number // len(others)
+    with show.stage("storing for many tenants", plan.rows) as progress:
+        done = 0
+        for number, (name, count) in enumerate(counts.items()):
+            inside, _ = ensure_tenant(store, name)
+            _store(inside, list(make_texts(language, count, seed=100 + number)))
+            done += count
+            progress(done, None)
+    inside, _ = ensure_tenant(store, small)
+    return Case(client=inside, floor=Floor(owner, model, small, limit=LIMIT))
+
+
+def _store(client: Recollect, texts: Sequence[str], progress: Progress | None = None) -> dict[str, Any]:
+    """Add texts; what follows the last batch is the building of the vector index."""
+    times: list[float] = []
+
+    def note(done: int, total: int | None) -> None:
+        times.append(time.perf_counter())
+        if progress is not None:
+            progress(done, total)
+
+    started = time.perf_counter()
+    client.add_many([{"text": text} for text in texts], progress=note)
+    ended = time.perf_counter()
+    stored_s = times[-1] - started
+    return {"rows": len(texts), "rows_per_s": len(texts) / stored_s, "index_s": ended - times[-1]}
+
+
+def measure(cases: Sequence[Case], queries: Sequence[str], show: Show) -> list[dict[str, Any]]:
+    """Searches and floors of all cases in turns, in another order for each question."""
+    for case in cases:
+        case.floor.prepare()
+    steps = [step for case in cases for step in ((case, True), (case, False))]
+    times: dict[tuple[int, bool], list[float]] = {(id(case), which): [] for case, which in steps}
+    results: dict[int, list[int]] = {id(case): [] for case in cases}
+    with show.stage("searching", len(queries)) as progress:
+        for number, query in enumerate(queries):
+            turn = number % len(steps)
+            for case, through_client in [*steps[turn:], *steps[:turn]]:
+                started = time.perf_counter()
+                found = (
+                    case.client.search(query, threshold=0, limit=LIMIT)
+                    if through_client
+                    else case.floor.search(query)
+                )
+                times[id(case), through_client].append((time.perf_counter() - started) * 1000)
+                if through_client:
+                    results[id(case)].append(len(found))
+            progress(number + 1, None)
+    return [
+        {
+            "search_ms": latency(times[id(case), True]),
+            "floor_ms": latency(times[id(case), False]),
+            "results": mean(results[id(case)]),
+            "fewest": min(results[id(case)]),
+        }
+        for case in cases
+    ]
+
+
+def overlap(case: Case, queries: Sequence[str], model: BenchEmbedder) -> float:
+    """The share of an exact scan's top 10 that is among the dense candidates' top 10, as search gets them."""
+    dense = asyncio.run(_dense_candidates(case, queries, model))
+    return mean(
+        len(set(found).intersection(case.floor.exact(query))) / LIMIT
+        for query, found in zip(queries, dense, strict=True)
+    )
+
+
+async def _dense_candidates(case: Case, queries: Sequence[str], model: BenchEmbedder) -> list[list[Any]]:
+    context: TenantContext = case.client.context
+    workspace = await Workspace.open(case.client.settings)
+    found = []
+    try:
+        opened = await workspace.open_space(context)
+        for query in queries:
+            async with workspace.store.transaction(context) as tx:
+                caller = await scopes.describe_caller(tx)
+                exact = caller.vectors <= workspace.settings.exact_rows
+                request = CandidateRequest(
+                    terms=[],
+                    vector=model.vector(query),
+                    space_id=opened.space.id,
+                    dimensions=opened.space.dimensions,
+                    at=workspace.clock(),
+                    lexical_limit=generate.LEXICAL,
+                    dense_limit=generate.DENSE,
+                    anchors=generate.ANCHORS,
+                    reach=generate.REACH,
+                    exact=exact,
+                )
+                rows = [row for row in await fetch_candidates(tx, caller, request) if row["by_dense"]]
+            nearest = sorted(rows, key=lambda row: row["distance"])
+            found.append([row["memory_id"] for row in nearest[:LIMIT]])
+    finally:
+        await workspace.close()
+    return found

@@ -1,0 +1,136 @@
+"""Results as tables of text: what the terminal draws, and what RESULTS.md is made of.
+
+One function per benchmark, chosen by the result's name. Numbers become text here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.bench.result import Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A title, a heading and rows of text."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def tables_of(result: Result) -> list[Table]:
+    """The measures of a result."""
+    draw = _TABLES.get(result.bench)
+    return draw(result.measures) if draw else []
+
+
+def bar_table(result: Result) -> Table:
+    """What was to be reached, and whether it was."""
+    rows = [
+        [bar.name, _number(bar.value), bar.wanted, "reached" if bar.reached else "missed"]
+        for bar in result.bars
+    ]
+    return Table(title="To reach", columns=["", "measured", "bar", ""], rows=rows)
+
+
+def environment_line(result: Result) -> str:
+    """What the numbers were measured on, in one line."""
+    env, machine = result.environment, result.environment["machine"]
+    parts = [
+        f"recollect {env['recollect']}",
+        f"Python {env['python']}",
+        *([f"PostgreSQL {env['postgresql']}, pgvector {env['pgvector']}"] if "postgresql" in env else []),
+        *([f"embedder {env['embedder']}"] if env.get("embedder") else []),
+        f"{machine['cores']} cores ({machine['architecture']}), {machine['memory_gb']:g} GB",
+        f"load {machine['load_average']} at the start",
+    ]
+    return ", ".join(parts)
+
+
+def _recall(measures: Mapping[str, Any], *, of: str = "") -> list[Table]:
+    recall = measures["recall"]
+    cutoffs = [name for name in next(iter(recall.values())) if name.startswith("@")]
+    rows = [
+        [group, f"{row['questions']:,}", *(f"{row[cutoff]:.3f}" for cutoff in cutoffs)]
+        for group, row in recall.items()
+    ]
+    search = measures["search_ms"]
+    speed = [["memories", f"{measures['memories']:,}"]]
+    if measures["ingest_per_s"] is not None:
+        speed.append(["stored per second, with embedding", f"{measures['ingest_per_s']:,.0f}"])
+    speed.append(["search p50 / p95, ms", f"{search['p50']:.1f} / {search['p95']:.1f}"])
+    return [
+        Table(title=f"Recall{of}", columns=["questions about", "number", *cutoffs], rows=rows),
+        Table(title=f"Size and speed{of}", columns=["", ""], rows=speed),
+    ]
+
+
+def _locomo(measures: Mapping[str, Any]) -> list[Table]:
+    found = measures["calibration"]
+    rows = [["gold of the first ten that is kept", f"{found['gold_kept']:.3f}"]]
+    if found["foreign_questions"]:
+        rows.append(["questions about other people that find nothing", f"{found['foreign_empty']:.3f}"])
+    rows.append(["own questions that find nothing", f"{found['own_empty']:.3f}"])
+    return [*_recall(measures), Table(title="At the default threshold", columns=["", "share"], rows=rows)]
+
+
+def _multihop(measures: Mapping[str, Any]) -> list[Table]:
+    return [table for name, one in measures["sets"].items() for table in _recall(one, of=f", {name}")]
+
+
+def _scale(measures: Mapping[str, Any]) -> list[Table]:
+    one, small = measures["one_tenant"], measures["small_tenant"]
+    heading = ["memories", "p50 ms", "p95 ms", "floor p50", "floor p95", "p50 / floor", "first p50"]
+    rows = [list(row) for row in zip(heading, _case(one), _case(small), strict=True)]
+    rows.append(["results of 10, mean", *(f"{case['results']:.1f}" for case in (one, small))])
+    rows.append(["dense top 10, share of the exact", *(f"{case['overlap']:.3f}" for case in (one, small))])
+    made, stored = measures["embedding"], measures["ingest"]
+    ingest = [
+        ["the embedder alone", f"{made['embedder_per_s']:,.0f}"],
+        ["add_many, embedding included", f"{made['add_many_per_s']:,.0f}"],
+        ["add_many, vectors at hand", f"{stored['rows_per_s']:,.0f}"],
+        ["vector index built after that, seconds", f"{stored['index_s']:.1f}"],
+    ]
+    return [
+        Table(title="Search", columns=["", "one tenant holds all", "a tenant with 2.5 %"], rows=rows),
+        Table(title="Texts per second", columns=["", ""], rows=ingest),
+        Table(
+            title="Growth of one tenant", columns=heading, rows=[_case(point) for point in measures["growth"]]
+        ),
+    ]
+
+
+def _case(case: Mapping[str, Any]) -> list[str]:
+    search, floor = case["search_ms"], case["floor_ms"]
+    times = (search["p50"], search["p95"], floor["p50"], floor["p95"], search["p50"] / floor["p50"])
+    return [f"{case['rows']:,}", *(f"{value:.2f}" for value in times), f"{case['first_ms']['p50']:.2f}"]
+
+
+def _start(measures: Mapping[str, Any]) -> list[Table]:
+    rows = [
+        [what, f"{measures[name]['median']:.3f}", f"{max(measures[name]['all']):.3f}"]
+        for name, what in (
+            ("search_running", "`recollect search`, the server runs"),
+            ("search_stopped", "`recollect search`, the server is stopped"),
+            ("first_ever", "the first `recollect add` on a new home"),
+            ("import", "`import recollect`"),
+            ("import_client", "`from recollect import Recollect`"),
+        )
+    ]
+    return [Table(title="Seconds in a fresh process", columns=["", "median", "worst"], rows=rows)]
+
+
+def _number(value: float) -> str:
+    return f"{value:.4f}" if 0.999 < value < 1 else f"{value:.3f}"
+
+
+_TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
+    "locomo": _locomo,
+    "longmemeval": _recall,
+    "multihop": _multihop,
+    "scale": _scale,
+    "start": _start,
+}

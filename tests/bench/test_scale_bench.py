@@ -1,0 +1,97 @@
+"""The synthetic world of the scale benchmark, and a small run through it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from recollect.bench.floor import names_sharing_a_partition, partition_of
+from recollect.bench.scale import Plan, run_scale
+from recollect.bench.show import Show
+from recollect.bench.tables import bar_table, tables_of
+from recollect.bench.texts import make_language, make_queries, make_texts
+from recollect.bench.vectors import bench_embedder
+from recollect.errors import InvalidInputError
+from recollect.providers.embedders import available_embedders, open_embedder
+
+
+@pytest.fixture(scope="module")
+def language() -> object:
+    return make_language()
+
+
+def test_texts_are_the_same_in_every_run_and_different_from_each_other(language) -> None:  # type: ignore[no-untyped-def]
+    texts = list(make_texts(language, 500, seed=3))
+    assert texts == list(make_texts(make_language(), 500, seed=3))
+    assert len(set(texts)) == 500
+    assert texts != list(make_texts(language, 500, seed=4))
+    assert {len(text.split()) for text in texts} == {30}
+
+
+def test_words_are_few_common_and_many_rare(language) -> None:  # type: ignore[no-untyped-def]
+    texts = [set(text.split()) for text in make_texts(language, 3_000, seed=3)]
+    share = {word: sum(word in text for text in texts) / len(texts) for word in language.words[:1]}
+    assert 0.02 < share[language.words[0]] < 0.2
+    queries = make_queries(language, 200, seed=1)
+    assert len(set(queries)) == 200
+    assert {len(query.split()) for query in queries} <= set(range(8, 14))
+
+
+def test_texts_of_one_topic_are_nearer_than_others(language, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    with bench_embedder("wordllama") as model:
+        texts = list(make_texts(language, 400, seed=5))
+        vectors = model.embed(texts)
+        assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+        assert np.array_equal(model.embed(texts[:1])[0], vectors[0])
+        assert np.array_equal(model.embed_query(texts[0]), vectors[0])
+        named = [{word for word in text.split() if word[0].isupper()} for text in texts]
+        same, other = [], []
+        for one, two in itertools.combinations(range(400), 2):
+            (same if named[one] & named[two] else other).append(vectors[one] @ vectors[two])
+        assert np.mean(same) > np.mean(other) + 0.3
+        assert open_embedder("bench:wordllama", cache_dir=tmp_path) is model
+    assert not any(info.name.startswith("bench") for info in available_embedders())
+
+
+def test_a_small_run_measures_both_cases_and_finds_everything() -> None:
+    plan = Plan(rows=300, tenants=4, queries=6, sample=40, sizes=[100])
+    result = run_scale(plan, embedder="wordllama", show=Show(quiet=True))
+    one, small = result.measures["one_tenant"], result.measures["small_tenant"]
+    assert (one["rows"], small["rows"]) == (300, 10)
+    assert [point["rows"] for point in result.measures["growth"]] == [100, 300]
+    for case in (one, small):
+        assert case["fewest"] == 10
+        # So few rows are compared exactly: nothing may be missed.
+        assert case["overlap"] == 1.0
+        assert 0 < case["search_ms"]["p50"] <= case["search_ms"]["p95"]
+        assert 0 < case["floor_ms"]["p50"] < case["search_ms"]["p95"]
+    assert result.measures["embedding"]["self_cosine"] > 0.9999
+    assert result.measures["ingest"]["rows_per_s"] > 0
+    assert len(bar_table(result).rows) == len(result.bars) == 7
+    assert [table.title for table in tables_of(result)] == [
+        "Search",
+        "Texts per second",
+        "Growth of one tenant",
+    ]
+
+
+def test_tenants_can_be_named_into_one_partition(owner_conninfo: str) -> None:
+    import psycopg
+
+    with psycopg.connect(owner_conninfo) as connection:
+        names = names_sharing_a_partition(connection, 3)
+        assert len(set(names)) == 3
+        assert len({partition_of(connection, name) for name in names}) == 1
+        assert len({partition_of(connection, f"any-{number}") for number in range(60)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [({"tenants": 2}, "too few"), ({"rows": 50}, "too few"), ({"sizes": [300]}, "must be smaller")],
+)
+def test_plans_that_measure_nothing_are_refused(changes: dict[str, object], complaint: str) -> None:
+    plan = Plan(**{"rows": 300, "tenants": 4, "queries": 5, "sample": 10, "sizes": [], **changes})  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=complaint):
+        run_scale(plan, embedder="wordllama", show=Show(quiet=True))
