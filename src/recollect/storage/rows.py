@@ -73,5 +73,7 @@ def read_cursor(cursor: str | None) -> tuple[datetime | None, UUID | None]:
         raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         created_at, memory_id = json.loads(raw)
         return datetime.fromisoformat(created_at), UUID(memory_id)
-    except (ValueError, TypeError, binascii.Error) as error:
-        raise InvalidInputError(f"cursor {cursor!r} is not one that list returned; leave it out to start over") from error
+    except (ValueError, TypeError, RecursionError, binascii.Error) as error:
+        raise InvalidInputError(
+            f"cursor {str(cursor)[:80]!r} is not one that list returned; leave it out to start over"
+        ) from error
