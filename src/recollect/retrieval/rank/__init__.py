@@ -7,7 +7,7 @@ the one formula that the store's SQL must agree with.
 Nothing here knows a database, an embedder or a clock.
 """
 
-from recollect.retrieval.rank.calibration import Calibration, calibration_for
+from recollect.retrieval.rank.calibration import PROBES, Calibration, calibration_for, measured
 from recollect.retrieval.rank.explanation import explain
 from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS, inverse_frequency
 from recollect.retrieval.rank.pool import Pool
@@ -16,12 +16,14 @@ from recollect.retrieval.rank.selection import select
 
 __all__ = [
     "MAX_QUERY_TERMS",
+    "PROBES",
     "Calibration",
     "Pool",
     "Ranking",
     "calibration_for",
     "explain",
     "inverse_frequency",
+    "measured",
     "rank",
     "select",
 ]

@@ -1,17 +1,16 @@
 """From relevance to a score from 0 to 1, at which 0.7 means "relevant".
 
-Two things happen here. A cosine is brought to one scale for all embedders: `lift` is 0 for what two
+Two things happen here. A cosine is brought to one scale for all embedders: its `lift` is 0 for what two
 unrelated texts have and grows from there. And relevance, which `relevance` builds from lifts and matched
 terms, goes through a logistic curve. The curve rises with relevance and nothing else, so the order by
 score is the order by relevance, and a question about nothing in the store scores low everywhere.
 
-Embedders that were measured have their constants below. `fitted` makes those of any other from a handful
-of sentence pairs; `calibration_for` without them trusts the words and only very close vectors.
+Embedders that were tried on real data have their constants below. `measured` makes those of any other from
+the vectors of a few sentences; without them an unknown embedder is read relative to the pool.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,28 +28,46 @@ _RELEVANT_LOGIT = float(np.log(0.7 / 0.3))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """How one embedder's cosines read. `floor` is what unrelated texts reach, `gain` stretches the rest."""
+    """How one embedder's cosines read: `floor` is what unrelated texts reach, `gain` stretches the rest.
 
-    floor: float
+    Without a floor it is the median of the pool. That keeps the order right for any embedder and finds what
+    stands out, but a store of one or two memories has nothing to stand out from: its words must do.
+    """
+
+    floor: float | None
     gain: float
+    latin_only: bool = False
+
+    def for_query(self, query: str) -> Calibration:
+        """The constants for this question; a model that knows no other script takes all in one for alike."""
+        letters = [letter for letter in query if letter.isalpha()]
+        foreign = sum(letter > "\u024f" for letter in letters)
+        return FOREIGN if self.latin_only and foreign > len(letters) / 2 else self
 
     def lift(self, cosine: Floats) -> Floats:
         """How far each cosine is above the floor; 0 where it is unknown."""
-        return np.maximum(np.nan_to_num(cosine, nan=self.floor) - self.floor, 0.0) * self.gain
+        known = cosine[np.isfinite(cosine)]
+        if not len(known):
+            return np.zeros(len(cosine))
+        floor = self.floor if self.floor is not None else float(np.median(known))
+        return np.maximum(np.where(np.isfinite(cosine), cosine, floor) - floor, 0.0) * self.gain
 
 
-#: Measured on LoCoMo: the best cosine of a question that has no answer is 0.36 (median) with MiniLM and 0.29
-#: with wordllama, that of an evidence turn 0.45 and 0.40.
-MINILM = Calibration(floor=0.25, gain=1.0)
-WORDLLAMA = Calibration(floor=0.20, gain=0.9)
-#: Nothing is known: half of the models call unrelated texts 0.7, so only nearly equal ones count.
-UNKNOWN = Calibration(floor=0.80, gain=2.0)
+#: LoCoMo: the best cosine for a question that has no answer is 0.36 (median) with MiniLM and 0.29 with
+#: wordllama; that of an evidence turn is 0.45 and 0.40.
+MINILM = Calibration(floor=0.25, gain=1.0, latin_only=True)
+#: Its vectors are those of the words, so it is close to what the lexical side says already: less gain.
+WORDLLAMA = Calibration(floor=0.20, gain=0.7, latin_only=True)
+#: Both give unrelated Chinese, Japanese or Russian sentences 0.4 to 0.65: there, words carry the score.
+FOREIGN = Calibration(floor=0.65, gain=0.5)
+UNKNOWN = Calibration(floor=None, gain=1.0)
 
 _BY_EMBEDDER = {"minilm": MINILM, "wordllama": WORDLLAMA}
 
-# Where MiniLM puts the probes of `PROBES`: the scale that the weights in `relevance` are made for.
-_RELATED_LIFT = 0.41
-_UNRELATED_LIFT = -0.19
+# The lifts that MiniLM gives the related and the unrelated pairs of `PROBES`: the scale that the weights in
+# `relevance` were found with.
+_RELATED_LIFT = 0.35
+_UNRELATED_LIFT = -0.18
 
 #: A question, a note that answers it in other words; every other note is unrelated to it.
 PROBES: tuple[tuple[str, str], ...] = (
@@ -70,17 +87,19 @@ def calibration_for(embedder: str) -> Calibration:
     return _BY_EMBEDDER.get(embedder.partition(":")[0], UNKNOWN)
 
 
-def fitted(related: Sequence[float], unrelated: Sequence[float]) -> Calibration:
-    """The constants of an unknown embedder, from its cosines on `PROBES`.
+def measured(questions: NDArray[np.floating], notes: NDArray[np.floating]) -> Calibration:
+    """The constants of any embedder, from its unit vectors of both sides of `PROBES`, in order.
 
-    The straight line that puts the mean of the related and of the unrelated pairs where MiniLM has them.
-    An embedder that does not tell them apart is not trusted at all.
+    The straight line that puts the mean of the related and that of the unrelated pairs where MiniLM has them.
+    An embedder that does not tell them apart stays unknown.
     """
-    high, low = float(np.mean(related)), float(np.mean(unrelated))
-    if high - low < 0.02:
+    cosines = np.asarray(questions, dtype=np.float64) @ np.asarray(notes, dtype=np.float64).T
+    same = np.eye(len(cosines), dtype=bool)
+    related, unrelated = float(cosines[same].mean()), float(cosines[~same].mean())
+    if not related - unrelated > 0.02:
         return UNKNOWN
-    gain = (_RELATED_LIFT - _UNRELATED_LIFT) / (high - low)
-    return Calibration(floor=low - _UNRELATED_LIFT / gain, gain=gain)
+    gain = (_RELATED_LIFT - _UNRELATED_LIFT) / (related - unrelated)
+    return Calibration(floor=unrelated - _UNRELATED_LIFT / gain, gain=gain)
 
 
 def scores(relevance: Floats) -> Floats:

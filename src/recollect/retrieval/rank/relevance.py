@@ -6,9 +6,10 @@ after, the terms they match together, the conversation as a whole, and whether i
 asked about. A turn that answers all by itself may be taken as a note, at a discount, so that
 conversations of one or two turns are found too.
 
-Every term is zero or more and grows with its input; nothing is normalised by the pool. A candidate's
-relevance therefore does not change with how many others were generated, any signal may be missing
-altogether, and a pool of one works like a pool of seven hundred.
+Every term is zero or more and grows with its input; nothing is normalised by the pool (but the cosines of
+an embedder nobody measured, see `calibration`). A candidate's relevance therefore does not change with how
+many others were generated, any signal may be missing altogether, and a pool of one works like one of seven
+hundred.
 
 The weights were found by measuring on LoCoMo, LongMemEval, 2WikiMultiHopQA and MuSiQue together, and
 rounded: neighbouring values differ by less than the noise. docs/ has the table.
@@ -69,7 +70,7 @@ class Ranking:
 
 def rank(pool: Pool, *, query: str, calibration: Calibration) -> Ranking:
     """Weigh every candidate of the pool for the question."""
-    lift = calibration.lift(pool.cosine)
+    lift = calibration.for_query(query).lift(pool.cosine)
     total_idf = float(pool.idf.sum())
     density, coverage = _lexical(pool, total_idf)
     bm25 = pool.bm25 / (total_idf * (K1 + 1.0)) if total_idf > 0 else np.zeros(len(pool))

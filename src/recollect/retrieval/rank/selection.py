@@ -18,17 +18,20 @@ DUPLICATE_COSINE = 0.95
 
 
 def best_first(pool: Pool, ranking: Ranking, *, threshold: float = 0.0) -> list[int]:
-    """Rows that reach the threshold, by score; then the more specific layer, the weightier, the newer.
+    """Rows that reach the threshold, by score; then the closer, the more specific layer, the weightier, the newer.
 
-    Scores are compared through the relevance behind them, which does not saturate at 1.
+    Scores are compared through the relevance behind them, which does not saturate at 1. Where nothing lifts a
+    candidate above the noise, its plain cosine still tells which one is the closest.
     """
     rows = np.flatnonzero(ranking.score >= threshold).tolist()
+    closeness = np.nan_to_num(pool.cosine, nan=-1.0)
     importance = pool.importance
     created_at = pool.created_at
 
-    def key(row: int) -> tuple[float, int, float, float, str]:
+    def key(row: int) -> tuple[float, float, int, float, float, str]:
         return (
             -float(ranking.relevance[row]),
+            -float(closeness[row]),
             int(pool.layer[row]),
             0.0 if importance is None else -float(importance[row]),
             0.0 if created_at is None else -created_at[row].timestamp(),

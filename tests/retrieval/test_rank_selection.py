@@ -1,0 +1,155 @@
+"""What is returned of a ranking, in which order, and what is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from uuid import UUID
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.retrieval.rank import Pool, Ranking, explain, select
+from recollect.retrieval.rank.calibration import scores
+
+
+def pool_and_ranking(
+    relevance: Sequence[float],
+    *,
+    layers: Sequence[int] | None = None,
+    digests: Sequence[bytes] | None = None,
+    conversations: Sequence[str | None] | None = None,
+    created_at: Sequence[datetime] | None = None,
+    cosine: Sequence[float] | None = None,
+) -> tuple[Pool, Ranking]:
+    size = len(relevance)
+    values = np.array(relevance, dtype=np.float64)
+    pool = Pool(
+        ids=[UUID(int=number) for number in range(size)],
+        cosine=np.zeros(size) if cosine is None else np.array(cosine),
+        bm25=np.zeros(size),
+        matched=np.zeros(size, dtype=np.int64),
+        idf=np.zeros(0),
+        conversation=conversations or [None] * size,
+        position=np.arange(size),
+        speaker=[None] * size,
+        layer=np.array(layers or [2] * size, dtype=np.int64),
+        created_at=created_at,
+        digest=digests,
+    )
+    return pool, Ranking(score=scores(values), relevance=values, signals={})
+
+
+def test_the_best_by_score_are_taken_and_then_ordered_by_layer() -> None:
+    pool, ranking = pool_and_ranking([1.0, 3.0, 2.0, 0.5], layers=[1, 5, 2, 1])
+    assert select(pool, ranking, limit=3, threshold=0.0) == [0, 2, 1]
+    assert select(pool, ranking, limit=2, threshold=0.0) == [2, 1]
+
+
+def test_within_a_layer_the_higher_score_comes_first() -> None:
+    pool, ranking = pool_and_ranking([1.0, 3.0, 2.0])
+    assert select(pool, ranking, limit=10, threshold=0.0) == [1, 2, 0]
+
+
+def test_only_what_reaches_the_threshold_is_returned() -> None:
+    pool, ranking = pool_and_ranking([1.2, 1.0, 0.1])
+    assert select(pool, ranking, limit=10, threshold=0.7) == [0]
+    assert select(pool, ranking, limit=10, threshold=1.0) == []
+
+
+def test_scores_that_round_to_one_are_still_told_apart() -> None:
+    pool, ranking = pool_and_ranking([30.0, 40.0, 35.0])
+    assert select(pool, ranking, limit=1, threshold=0.7) == [1]
+
+
+def test_equals_are_ordered_by_closeness_then_layer_then_age_then_id() -> None:
+    closer = pool_and_ranking([0.0, 0.0], cosine=[0.1, 0.2])
+    assert select(*closer, limit=1, threshold=0.0) == [1]
+    layer = pool_and_ranking([1.0, 1.0], layers=[5, 2])
+    assert select(*layer, limit=1, threshold=0.0) == [1]
+    age = pool_and_ranking(
+        [1.0, 1.0], created_at=[datetime(2024, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=UTC)]
+    )
+    assert select(*age, limit=1, threshold=0.0) == [1]
+    assert select(*pool_and_ranking([1.0, 1.0]), limit=1, threshold=0.0) == [0]
+
+
+def test_of_equal_texts_only_the_first_stays() -> None:
+    pool, ranking = pool_and_ranking([1.0, 3.0, 2.0], digests=[b"a", b"a", b"b"])
+    assert select(pool, ranking, limit=10, threshold=0.0) == [1, 2]
+
+
+def test_near_equal_vectors_are_repeats_and_those_not_loaded_are_not() -> None:
+    pool, ranking = pool_and_ranking([3.0, 2.0, 1.0, 0.5])
+    close = np.array([0.96, 0.28], dtype=np.float32)
+    vectors = {
+        UUID(int=0): np.array([1.0, 0.0], dtype=np.float32),
+        UUID(int=1): close,
+        UUID(int=2): np.array([0.9, 0.436], dtype=np.float32),
+    }
+    assert select(pool, ranking, limit=10, threshold=0.0, vectors=vectors) == [0, 2, 3]
+
+
+def test_turns_are_never_dropped_as_repeats() -> None:
+    same = {UUID(int=row): np.array([1.0], dtype=np.float32) for row in range(3)}
+    pool, ranking = pool_and_ranking([3.0, 2.0, 1.0], digests=[b"yes"] * 3, conversations=["c", "c", "d"])
+    assert select(pool, ranking, limit=10, threshold=0.0, vectors=same) == [0, 1, 2]
+
+
+def test_a_note_that_repeats_a_turn_is_dropped_and_the_turn_stays() -> None:
+    pool, ranking = pool_and_ranking([3.0, 2.0], digests=[b"a", b"a"], conversations=["c", None])
+    assert select(pool, ranking, limit=10, threshold=0.0) == [0]
+    pool, ranking = pool_and_ranking([2.0, 3.0], digests=[b"a", b"a"], conversations=["c", None])
+    assert select(pool, ranking, limit=10, threshold=0.0) == [1, 0]
+
+
+def test_repeats_do_not_use_up_the_limit() -> None:
+    pool, ranking = pool_and_ranking([4.0, 3.0, 2.0], digests=[b"a", b"a", b"b"])
+    assert select(pool, ranking, limit=2, threshold=0.0) == [0, 2]
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 5), st.integers(1, 7), st.integers(0, 3)), max_size=30),
+    st.integers(1, 12),
+    st.floats(0, 1),
+)
+def test_nothing_left_out_would_have_deserved_a_place(
+    candidates: list[tuple[float, int, int]], limit: int, threshold: float
+) -> None:
+    relevance = [candidate[0] for candidate in candidates]
+    digests = [bytes([candidate[2]]) for candidate in candidates]
+    pool, ranking = pool_and_ranking(
+        relevance, layers=[candidate[1] for candidate in candidates], digests=digests
+    )
+    chosen = select(pool, ranking, limit=limit, threshold=threshold)
+    assert len(chosen) <= limit
+    assert [int(pool.layer[row]) for row in chosen] == sorted(int(pool.layer[row]) for row in chosen)
+    assert len({digests[row] for row in chosen}) == len(chosen)
+    for row in set(range(len(candidates))) - set(chosen):
+        below = ranking.score[row] < threshold
+        beaten = len(chosen) == limit and all(relevance[row] <= relevance[other] for other in chosen)
+        repeat = any(
+            digests[row] == digests[other] and relevance[row] <= relevance[other] for other in chosen
+        )
+        assert below or beaten or repeat
+
+
+def test_the_explanation_names_the_strongest_reason_first_and_leaves_out_crumbs() -> None:
+    said = explain({"semantic": 0.8, "lexical": 1.2, "neighbours": 0.4, "speaker": 0.01})
+    assert said == (
+        "recalled because it shares words with the question (lexical 1.20), "
+        "is close in meaning (semantic 0.80) and stands beside turns that match (neighbours 0.40)"
+    )
+
+
+def test_one_reason_reads_as_one_and_no_reason_is_said_plainly() -> None:
+    assert (
+        explain({"semantic": 0.5, "lexical": 0.0})
+        == "recalled because it is close in meaning (semantic 0.50)"
+    )
+    assert explain({"semantic": 0.0}) == "recalled without any matching signal"
+
+
+def test_a_signal_of_a_later_stage_is_explained_by_its_name() -> None:
+    assert explain({"temporal": 0.3}) == "recalled because it has the signal temporal (temporal 0.30)"
