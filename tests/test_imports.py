@@ -133,7 +133,8 @@ def test_the_domain_knows_only_the_standard_library_and_itself() -> None:
             assert ours or top in sys.stdlib_module_names, f"{file.name} imports {name}"
 
 
-#: Outside storage, the benchmarks and the doctor (which attacks it), these name the driver's types. The list may only become shorter.
+#: Outside storage, the benchmarks and the doctor (which attacks it), these name the driver's types.
+#: The list may only become shorter.
 KNOWS_THE_DRIVER = {
     "memories/changing.py",
     "memories/intake.py",
