@@ -38,6 +38,8 @@ _LAPTOP = {
     "wal_level": "minimal",
     "max_wal_senders": "0",
     "max_logical_replication_workers": "0",
+    # A recycled log segment keeps its old bytes, deleted memories among them, until it is written over.
+    "wal_recycle": "off",
     "scram_iterations": SCRAM_ITERATIONS,
     # The default guesses a spinning disk and shies away from indexes.
     "random_page_cost": "1.1",
