@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -72,7 +73,9 @@ def test_equals_are_ordered_by_closeness_then_layer_then_age_then_id() -> None:
         [1.0, 1.0], created_at=[datetime(2024, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=UTC)]
     )
     assert select(*age, limit=1, threshold=0.0) == [1]
-    assert select(*pool_and_ranking([1.0, 1.0]), limit=1, threshold=0.0) == [0]
+    pool, ranking = pool_and_ranking([1.0, 1.0, 1.0])
+    backwards = replace(pool, ids=pool.ids[::-1])
+    assert select(backwards, ranking, limit=3, threshold=0.0) == [2, 1, 0]
 
 
 def test_of_equal_texts_only_the_first_stays() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import numpy as np
@@ -23,22 +23,17 @@ def best_first(pool: Pool, ranking: Ranking, *, threshold: float = 0.0) -> list[
     Scores are compared through the relevance behind them, which does not saturate at 1. Where nothing lifts a
     candidate above the noise, its plain cosine still tells which one is the closest.
     """
-    rows = np.flatnonzero(ranking.score >= threshold).tolist()
-    closeness = np.nan_to_num(pool.cosine, nan=-1.0)
-    importance = pool.importance
-    created_at = pool.created_at
-
-    def key(row: int) -> tuple[float, float, int, float, float, str]:
-        return (
-            -float(ranking.relevance[row]),
-            -float(closeness[row]),
-            int(pool.layer[row]),
-            0.0 if importance is None else -float(importance[row]),
-            0.0 if created_at is None else -created_at[row].timestamp(),
-            str(pool.ids[row]),
-        )
-
-    return sorted(rows, key=key)
+    rows = np.flatnonzero(ranking.score >= threshold)
+    listed: list[int] = rows.tolist()
+    # The last key counts first; the id is the last resort.
+    keys: list[NDArray[Any]] = [np.array([pool.ids[row].int for row in listed], dtype=object)]
+    if pool.created_at is not None:
+        keys.append(-np.array([pool.created_at[row].timestamp() for row in listed]))
+    if pool.importance is not None:
+        keys.append(-pool.importance[rows])
+    keys += [pool.layer[rows], -np.nan_to_num(pool.cosine[rows], nan=-1.0), -ranking.relevance[rows]]
+    order: list[int] = rows[np.lexsort(keys)].tolist()
+    return order
 
 
 def select(
