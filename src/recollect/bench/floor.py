@@ -108,12 +108,6 @@ class Floor:
                 )
             )
 
-    def drop_own_index(self) -> None:
-        """Remove the index that `prepare` made, before more rows come."""
-        self._connection.execute(
-            sql.SQL("drop index if exists {}").format(sql.Identifier("recollect", _INDEX))
-        )
-
     def search(self, query: str) -> list[UUID]:
         """Embed, then the nearest rows of the partition, whosever they are."""
         vector = HalfVector(self._model.embed_query(query))

@@ -66,9 +66,9 @@ def _recall_bars(axes: Any, recall: dict[str, Any]) -> None:
     axes.set_xticks(
         [group + 0.4 - width / 2 for group in range(len(recall))], list(recall), rotation=20, ha="right"
     )
-    axes.set_ylim(0, 1.05)
+    axes.set_ylim(0, 1.15)
     axes.set_ylabel("recall")
-    axes.legend(loc="lower right", fontsize=8)
+    axes.legend(loc="upper right", ncols=len(cutoffs), fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)
 
 
@@ -91,6 +91,8 @@ def _scale(figure: Any, result: Result) -> None:
             rows, [point[what]["p95"] for point in growth], ":", marker=".", color=colour, label=f"{name} p95"
         )
     left.set_xscale("log")
+    left.set_xticks(rows, [f"{count:,}" for count in rows])
+    left.set_xticks([], minor=True)
     left.set_ylim(bottom=0)
     left.set_xlabel("memories of one tenant")
     left.set_ylabel("ms")
@@ -108,7 +110,8 @@ def _scale(figure: Any, result: Result) -> None:
         f"small tenant\n{cases[1]['rows']:,} of {cases[0]['rows']:,} rows",
     ]
     right.set_xticks([0.175, 1.175], names)
-    right.set_title("Small tenants do not pay for big ones")
+    right.set_title("A small tenant beside a big one")
+    right.margins(y=0.2)
     right.legend(fontsize=8)
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
@@ -127,6 +130,7 @@ def _start(figure: Any, result: Result) -> None:
     bars = axes.barh(list(names.values()), medians, color=[_LIGHT, _BLUE, _BLUE, _GREY, _GREY])
     axes.bar_label(bars, fmt="%.3f s", fontsize=8, padding=3)
     axes.invert_yaxis()
+    axes.margins(x=0.12)
     axes.set_xlabel("seconds, median")
     axes.set_title("A fresh process")
     axes.spines[["top", "right"]].set_visible(False)

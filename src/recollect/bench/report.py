@@ -98,10 +98,15 @@ def _section(result: Result, file: Path, folder: str) -> str:
 
 
 def _markdown(table: Table, *, level: int = 2) -> str:
-    aligned = ["---", *["---:"] * (len(table.columns) - 1)]
+    columns = zip(*table.rows, strict=True)
+    aligned = ["---:" if all(map(_is_number, cells)) else "---" for cells in columns]
     lines = [f"{'#' * level} {table.title}", "", _line(table.columns), _line(aligned)]
     lines += [_line(row) for row in table.rows]
     return "\n".join([*lines, ""])
+
+
+def _is_number(cell: str) -> bool:
+    return not cell.strip("0123456789.,/ ")
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """Speed and completeness as a store grows, each beside the floor measured in the same moments.
 
     embedding     add_many against the embedder alone, on the same texts
-    one tenant    all rows are one tenant's; how search grows with them
+    one tenant    all rows are one tenant's; also with fewer rows, to see how search grows
     small tenant  the same number of rows over many tenants, and the caller's is a small one that shares its partition
                   with one that holds half of everything
 
@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recollect.bench.floor import Floor, connect_owner, names_sharing_a_partition, settle
+from recollect.bench.floor import Connection, Floor, connect_owner, names_sharing_a_partition, settle
 from recollect.bench.questions import latency, mean
 from recollect.bench.result import Bar, Result, describe_environment, describe_store
 from recollect.bench.texts import Language, make_language, make_queries, make_texts
@@ -69,45 +69,48 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One tenant under measurement."""
+    """One tenant under measurement; `stored` is how its intake went, `first_ms` the searches right after it."""
 
     client: Recollect
     floor: Floor
+    rows: int
+    stored: Mapping[str, float]
+    first_ms: Mapping[str, float]
 
-    def first(self, queries: Sequence[str]) -> dict[str, float]:
-        """Searches right after the intake; the very first one, which opens connections, is left out."""
-        times = []
-        for query in queries:
-            started = time.perf_counter()
-            self.client.search(query, threshold=0, limit=LIMIT)
-            times.append((time.perf_counter() - started) * 1000)
-        return latency(times[1:])
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What all cases share."""
+
+    plan: Plan
+    language: Language
+    model: BenchEmbedder
+    show: Show
+
+    def queries(self, *, seed: int) -> list[str]:
+        """Questions for one measurement; no two measurements share any."""
+        return make_queries(self.language, self.plan.queries, seed=seed)
 
 
 def run_scale(plan: Plan, *, embedder: str, show: Show) -> Result:
-    """Everything, the stores one after the other and the last measurement on both together."""
+    """Everything; the last measurement is on both large stores together."""
     plan.check()
     environment = describe_environment()
     language = make_language()
     embedding = measure_embedding(language, plan.sample, embedder, show)
-    with ExitStack() as stack:
-        model = stack.enter_context(bench_embedder(embedder))
-        stores = [stack.enter_context(trial_store(model.space.name)) for _ in range(2)]
-        owners = [stack.enter_context(connect_owner(store.settings.home)) for store in stores]
-        name = names_sharing_a_partition(owners[0], 1)[0]
-        one, growth, ingest = _one_tenant(plan, language, model, stores[0], owners[0], name, show)
-        small = _many_tenants(plan, language, model, stores[1], owners[1], show)
-        cases = [one, small]
-        queries = make_queries(language, plan.queries + FIRST, seed=10)
-        fresh = [case.first(queries[plan.queries :]) for case in cases]
-        for owner in owners:
-            settle(owner)
-        measured = measure(cases, queries[: plan.queries], show)
-        for case, found, first in zip(cases, measured, fresh, strict=True):
-            found |= {"first_ms": first, "overlap": overlap(case, queries[: plan.queries], model)}
-            found["rows"] = sum(scope.memories for scope in case.client.scopes.list())
-        environment |= describe_store(stores[0])
-    return _result(plan, embedder, environment, embedding, ingest, growth, measured)
+    with bench_embedder(embedder) as model:
+        world = World(plan=plan, language=language, model=model, show=show)
+        growth = []
+        for size in sorted(set(plan.sizes)):
+            with one_tenant(world, size) as case:
+                growth += measure(world, [case], world.queries(seed=size))
+        with one_tenant(world, plan.rows) as one, small_tenant(world) as small:
+            queries = world.queries(seed=10)
+            measured = measure(world, [one, small], queries)
+            for case, found in zip([one, small], measured, strict=True):
+                found["overlap"] = overlap(case, queries, model)
+            environment |= describe_store(one.client)
+    return _result(plan, embedder, environment, embedding, one.stored, growth, measured)
 
 
 def _result(
@@ -115,7 +118,7 @@ def _result(
     embedder: str,
     environment: dict[str, Any],
     embedding: dict[str, Any],
-    ingest: dict[str, Any],
+    ingest: Mapping[str, float],
     growth: list[dict[str, Any]],
     measured: list[dict[str, Any]],
 ) -> Result:
@@ -188,52 +191,49 @@ def measure_embedding(language: Language, sample: int, embedder: str, show: Show
     }
 
 
-def _one_tenant(
-    plan: Plan, language: Language, model: BenchEmbedder, store: Recollect, owner: Any, name: str, show: Show
-) -> tuple[Case, list[dict[str, Any]], dict[str, Any]]:
-    """Grow one tenant to all rows, measuring on the way."""
-    inside, _ = ensure_tenant(store, name)
-    case = Case(client=inside, floor=Floor(owner, model, name, limit=LIMIT))
-    texts = list(make_texts(language, plan.rows, seed=3))
-    growth = []
-    ingest: dict[str, Any] = {}
-    stops = [*sorted(set(plan.sizes)), plan.rows]
-    for number, (held, size) in enumerate(zip([0, *stops], stops, strict=False)):
-        with show.stage("storing for one tenant", size - held) as progress:
-            ingest = _store(inside, texts[held:size], progress)
-        if size < plan.rows:
-            queries = make_queries(language, plan.queries + FIRST, seed=20 + number)
-            first = case.first(queries[plan.queries :])
-            settle(owner)
-            found = measure([case], queries[: plan.queries], show)[0]
-            growth.append(found | {"rows": size, "first_ms": first})
-            case.floor.drop_own_index()
-    return case, growth, ingest
+@contextmanager
+def one_tenant(world: World, rows: int) -> Iterator[Case]:
+    """A store in which one tenant holds everything."""
+    with _store(world) as (store, owner):
+        name = names_sharing_a_partition(owner, 1)[0]
+        inside, _ = ensure_tenant(store, name)
+        texts = list(make_texts(world.language, rows, seed=3))
+        with world.show.stage("storing for one tenant", rows) as progress:
+            stored = _add(inside, texts, progress)
+        yield _case(world, inside, owner, name, rows=rows, stored=stored)
 
 
-def _many_tenants(
-    plan: Plan, language: Language, model: BenchEmbedder, store: Recollect, owner: Any, show: Show
-) -> Case:
-    """The same rows over many tenants; the small one that is measured lives beside the big one."""
-    big, small = names_sharing_a_partition(owner, 2)
-    others = [f"bench-other-{number}" for number in range(plan.tenants - 2)]
-    # In a trial with few rows the small tenant still holds as many as are asked for.
-    counts = {big: round(plan.rows * BIG), small: max(round(plan.rows * SMALL), LIMIT)}
-    left = plan.rows - sum(counts.values())
-    for number, name in enumerate(others):
-        counts[name] = left * (number + 1) // len(others) - left * number // len(others)
-    with show.stage("storing for many tenants", plan.rows) as progress:
-        done = 0
-        for number, (name, count) in enumerate(counts.items()):
-            inside, _ = ensure_tenant(store, name)
-            _store(inside, list(make_texts(language, count, seed=100 + number)))
-            done += count
-            progress(done, None)
-    inside, _ = ensure_tenant(store, small)
-    return Case(client=inside, floor=Floor(owner, model, small, limit=LIMIT))
+@contextmanager
+def small_tenant(world: World) -> Iterator[Case]:
+    """A store that many tenants share; the small one that is measured lives beside the big one."""
+    plan = world.plan
+    with _store(world) as (store, owner):
+        big, small = names_sharing_a_partition(owner, 2)
+        others = [f"bench-other-{number}" for number in range(plan.tenants - 2)]
+        # In a trial with few rows the small tenant still holds as many as are asked for.
+        counts = {big: round(plan.rows * BIG), small: max(round(plan.rows * SMALL), LIMIT)}
+        left = plan.rows - sum(counts.values())
+        for number, name in enumerate(others):
+            counts[name] = left * (number + 1) // len(others) - left * number // len(others)
+        # The small one comes last, when the others are in its way already.
+        order = [big, *others, small]
+        stored: Mapping[str, float] = {}
+        with world.show.stage("storing for many tenants", plan.rows) as progress:
+            for number, name in enumerate(order):
+                inside, _ = ensure_tenant(store, name)
+                stored = _add(inside, list(make_texts(world.language, counts[name], seed=100 + number)))
+                progress(sum(counts[done] for done in order[: number + 1]), None)
+        yield _case(world, inside, owner, small, rows=counts[small], stored=stored)
 
 
-def _store(client: Recollect, texts: Sequence[str], progress: Progress | None = None) -> dict[str, Any]:
+@contextmanager
+def _store(world: World) -> Iterator[tuple[Recollect, Connection]]:
+    """An empty store, and its owner's connection."""
+    with trial_store(world.model.space.name) as store, connect_owner(store.settings.home) as owner:
+        yield store, owner
+
+
+def _add(client: Recollect, texts: Sequence[str], progress: Progress | None = None) -> dict[str, float]:
     """Add texts; what follows the last batch is the building of the vector index."""
     times: list[float] = []
 
@@ -245,18 +245,32 @@ def _store(client: Recollect, texts: Sequence[str], progress: Progress | None = 
     started = time.perf_counter()
     client.add_many([{"text": text} for text in texts], progress=note)
     ended = time.perf_counter()
-    stored_s = times[-1] - started
-    return {"rows": len(texts), "rows_per_s": len(texts) / stored_s, "index_s": ended - times[-1]}
+    return {"rows_per_s": len(texts) / (times[-1] - started), "index_s": ended - times[-1]}
 
 
-def measure(cases: Sequence[Case], queries: Sequence[str], show: Show) -> list[dict[str, Any]]:
+def _case(
+    world: World, client: Recollect, owner: Connection, name: str, *, rows: int, stored: Mapping[str, float]
+) -> Case:
+    """A filled tenant, searched at once and then settled, as autovacuum settles it within minutes."""
+    times = []
+    for query in make_queries(world.language, FIRST + 1, seed=9):
+        started = time.perf_counter()
+        client.search(query, threshold=0, limit=LIMIT)
+        times.append((time.perf_counter() - started) * 1000)
+    settle(owner)
+    floor = Floor(owner, world.model, name, limit=LIMIT)
+    floor.prepare()
+    # The very first search also opens connections, and is not like the others.
+    first_ms = latency(times[1:])
+    return Case(client=client, floor=floor, rows=rows, stored=stored, first_ms=first_ms)
+
+
+def measure(world: World, cases: Sequence[Case], queries: Sequence[str]) -> list[dict[str, Any]]:
     """Searches and floors of all cases in turns, in another order for each question."""
-    for case in cases:
-        case.floor.prepare()
     steps = [step for case in cases for step in ((case, True), (case, False))]
     times: dict[tuple[int, bool], list[float]] = {(id(case), which): [] for case, which in steps}
     results: dict[int, list[int]] = {id(case): [] for case in cases}
-    with show.stage("searching", len(queries)) as progress:
+    with world.show.stage("searching", len(queries)) as progress:
         for number, query in enumerate(queries):
             turn = number % len(steps)
             for case, through_client in [*steps[turn:], *steps[:turn]]:
@@ -272,6 +286,8 @@ def measure(cases: Sequence[Case], queries: Sequence[str], show: Show) -> list[d
             progress(number + 1, None)
     return [
         {
+            "rows": case.rows,
+            "first_ms": case.first_ms,
             "search_ms": latency(times[id(case), True]),
             "floor_ms": latency(times[id(case), False]),
             "results": mean(results[id(case)]),
