@@ -90,7 +90,6 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
     environ = {
         "RECOLLECT_HOME": str(home),
         "RECOLLECT_DATABASE_URL": "postgresql://u:p@h:5432/db",
-        "RECOLLECT_APP_ROLE": "reader",
         "RECOLLECT_TENANT": "acme",
         "RECOLLECT_USER": "ana",
         "RECOLLECT_EMBEDDER": "wordllama",
@@ -111,7 +110,6 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
     assert settings == Settings(
         home=home,
         database_url="postgresql://u:p@h:5432/db",
-        app_role="reader",
         tenant="acme",
         user="ana",
         embedder="wordllama",
@@ -146,7 +144,6 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
             "localhost",
             "RECOLLECT_EMBEDDER_BASE_URL='localhost' is not an HTTP",
         ),
-        ("RECOLLECT_APP_ROLE", "a b", "RECOLLECT_APP_ROLE='a b' is not a role name"),
         ("RECOLLECT_TENANT", "a\x07b", "RECOLLECT_TENANT='a\\x07b' can't be used"),
         ("RECOLLECT_EMBEDDER", "  ", "RECOLLECT_EMBEDDER='  ' is empty"),
     ],

@@ -58,7 +58,7 @@ MAX_LIMIT = 1_000
 
 
 class _Shared:
-    """What clients of one store share: the workspace, opened once, closed when its first client closes."""
+    """What the clients of one store share: the workspace, opened once, closed by the client that made it."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -79,7 +79,7 @@ class _Shared:
             # Only the newcomer's tenant makes itself; any other is created on purpose.
             own = self.settings.tenant
             if context.tenant_id == own and own == LOCAL_TENANT and own not in self.tenants_seen:
-                await self.workspace.ensure_tenant(own)
+                await self.workspace.ensure_tenant(context)
                 self.tenants_seen.add(own)
         return self.workspace
 
@@ -110,6 +110,7 @@ class AsyncRecollect:
             given = {"home": home, "database_url": database_url}
             settings = settings.replace(**{key: value for key, value in given.items() if value is not None})
         self._shared = _Shared(settings)
+        self._owner = True
         self._context = context or TenantContext(
             tenant_id=settings.tenant, user_id=settings.user, roles=("admin", "operator")
         )
@@ -144,6 +145,7 @@ class AsyncRecollect:
         other = object.__new__(type(self))
         other._shared = self._shared
         other._context = context
+        other._owner = False
         return other
 
     async def open(self) -> Self:
@@ -152,8 +154,12 @@ class AsyncRecollect:
         return self
 
     async def close(self) -> None:
-        """Close the connections; the embedded server runs on for others."""
-        await self._shared.close()
+        """Close the connections; the embedded server runs on for others.
+
+        What `for_context` gave stands on the connections of the client it came from: closing it closes nothing.
+        """
+        if self._owner:
+            await self._shared.close()
 
     async def __aenter__(self) -> Self:
         return await self.open()

@@ -103,7 +103,10 @@ class Recollect:
         return self
 
     def close(self) -> None:
-        """Close the connections; the embedded server runs on for others."""
+        """Close the connections; the embedded server runs on for others.
+
+        What `for_context` gave stands on the connections of the client it came from: closing it closes nothing.
+        """
         if self._owns_portal:
             self._portal.close()
         elif not self._portal.is_closed:

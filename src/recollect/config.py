@@ -126,14 +126,6 @@ def _name(value: object) -> str:
     return check_name(value, what="it")
 
 
-def _role(value: object) -> str:
-    text = _line(value)
-    # PostgreSQL cuts longer identifiers in silence; plain letters need no quoting anywhere.
-    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", text):
-        raise ValueError("is not a role name; use up to 63 lower-case letters, digits and '_'")
-    return text
-
-
 def _log_level(value: object) -> str:
     text = _line(value).lower()
     if text not in LOG_LEVELS:
@@ -188,11 +180,6 @@ class Settings:
         _optional(_postgresql_url),
         default_text="the embedded database",
         secret=True,
-    )
-    app_role: str = _setting(
-        "Database role that queries run as; never a superuser, so that row-level security holds.",
-        _role,
-        default="recollect_app",
     )
     tenant: str = _setting("Tenant of a caller that gives no context.", _name, default=LOCAL_TENANT)
     user: str = _setting(

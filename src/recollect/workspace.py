@@ -71,9 +71,12 @@ class Workspace:
             await asyncio.gather(*self._chores, return_exceptions=True)
         await self.store.close()
 
-    async def ensure_tenant(self, tenant_id: str) -> None:
+    async def ensure_tenant(self, context: TenantContext) -> None:
         """The default tenant exists without anybody creating it."""
-        await create_tenant(self.store, tenant_id, None)
+        async with self.store.transaction(context) as tx:
+            if await tx.fetch_one("get_tenant") is not None:
+                return
+        await create_tenant(self.store, context.tenant_id, None)
 
     async def open_space(self, context: TenantContext, active_id: int | None = None) -> OpenSpace:
         """The active space with its embedder. `active_id` is what a query just saw: a switch is noticed."""
@@ -119,6 +122,7 @@ class Workspace:
             cache_dir=s.home / "models",
             api_key=s.embedder_api_key,
             base_url=s.embedder_base_url,
+            threads=s.embedder_threads,
         )
 
     async def has_vector_index(self, context: TenantContext, space: Space) -> bool:
