@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from uuid import UUID, uuid4
+from collections.abc import Callable, Iterator
+from uuid import uuid4
 
 from psycopg import sql
 
@@ -16,43 +16,37 @@ from recollect.doctor.arena import (
     TENANT_WIDE,
     Arena,
     Attacker,
-    Table,
     Tally,
     describe,
     readable_scopes,
 )
 from recollect.doctor.world import World
 from recollect.domain.results import Check
-from recollect.domain.tenancy import TenantContext
 
 
 def no_caller_sees_nothing(arena: Arena) -> Check:
     """A transaction that does not say who asks."""
     tally = Tally("without a caller no table shows a row")
     with arena.attacker() as attacker, attacker.posing_as(None):
-        for table in arena.protected:
-            tally.note(table.name, attacker.count(table))
+        for name, rows in attacker.counts(arena.protected).items():
+            tally.note(name, rows)
     return tally.check()
 
 
 def tenant_alone_sees_nothing(arena: Arena) -> Check:
     """A transaction that names a tenant but nobody in it."""
     tally = Tally("a tenant without a caller shows no row of a scope")
+    wide = [table for table in arena.protected if table.parent in TENANT_WIDE]
+    others = [table for table in arena.protected if table.parent not in TENANT_WIDE]
     with arena.attacker() as attacker, attacker.posing_as(None):
         _say(attacker, arena.mine.tenant_id, None)
-        for table in arena.protected:
-            foreign = _foreign(table) if table.parent in TENANT_WIDE else ("true", [])
-            tally.note(table.name, attacker.count(table, foreign[0], _values(foreign[1], arena.mine)))
+        counts = attacker.counts(others) | attacker.counts(wide, _FOREIGN, [arena.mine.tenant_id])
+        for name, rows in counts.items():
+            tally.note(name, rows)
     return tally.check()
 
 
-def _foreign(table: Table) -> tuple[str, list[str]]:
-    """The condition for "not a row of mine"."""
-    return ("tenant_id is distinct from %s", ["tenant"]) if "tenant_id" in table.columns else ("true", [])
-
-
-def _values(names: Sequence[str], world: World) -> list[str]:
-    return [world.tenant_id for _ in names]
+_FOREIGN = "tenant_id is distinct from %s"
 
 
 def _say(attacker: Attacker, tenant: str | None, caller: str | None) -> bool:
@@ -105,9 +99,8 @@ def garbled_settings_see_nothing(arena: Arena) -> Check:
                 if _say(attacker, tenant, caller):
                     # The tenant's own two tables open with the tenant's name alone.
                     wide = tenant == arena.mine.tenant_id
-                    for table in tables:
-                        if not (wide and table.parent in TENANT_WIDE):
-                            rows += attacker.count(table)
+                    asked = [table for table in tables if not (wide and table.parent in TENANT_WIDE)]
+                    rows = sum(attacker.counts(asked).values())
                 tally.note(f"{tenant[:40]!r} {caller[:60]!r}", rows)
     return tally.check()
 
@@ -115,38 +108,35 @@ def garbled_settings_see_nothing(arena: Arena) -> Check:
 def every_caller_sees_exactly_what_the_rules_say(arena: Arena) -> Check:
     """Each kind of caller, each table and partition: the visible rows are those of the visible scopes."""
     tally = Tally("every caller sees exactly the rows the rules allow")
+    world, members = arena.mine, [table for table in arena.protected if table.parent == "membership"]
+    named = [table for table in arena.protected if "tenant_id" in table.columns]
+    nameless = [table for table in arena.protected if "tenant_id" not in table.columns]
+    scoped = [table for table in arena.scoped if table not in members]
     with arena.attacker() as attacker:
-        for context in arena.mine.callers():
-            allowed = list(readable_scopes(arena.mine, context))
+        for context in world.callers():
+            allowed = list(readable_scopes(world, context))
+            managed = list(rules.managed(world.places, world.belongings, context))
+            expected = {name: len(allowed) * rows for name, rows in _PER_SCOPE.items()}
+            expected["membership"] = sum(
+                b.scope_id in managed or b.user_id == context.user_id for b in world.belongings
+            )
             with attacker.posing_as(context):
-                for table in arena.protected:
-                    tally.note(
-                        f"{table.name} as {describe(context)}",
-                        _beyond(attacker, table, arena.mine, allowed, context),
-                    )
+                findings = {
+                    "of other tenants": attacker.counts(named, _FOREIGN, [world.tenant_id]),
+                    "of nobody's": attacker.counts(nameless) if nameless else {},
+                    "of hidden scopes": attacker.counts(scoped, "not (scope_id = any(%s))", [allowed]),
+                    "of other members": attacker.counts(
+                        members, "not (scope_id = any(%s) or user_id = %s)", [managed, context.user_id or ""]
+                    ),
+                }
+                shown = attacker.counts(named)
+            for kind, counts in findings.items():
+                for name, rows in counts.items():
+                    tally.note(f"{name} {kind} as {describe(context)}", rows)
+            for name, rows in expected.items():
+                # Hidden from those who may see it is no leak, but no less wrong.
+                tally.note(f"{name} missing as {describe(context)}", max(rows - shown[name], 0))
     return tally.check()
-
-
-def _beyond(
-    attacker: Attacker, table: Table, world: World, allowed: Sequence[UUID], context: TenantContext
-) -> int:
-    """How many rows a caller sees too many (or, for the tables every world fills, too few)."""
-    if "tenant_id" not in table.columns:
-        return attacker.count(table)
-    foreign = attacker.count(table, "tenant_id is distinct from %s", [world.tenant_id])
-    if table.parent == "membership":
-        managed = list(rules.managed(world.places, world.belongings, context))
-        known = "(scope_id = any(%s) or user_id = %s)"
-        extra = attacker.count(table, f"not {known}", [managed, context.user_id or ""])
-        expected = sum(b.scope_id in managed or b.user_id == context.user_id for b in world.belongings)
-        return foreign + extra + abs(attacker.count(table) - expected)
-    if "scope_id" not in table.columns:
-        return foreign
-    hidden = attacker.count(table, "not (scope_id = any(%s))", [list(allowed)])
-    missing = 0
-    if table.name == table.parent and table.name in _PER_SCOPE:
-        missing = max(len(allowed) * _PER_SCOPE[table.name] - attacker.count(table), 0)
-    return foreign + hidden + missing
 
 
 #: How many rows a world has in each scope.
@@ -193,7 +183,7 @@ def forged_settings_add_nothing(arena: Arena) -> Check:
         for statement in _forgeries(arena):
             with attacker.posing_as(stranger):
                 attacker.attempt(statement, keep=True)
-                rows = sum(attacker.count(table) for table in arena.scoped)
+                rows = sum(attacker.counts(arena.scoped).values())
             tally.note(statement[:60], rows)
     return tally.check()
 
@@ -226,17 +216,14 @@ def _shadows(world: World) -> list[str]:
 def shadows_fool_nobody(arena: Arena) -> Check:
     """Policies and functions with their owner's rights must not pick up the attacker's own objects."""
     tally = Tally("temporary tables, functions and operators fool no policy")
+    tables = [table for table in arena.scoped if table.parent != "membership"]
     with arena.attacker() as attacker:
         for context in (arena.mine.as_user("zoe"), arena.mine.as_user("ana")):
             allowed = list(readable_scopes(arena.mine, context))
             with attacker.posing_as(context):
                 for statement in _shadows(arena.mine):
                     attacker.attempt(statement, keep=True)
-                    rows = sum(
-                        attacker.count(table, "not (scope_id = any(%s))", [allowed])
-                        for table in arena.scoped
-                        if table.parent != "membership" and table.name == table.parent
-                    )
+                    rows = sum(attacker.counts(tables, "not (scope_id = any(%s))", [allowed]).values())
                     tally.note(f"{statement[:50]} as {describe(context)}", rows)
                 found = attacker.attempt("select unnest(recollect.caller_scopes('visible'))")
                 tally.note("caller_scopes", len({row[0] for row in found.values} - set(allowed)))
@@ -258,8 +245,9 @@ def spies_are_kept_behind_the_policies(arena: Arena) -> Check:
             )
             leakproof = attacker.attempt("alter function pg_temp.spy(text) leakproof")
             tally.expect("a leakproof function of one's own", leakproof.refused)
+            counts = attacker.counts(arena.protected)
             for table in arena.protected:
-                shown = attacker.count(table)
+                shown = counts[table.name]
                 seen.clear()
                 attacker.attempt(
                     sql.SQL("select count(*) from {} t where pg_temp.spy(t::text)").format(table.identifier)

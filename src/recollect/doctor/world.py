@@ -215,6 +215,8 @@ def _store_rows(cursor: psycopg.Cursor[Any], world: World, place: Place) -> None
 
 def _insert(cursor: psycopg.Cursor[Any], target: str, rows: Sequence[Sequence[Any]]) -> None:
     """Rows into a table of this module's choice; values are parameters."""
+    if not rows:
+        return
     marks = ", ".join(["%s"] * len(rows[0]))
     cursor.executemany(f"insert into recollect.{target} values ({marks})", rows)
 
