@@ -11,5 +11,6 @@ with Recollect() as r:
     turns = r.add(messages, conversation="battery", created_at="2026-07-30T13:00:00Z")
     print(len(turns), "turns")
 
-    best = max(r.search("What did Jonas want to do about positions?", threshold=0), key=lambda hit: hit.score)
-    print(f"{best.speaker}: {best.text}")
+    found = r.search("What did Jonas suggest about the battery?")
+    for hit in sorted(found, key=lambda hit: hit.position):
+        print(f"{hit.speaker}: {hit.text}")

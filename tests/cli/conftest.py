@@ -1,4 +1,4 @@
-"""The command line on a real store: one home per run of the tests, one tenant per test."""
+"""The command line on the session's store, in a tenant per test, or as a newcomer on a store of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from recollect import Settings
 from recollect.storage import embedded
 
 
@@ -65,30 +65,32 @@ class Shell:
 
 
 @pytest.fixture(scope="session")
-def cli_home() -> Iterator[Path]:
-    with embedded.temporary_home() as home:
-        yield home
-
-
-@pytest.fixture(scope="session")
-def cli_environ(cli_home: Path) -> dict[str, str]:
-    """Nothing of the caller's own settings, and the embedder that opens fastest."""
-    own = {name: "" for name in os.environ if name.startswith("RECOLLECT_")}
+def cli_environ(settings: Settings) -> dict[str, str]:
+    """The session's store, by environment variables."""
     return {
-        **own,
-        "RECOLLECT_HOME": str(cli_home),
-        "RECOLLECT_EMBEDDER": "wordllama",
+        "RECOLLECT_HOME": str(settings.home),
+        "RECOLLECT_DATABASE_URL": settings.database_url or "",
+        "RECOLLECT_EMBEDDER": settings.embedder,
         "RECOLLECT_USER": "tess",
     }
 
 
 @pytest.fixture
-def cli(cli_environ: dict[str, str]) -> Shell:
+def cli(cli_environ: dict[str, str], tenant_id: str) -> Shell:
     """The command line in a tenant of its own."""
-    tenant = f"t-{uuid.uuid4().hex[:12]}"
-    shell = Shell({**cli_environ, "RECOLLECT_TENANT": tenant})
-    shell("tenants", "create", tenant)
-    return shell
+    return Shell({**cli_environ, "RECOLLECT_TENANT": tenant_id})
+
+
+@pytest.fixture(scope="module")
+def newcomer() -> Iterator[dict[str, str]]:
+    """The environment of somebody who has just installed it: a home of its own, and nothing set."""
+    with embedded.temporary_home() as home:
+        embedded.ensure_running(home, sync=False, settings={"fsync": "off", "full_page_writes": "off"})
+        own = {
+            name: value for name, value in os.environ.items() if not name.startswith(("RECOLLECT_", "UV_RUN"))
+        }
+        path = f"{Path(sys.executable).parent}{os.pathsep}{own['PATH']}"
+        yield {**own, "PATH": path, "RECOLLECT_HOME": str(home)}
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_json_after_two_dashes_is_text(cli: Any) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["serch", "x"], "Did you mean 'search'?"),
+        (["serch", "x"], "Did you mean 'search'"),
         (["frobnicate"], "no such command 'frobnicate'"),
         (["search"], "missing argument"),
         (["search", "x", "--limt", "3"], "no such option"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from recollect import Recollect, Settings
 from recollect.storage import embedded
 
 
@@ -19,10 +20,13 @@ from recollect.storage import embedded
 def own_home(cli: Any) -> Iterator[Any]:
     """A home that a test may stop, break and fill; the tenant is `local`."""
     with embedded.temporary_home() as home:
-        yield type(cli)({**cli.environ, "RECOLLECT_HOME": str(home), "RECOLLECT_TENANT": ""})
+        embedded.ensure_running(home, sync=False, settings={"fsync": "off", "full_page_writes": "off"})
+        own = {"RECOLLECT_HOME": str(home), "RECOLLECT_DATABASE_URL": "", "RECOLLECT_TENANT": ""}
+        yield type(cli)({**cli.environ, **own})
 
 
 def test_a_database_is_started_looked_at_and_stopped(own_home: Any) -> None:
+    own_home("db", "stop")
     assert own_home("db", "status", "--json").json["server"]["running"] is False
     assert own_home("db", "start", "--json").json["server"]["running"] is True
     own_home("add", "something")
@@ -63,13 +67,13 @@ def test_psql_is_the_application_role_unless_asked_to_be_the_owner(cli: Any) -> 
     assert int(memories) > 0
 
 
-def test_the_password_of_psql_is_not_on_its_command_line(cli_home: Path) -> None:
+def test_the_password_of_psql_is_not_on_its_command_line(store: Recollect, settings: Settings) -> None:
     from psycopg.conninfo import conninfo_to_dict
 
     from recollect.storage.endpoint import open_door
     from recollect.surfaces.cli.database import psql_call
 
-    door = open_door(cli_home, None)
+    door = open_door(settings.home, settings.database_url)
     for owner, conninfo in ((False, door.app), (True, door.owner)):
         password = conninfo_to_dict(conninfo or "")["password"]
         command, environment = psql_call(door, owner=owner)
@@ -83,19 +87,27 @@ def test_a_database_by_url_is_not_ours_to_start_or_stop(cli: Any) -> None:
         assert f"ours to {verb}" in done.err
 
 
-def test_the_doctor_finds_a_healthy_store_healthy(cli: Any) -> None:
-    done = cli("doctor", "--json").json
-    assert done["ok"] is True
-    assert all(check["ok"] for check in done["checks"])
-    lines = cli("doctor").out.splitlines()
-    assert {line.split("\t")[0] for line in lines} == {"ok"}
+def test_the_doctor_finds_a_healthy_store_healthy_and_its_walls_hold(cli: Any) -> None:
+    with embedded.temporary_home() as home:
+        own = type(cli)(
+            {**cli.environ, "RECOLLECT_HOME": str(home), "RECOLLECT_DATABASE_URL": "", "RECOLLECT_TENANT": ""}
+        )
+        healthy = own("doctor", "--json").json
+        assert healthy["ok"] is True
+        assert {line.split("\t")[0] for line in own("doctor").out.splitlines()} == {"ok"}
+        attacked = own("doctor", "--isolation", "--json").json
+        assert attacked["ok"] is True
+        assert len(attacked["checks"]) > len(healthy["checks"])
 
 
-def test_the_doctor_attacks_the_walls_and_they_hold(cli: Any) -> None:
-    plain = {check["name"] for check in cli("doctor", "--json").json["checks"]}
-    done = cli("doctor", "--isolation", "--json").json
-    assert done["ok"] is True
-    assert {check["name"] for check in done["checks"]} > plain
+def test_the_doctor_says_what_is_wrong_and_what_to_do(own_home: Any) -> None:
+    found = own_home("doctor", "--json", code=9).json
+    wrong = [check for check in found["checks"] if not check["ok"]]
+    assert found["ok"] is False
+    assert [check["name"] for check in wrong] == ["durability"]
+    line = next(line for line in own_home("doctor", code=9).out.splitlines() if line.startswith("not ok"))
+    assert line.split("\t")[1:] == ["durability", wrong[0]["detail"], wrong[0]["advice"]]
+    assert wrong[0]["advice"]
 
 
 def test_sweep_erases_what_is_past_its_retention(cli: Any, remember: Callable[..., str]) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
-from recollect.demo.world import DEMO_TENANT, World, load_world
+from recollect import Recollect, TenantContext
+from recollect.demo.world import DEMO_TENANT, World, load_world, store_world
 from recollect.domain.layers import Layer, ScopeName
-from recollect.storage import embedded
 
 
 @pytest.fixture(scope="module")
@@ -22,26 +21,10 @@ def world() -> World:
 
 
 @pytest.fixture(scope="module")
-def home() -> Iterator[Path]:
-    with embedded.temporary_home() as home:
-        yield home
-
-
-@pytest.fixture(scope="module")
-def environ(home: Path) -> dict[str, str]:
-    """The newcomer's settings: whatever embedder is installed."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("RECOLLECT_", "UV_RUN"))}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{own['PATH']}"
-    return {**own, "PATH": path, "RECOLLECT_HOME": str(home)}
-
-
-@pytest.fixture(scope="module")
-def shown(environ: dict[str, str]) -> Any:
+def shown(newcomer: dict[str, str]) -> Any:
     """What the first `recollect demo` on a new machine reports."""
-    import json
-
     command = [sys.executable, "-m", "recollect.surfaces.cli.main", "demo", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environ, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=newcomer, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return json.loads(done.stdout)
@@ -118,10 +101,10 @@ def test_nobody_is_shown_what_they_may_not_see(shown: Any, world: World) -> None
 
 
 def test_a_second_demo_reuses_the_world_and_a_person_can_read_it(
-    shown: Any, environ: dict[str, str], world: World
+    shown: Any, newcomer: dict[str, str], world: World
 ) -> None:
     command = [sys.executable, "-m", "recollect.surfaces.cli.main", "demo"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environ, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=newcomer, check=False)
     assert done.returncode == 0, done.stderr
     assert "Already stored" in done.stdout
     for question in world.questions:
@@ -130,41 +113,41 @@ def test_a_second_demo_reuses_the_world_and_a_person_can_read_it(
     assert "\x1b" not in done.stdout
 
 
-def test_the_commands_to_try_next_work(shown: Any, environ: dict[str, str]) -> None:
+def test_the_commands_to_try_next_work(shown: Any, newcomer: dict[str, str]) -> None:
     assert len(shown["next"]) == 3
     for command in shown["next"]:
-        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=environ, check=False)
+        done = subprocess.run(
+            ["sh", "-c", command], capture_output=True, text=True, env=newcomer, check=False
+        )
         assert done.returncode == 0, (command, done.stderr)
         assert done.stdout, command
         assert "nothing scores" not in done.stderr, command
 
 
 def test_a_tenant_of_that_name_that_is_not_the_demo_is_left_alone(
-    shown: Any, environ: dict[str, str]
+    shown: Any, newcomer: dict[str, str]
 ) -> None:
-    from recollect import Recollect, TenantContext
-
-    with Recollect(home=environ["RECOLLECT_HOME"]) as client:
+    with Recollect(home=newcomer["RECOLLECT_HOME"]) as client:
         client.tenants.create("acme", name="Acme Ltd")
         acme = client.for_context(TenantContext(tenant_id="acme", user_id="ana"))
         memory = acme.add("precious")
         command = [sys.executable, "-m", "recollect.surfaces.cli.main", "--tenant", "acme", "demo", "--fresh"]
-        done = subprocess.run(command, capture_output=True, text=True, env=environ, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, env=newcomer, check=False)
         assert done.returncode == 5
         assert "not the demo world" in done.stderr
         assert acme.get(memory.id).text == "precious"
 
 
-def test_an_incomplete_world_is_stored_again(shown: Any, environ: dict[str, str]) -> None:
-    from recollect import Recollect, TenantContext
-    from recollect.demo.world import store_world
-
-    with Recollect(home=environ["RECOLLECT_HOME"]) as client:
-        quinn = TenantContext(tenant_id=DEMO_TENANT, user_id="quinn", roles=("admin",))
-        client.for_context(quinn).delete(conversation="inc31-call")
-        seen: list[tuple[int, int | None]] = []
-        assert (
-            store_world(client, load_world(), progress=lambda done, total: seen.append((done, total))) is True
-        )
-        assert seen[-1] == (len(load_world().memories), len(load_world().memories))
-        assert store_world(client, load_world()) is False
+def test_an_incomplete_world_is_stored_again(store: Recollect, world: World) -> None:
+    tenant = f"demo-{uuid4().hex[:8]}"
+    seen: list[tuple[int, int | None]] = []
+    assert (
+        store_world(store, world, tenant=tenant, progress=lambda done, total: seen.append((done, total)))
+        is True
+    )
+    assert seen[-1] == (len(world.memories), len(world.memories))
+    assert store_world(store, world, tenant=tenant) is False
+    quinn = store.for_context(TenantContext(tenant_id=tenant, user_id="quinn", roles=("admin",)))
+    quinn.delete(conversation="inc31-call", vacuum=False)
+    assert store_world(store, world, tenant=tenant) is True
+    assert len(quinn.list(conversation="inc31-call")) == 8

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from recollect.storage import embedded
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = sorted(path for path in (ROOT / "docs_src" / "tutorial").iterdir() if path.suffix in {".py", ".sh"})
@@ -21,14 +17,6 @@ _BLOCK = re.compile(r"(?:<!-- (?P<file>\S+) -->\n)?```(?P<language>\w*)\n(?P<tex
 WORDS = """memory, conversation, layer, scope, tenant, entity, candidate, context, document, section, span, citation,
 environment, tool, planner, step, trajectory, budget, run, policy, outcome, consultation, exploration,
 capability request"""
-
-
-@pytest.fixture(scope="module")
-def environ() -> Iterator[dict[str, str]]:
-    with embedded.temporary_home() as home:
-        own = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
-        path = f"{Path(sys.executable).parent}{os.pathsep}{own['PATH']}"
-        yield {**own, "PATH": path, "RECOLLECT_HOME": str(home)}
 
 
 def _run(file: Path, environ: dict[str, str], cwd: Path) -> str:
@@ -59,9 +47,9 @@ def test_every_step_and_its_output_are_in_the_tutorial() -> None:
     assert sorted(shown) == [str(file.relative_to(ROOT)) for file in files]
 
 
-def test_the_steps_of_the_tutorial_print_what_it_shows(environ: dict[str, str], tmp_path: Path) -> None:
+def test_the_steps_of_the_tutorial_print_what_it_shows(newcomer: dict[str, str], tmp_path: Path) -> None:
     for step in STEPS:
-        printed = _run(step, environ, tmp_path)
+        printed = _run(step, newcomer, tmp_path)
         if step.suffix == ".py":
             assert printed == step.with_suffix(".out").read_text(encoding="utf-8"), step.name
         else:
@@ -70,8 +58,8 @@ def test_the_steps_of_the_tutorial_print_what_it_shows(environ: dict[str, str], 
     assert "The release train leaves every second Tuesday" in last
 
 
-def test_the_example_of_the_readme_answers(environ: dict[str, str], tmp_path: Path) -> None:
-    printed = _run(ROOT / "docs_src" / "readme.py", environ, tmp_path)
+def test_the_example_of_the_readme_answers(newcomer: dict[str, str], tmp_path: Path) -> None:
+    printed = _run(ROOT / "docs_src" / "readme.py", newcomer, tmp_path)
     assert "Ana prefers a written design" in printed
 
 

@@ -38,7 +38,7 @@ _HEADINGS = {
     "compare": "A comparison, asked by somebody who leads all three teams",
 }
 #: The same words, asked by people of different teams.
-SHARED_QUESTION = "Which database do we use?"
+SHARED_QUESTION = "How do we handle errors?"
 SHARED_ASKERS = ("ben", "luis", "jonas", "dora")
 #: Something only one project may know.
 INSIDE_QUESTION = "What is our walk-away price in the Orvo negotiation?"
@@ -199,7 +199,7 @@ class _Stage:
         _headline(self.inv, f"The same question by different people: {SHARED_QUESTION}")
         answers = [self._ask(SHARED_QUESTION, user) for user in SHARED_ASKERS]
         rows = [(self._who(a.asked_by), *_best(a)) for a in answers]
-        self._table([Column(name="asked by", style="magenta"), *_ANSWER_COLUMNS], rows)
+        self.inv.out.table([Column(name="asked by", style="magenta"), *_ANSWER_COLUMNS], rows, header=False)
         return answers
 
     def secret(self) -> list[Answer]:
@@ -215,7 +215,7 @@ class _Stage:
                 rows.append(
                     (self._who(answer.asked_by), "", "nothing: for this person the row does not exist", "")
                 )
-        self._table([Column(name="asked by", style="magenta"), *_ANSWER_COLUMNS], rows)
+        self.inv.out.table([Column(name="asked by", style="magenta"), *_ANSWER_COLUMNS], rows, header=False)
         self.inv.out.line(
             "PostgreSQL's row-level security decides this, not the program; "
             "'recollect doctor --isolation' attacks it."
@@ -241,16 +241,7 @@ class _Stage:
             (f"{hit.score:.2f}", spoken(hit.speaker, hit.text), hit.scope, moment(hit.created_at)[:10])
             for hit in answer.hits[:SHOWN]
         ]
-        self._table([*_ANSWER_COLUMNS, Column(name="when", style="dim")], rows)
-
-    def _table(self, columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> None:
-        out = self.inv.out
-        if out.on_terminal:
-            table = out.drawn_table(columns, rows)
-            table.show_header = False
-            out.console().print(table)
-        elif not out.as_json:
-            out.table(columns, rows)
+        out.table([*_ANSWER_COLUMNS, Column(name="when", style="dim")], rows, header=False)
 
 
 _ANSWER_COLUMNS = (
@@ -279,7 +270,7 @@ def _next_commands(inv: Invocation, tenant: str) -> list[str]:
         program += ["--database-url", mask_url(inv.database_url)]
     base = shlex.join(program)
     return [
-        f'{base} --tenant {shlex.quote(tenant)} --user rosa search "what breaks first in peak season?"',
+        f'{base} --tenant {shlex.quote(tenant)} --user rosa search "who gets the next engineer?"',
         f"{base} --tenant {shlex.quote(tenant)} --user ana list --limit 5",
         f'{base} add "I drink my coffee black" && {base} search "how do I take my coffee?"',
     ]

@@ -170,7 +170,7 @@ def _asks_for_json(args: Sequence[str]) -> bool:
 def _usage_message(error: typer.TyperException) -> str:
     message = " ".join(error.format_message().split()).rstrip(".")
     ctx = getattr(error, "ctx", None)
-    hint = f"; try '{ctx.command_path} --help'" if ctx is not None else ""
+    hint = f" (see '{ctx.command_path} --help')" if ctx is not None else ""
     return f"{message[:1].lower()}{message[1:]}{hint}"
 
 

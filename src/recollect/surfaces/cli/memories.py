@@ -26,6 +26,7 @@ from recollect.surfaces.cli.output import Column, Output
 
 if TYPE_CHECKING:
     from recollect.domain.memory import Memory
+    from recollect.domain.results import Page
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -198,18 +199,31 @@ def list_(
     if not page.items:
         inv.out.aside("no memories here")
         return
+    if inv.out.on_terminal:
+        _draw(inv.out, page)
+    else:
+        inv.out.table(
+            [], [(m.created_at, m.scope, m.type.value, m.id, spoken(m.speaker, m.text)) for m in page]
+        )
+    if page.next_cursor:
+        inv.out.aside(f"more with --cursor {page.next_cursor}")
+
+
+def _draw(out: Output, page: Page) -> None:
+    """Memories as a table; the id stands below the text, for beside it there is no room."""
+    from rich.text import Text
+
     columns = [
         Column(name="when", style="dim"),
         Column(name="where", style="cyan"),
-        Column(name="type", style="dim"),
-        Column(name="id", style="dim"),
         Column(name="memory", wide=True),
     ]
-    inv.out.table(
-        columns, [(m.created_at, m.scope, m.type.value, m.id, spoken(m.speaker, m.text)) for m in page]
-    )
-    if page.next_cursor:
-        inv.out.aside(f"more with --cursor {page.next_cursor}")
+    rows = []
+    for memory in page:
+        text = out.text(spoken(memory.speaker, memory.text))
+        label = out.text(f"{memory.id} {memory.type.value}", "dim")
+        rows.append((memory.created_at, memory.scope, Text.assemble(text, "\n", label)))
+    out.table(columns, rows)
 
 
 def spoken(speaker: str | None, text: str) -> str:

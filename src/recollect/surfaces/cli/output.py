@@ -129,28 +129,21 @@ class Output:
         else:
             print(one_line(text), file=sys.stderr)
 
-    def table(self, columns: Sequence[Column], rows: Sequence[Sequence[object]], *, title: str = "") -> None:
+    def table(
+        self, columns: Sequence[Column], rows: Sequence[Sequence[object]], *, header: bool = True
+    ) -> None:
         """Rows as a table on a terminal, as lines with tabs in a pipe."""
+        if self.as_json:
+            return
         if not self.on_terminal:
             for row in rows:
                 print("\t".join(one_line(_cell(value)) for value in row))
             return
-        self.console().print(self.drawn_table(columns, rows, title=title))
-
-    def drawn_table(
-        self, columns: Sequence[Column], rows: Sequence[Sequence[object]], *, title: str = ""
-    ) -> Any:
-        """The rich table itself, for commands that place it among other things."""
         from rich import box
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(
-            title=Text(visible(title), style="bold") if title else None,
-            title_justify="left",
-            box=box.SIMPLE_HEAD,
-            pad_edge=False,
-        )
+        table = Table(box=box.SIMPLE_HEAD if header else None, show_header=header, pad_edge=False)
         for column in columns:
             table.add_column(
                 column.name,
@@ -164,7 +157,7 @@ class Output:
             table.add_row(
                 *(value if isinstance(value, Text) else Text(visible(_cell(value))) for value in row)
             )
-        return table
+        self.console().print(table)
 
     def pairs(self, rows: Sequence[tuple[str, object]]) -> None:
         """Names and values of one thing; empty ones are left out."""
@@ -209,7 +202,7 @@ class Output:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True)) as bar:
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=total)
             yield lambda done, known_total: bar.update(task, completed=done, total=known_total or total)
 

@@ -81,7 +81,7 @@ def show_results(out: Output, results: SearchResults, *, threshold: float, secon
         )
         out.aside(f"nothing scores {threshold:g} or more; {lower}", style="yellow")
     elif out.on_terminal:
-        out.console().print(result_table(out, results))
+        _draw(out, results)
     else:
         for rank, hit in enumerate(results, 1):
             row = [rank, hit.score, hit.scope, hit.created_at, hit.id, spoken(hit.speaker, hit.text)]
@@ -92,8 +92,8 @@ def show_results(out: Output, results: SearchResults, *, threshold: float, secon
         out.aside(f"{len(results)} found in {seconds * 1000:.0f} ms")
 
 
-def result_table(out: Output, results: SearchResults) -> object:
-    """Hits as a rich table; texts are wrapped and whole, ids in JSON and `list`."""
+def _draw(out: Output, results: SearchResults) -> None:
+    """Hits as a table; texts are wrapped and whole, ids are left to `--json` and `list`."""
     from rich.text import Text
 
     columns = [
@@ -110,4 +110,4 @@ def result_table(out: Output, results: SearchResults) -> object:
             text = Text.assemble(text, "\n", out.text(hit.explanation.sentence, "dim italic"))
         style = "green" if hit.score >= 0.7 else "yellow"
         rows.append((rank, out.text(f"{hit.score:.2f}", style), text, hit.scope, moment(hit.created_at)))
-    return out.drawn_table(columns, rows)
+    out.table(columns, rows)
