@@ -29,7 +29,7 @@ from recollect.storage.sql import query
 from recollect.workspace import Workspace
 
 _LEAST_FREE_BYTES = 1 << 30
-_ORPHAN_ADVICE = "run `recollect db compact` after a backup; if it stays, export and import the tenant"
+_ORPHAN_ADVICE = "no search shows them; `recollect export` and import into a new tenant leaves them behind"
 
 
 @cache
@@ -182,7 +182,9 @@ async def check_counts(workspace: Workspace, context: TenantContext) -> Check:
         name="counts",
         ok=not wrong,
         detail=detail,
-        advice="" if not wrong else "run `recollect reembed`, which counts anew",
+        advice=""
+        if not wrong
+        else "ranking and speed may suffer; `recollect export` and import into a new tenant counts anew",
     )
 
 
