@@ -27,7 +27,9 @@ from recollect.storage.store import caller_settings
 GLOBAL_TABLES = frozenset({"store", "space", "migration"})
 #: Tables whose rows belong to a tenant as a whole; every caller of the tenant reads them.
 TENANT_WIDE = frozenset({"tenant", "retention"})
-_ADVICE = "let one tenant at a time use the store until this is mended; storage/sql/schema.sql has the rights and policies"
+_ADVICE = (
+    "let one tenant at a time use the store until this is mended; schema.sql has the rights and policies"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
