@@ -42,19 +42,35 @@ def tables_with(owner: str, *needles: str) -> list[tuple[str, str]]:
         for (table,) in tables:
             for needle in needles:
                 # bytea prints as hex: look for both forms.
-                query = sql.SQL("select count(*) from {} t where strpos(t::text, %s) > 0 or strpos(t::text, %s) > 0")
-                hit = connection.execute(query.format(sql.SQL(table)), [needle, needle.encode().hex()]).fetchone()
+                query = sql.SQL(
+                    "select count(*) from {} t where strpos(t::text, %s) > 0 or strpos(t::text, %s) > 0"
+                )
+                hit = connection.execute(
+                    query.format(sql.SQL(table)), [needle, needle.encode().hex()]
+                ).fetchone()
                 if hit is not None and hit[0]:
                     found.append((table, needle))
     return found
 
 
 def count(owner: str, tenant: str) -> dict[str, int]:
-    tables = ["memory", "embedding", "posting", "mention", "history", "conversation", "membership", "scope", "tally"]
+    tables = [
+        "memory",
+        "embedding",
+        "posting",
+        "mention",
+        "history",
+        "conversation",
+        "membership",
+        "scope",
+        "tally",
+    ]
     with psycopg.connect(owner) as connection:
         counted = {}
         for table in tables:
-            query = sql.SQL("select count(*) from recollect.{} where tenant_id = %s").format(sql.Identifier(table))
+            query = sql.SQL("select count(*) from recollect.{} where tenant_id = %s").format(
+                sql.Identifier(table)
+            )
             row = connection.execute(query, [tenant]).fetchone()
             assert row is not None
             counted[table] = row[0]
@@ -234,7 +250,8 @@ def test_the_terms_of_a_deleted_memory_no_longer_count(client: Recollect, owner_
     assert all(scope.memories == 0 for scope in client.scopes.list())
     with psycopg.connect(owner_conninfo) as connection:
         row = connection.execute(
-            "select memories, vectors, terms from recollect.tally where tenant_id = %s", [client.context.tenant_id]
+            "select memories, vectors, terms from recollect.tally where tenant_id = %s",
+            [client.context.tenant_id],
         ).fetchone()
     assert row == (0, 0, 0)
 
@@ -242,7 +259,9 @@ def test_the_terms_of_a_deleted_memory_no_longer_count(client: Recollect, owner_
 # Scopes, users, tenants ----------------------------------------------------------------------------
 
 
-def test_deleting_a_scope_erases_its_memories_members_and_name(client: Recollect, owner_conninfo: str) -> None:
+def test_deleting_a_scope_erases_its_memories_members_and_name(
+    client: Recollect, owner_conninfo: str
+) -> None:
     mark = f"zq{uuid4().hex[:10]}"
     client.scopes.create(f"team/{mark}")
     client.scopes.create("project/x", parent=f"team/{mark}")
@@ -265,7 +284,9 @@ def test_deleting_a_scope_erases_its_memories_members_and_name(client: Recollect
         client.scopes.delete(f"company/{client.context.tenant_id}")
 
 
-def test_a_user_scope_with_sessions_goes_with_the_user(client: Recollect, as_user: Callable[..., Recollect]) -> None:
+def test_a_user_scope_with_sessions_goes_with_the_user(
+    client: Recollect, as_user: Callable[..., Recollect]
+) -> None:
     as_user("ana", session_id="s1").add("x", layer="session")
     with pytest.raises(ConflictError, match="forget-user ana"):
         client.scopes.delete("user/ana")
@@ -392,7 +413,12 @@ def test_after_the_vacuum_no_file_of_the_home_holds_a_byte_of_it(own_home: Path)
         receipt = client.delete(memory.id)
 
         assert receipt.vacuum == "rewritten"
-        needles = [mark.encode(), mark.encode("utf-16-le"), *(id.bytes for id in ids), *(str(id).encode() for id in ids)]
+        needles = [
+            mark.encode(),
+            mark.encode("utf-16-le"),
+            *(id.bytes for id in ids),
+            *(str(id).encode() for id in ids),
+        ]
         assert files_with(own_home, *needles) == []
         assert len(client.list(limit=1000)) == 300
 

@@ -272,13 +272,13 @@ def _read_entry(entry: object) -> dict[str, Any]:
     if not isinstance(entry, Mapping):
         raise InvalidInputError(f"an entry must be an object, not {type(entry).__name__}")
     at = check_time(entry.get("at"), "at")
-    if at is None or entry.get("event") not in _HISTORY_EVENTS:
+    if at is None or str(entry.get("event")) not in _HISTORY_EVENTS:
         raise InvalidInputError(f"an entry has 'at' and an 'event' of {', '.join(sorted(_HISTORY_EVENTS))}")
     before = entry.get("before")
     by = entry.get("by")
     return {
         "history_id": parse_id(entry.get("id"), what="history id"),
-        "event": entry["event"],
+        "event": str(entry["event"]),
         "at": at,
         "by": None if by is None else check_name(by, what="by"),
         "before": None
