@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect import Memory, Recollect, TenantContext
-from recollect.errors import InvalidInputError
+from recollect.errors import ConflictError, InvalidInputError
 
 DAY = datetime(2026, 2, 1, tzinfo=UTC)
 
@@ -114,7 +115,9 @@ def test_an_export_imported_into_an_empty_tenant_exports_the_same(
         if not ids:
             break
         first, second = ids[left % len(ids)], ids[right % len(ids)]
-        try:
+        with suppress(
+            ConflictError, InvalidInputError
+        ):  # superseded already, restored already, the same text
             if change == "text":
                 source.update(first, text=f"changed to {left} {right}")
             elif change == "fields":
@@ -127,8 +130,6 @@ def test_an_export_imported_into_an_empty_tenant_exports_the_same(
                 source.add(
                     source.get(first).text, scope=source.get(first).scope, layer=source.get(first).layer
                 )
-        except Exception as error:
-            assert type(error).__name__ in {"ConflictError", "InvalidInputError"}, error
 
     lines = exported(source)
     target = new_tenant(store)
@@ -245,7 +246,7 @@ BAD_LINES: list[tuple[object, str]] = [
     ({"id": ID, "text": "x", "position": -1}, "position"),
     ({"id": ID, "text": "x", "use_count": 2**40}, "use_count"),
     ({"id": ID, "text": "x", "use_count": True}, "use_count"),
-    ('{"id": "%s", "text": "x", "utility": NaN}' % ID, "utility"),
+    ({"id": ID, "text": "x", "utility": float("nan")}, "utility"),
     ({"id": ID, "text": "x", "superseded_by": "y"}, "superseded_by"),
     ({"id": ID, "text": "x", "superseded_by": ID}, "superseded_at"),
     ({"id": ID, "text": "x", "since": "long ago"}, "since"),
