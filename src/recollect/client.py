@@ -275,9 +275,11 @@ class AsyncRecollect:
     ) -> Page:
         """One page of memories, the newest first; pass the page's `next_cursor` for the next one."""
         from recollect.storage import reading, scopes
+        from recollect.storage.filters import Moment
 
         workspace = await self._workspace()
-        at = check_time(as_of, "as_of") or (None if include_superseded else workspace.clock())
+        past = check_time(as_of, "as_of")
+        moment = Moment.as_of(past) if past else None if include_superseded else Moment.now(workspace.clock())
         condition = parse_filters(_with_conversation(filters, conversation))
         async with workspace.store.transaction(self._context) as tx:
             await scopes.describe_caller(tx)
@@ -290,7 +292,7 @@ class AsyncRecollect:
                 layers=_layers(layers),
                 types=_types(types),
                 filters=condition,
-                at=at,
+                moment=moment,
             )
 
     async def update(
@@ -394,7 +396,8 @@ class AsyncRecollect:
         """The memories that answer a query, by layer precedence, then score.
 
         `score` is calibrated: 0.7 and above means relevant, and nothing is returned when nothing is.
-        `as_of` searches what was believed at a time; `now` is the time the question is asked at.
+        `as_of` searches what was believed at a time; `now` is the time the question is asked at, which decides
+        what has expired.
         """
         from recollect.retrieval.pipeline import SearchRequest, search
 
@@ -466,6 +469,28 @@ class AsyncRecollect:
 
         return await reembed(await self._workspace(), self._context, embedder, progress)
 
+    async def build_index(self) -> bool:
+        """Build the tenant's vector index now, without blocking writers; False when there is one already.
+
+        Large intakes do it by themselves; this is for stores that grew one memory at a time. Needs operator.
+        """
+        self._need_operator("build indexes")
+        return await (await self._workspace()).build_index(self._context, wait=True)
+
+    async def compact(self) -> int:
+        """Rewrite every table, so that nothing erased is left in any data page; returns the bytes freed.
+
+        Tables are locked one after another while they are rewritten. Needs operator.
+        """
+        from recollect.storage.upkeep import compact
+
+        self._need_operator("rewrite the store")
+        return await compact((await self._workspace()).store)
+
+    def _need_operator(self, what: str) -> None:
+        if not self._context.is_operator:
+            raise ForbiddenError(f"only an operator may {what}; add 'operator' to the context's roles")
+
     async def status(self) -> StoreStatus:
         """Versions, embedder and size of the store."""
         from recollect.storage.upkeep import store_status
@@ -490,7 +515,8 @@ class AsyncTenants:
         """A new tenant with its company scope. Needs the operator role."""
         from recollect.storage import scopes
 
-        context = self._operator("create tenants")
+        self._client._need_operator("create tenants")
+        context = self._client.context
         workspace = await self._client._workspace()
         if not await scopes.create_tenant(workspace.store, id, name):
             raise ConflictError(f"tenant {id!r} exists already")
@@ -501,7 +527,7 @@ class AsyncTenants:
         """All tenants. Needs the operator role."""
         from recollect.storage import scopes
 
-        self._operator("list tenants")
+        self._client._need_operator("list tenants")
         workspace = await self._client._workspace()
         return [scopes.to_tenant(row) for row in await workspace.store.owner_fetch("list_tenants")]
 
@@ -530,12 +556,6 @@ class AsyncTenants:
             await scopes.describe_caller(tx)
             await scopes.set_retention(tx, Layer.parse(layer), days)
             return await scopes.get_tenant(tx)
-
-    def _operator(self, what: str) -> TenantContext:
-        context = self._client.context
-        if not context.is_operator:
-            raise ForbiddenError(f"only an operator may {what}; add 'operator' to the context's roles")
-        return context
 
 
 class AsyncScopes:

@@ -305,7 +305,8 @@ class Recollect:
         """The memories that answer a query, by layer precedence, then score.
 
         `score` is calibrated: 0.7 and above means relevant, and nothing is returned when nothing is.
-        `as_of` searches what was believed at a time; `now` is the time the question is asked at.
+        `as_of` searches what was believed at a time; `now` is the time the question is asked at, which decides
+        what has expired.
         """
         return self._portal.run(
             self._async.search(
@@ -355,6 +356,20 @@ class Recollect:
     def reembed(self, embedder: str | None = None, *, progress: Progress | None = None) -> ReembedReport:
         """Embed the whole store anew with another embedder, while it answers. Resumes when it was interrupted."""
         return self._portal.run(self._async.reembed(embedder, progress=progress))
+
+    def build_index(self) -> bool:
+        """Build the tenant's vector index now, without blocking writers; False when there is one already.
+
+        Large intakes do it by themselves; this is for stores that grew one memory at a time. Needs operator.
+        """
+        return self._portal.run(self._async.build_index())
+
+    def compact(self) -> int:
+        """Rewrite every table, so that nothing erased is left in any data page; returns the bytes freed.
+
+        Tables are locked one after another while they are rewritten. Needs operator.
+        """
+        return self._portal.run(self._async.compact())
 
     def status(self) -> StoreStatus:
         """Versions, embedder and size of the store."""

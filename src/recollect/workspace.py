@@ -19,12 +19,17 @@ from recollect.storage import spaces
 from recollect.storage.scopes import create_tenant
 from recollect.storage.spaces import Space
 from recollect.storage.store import Store
+from recollect.storage.upkeep import analyze
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from recollect.domain.tenancy import TenantContext
+
+
+#: From this many new memories on, the planner's picture of the tables is wrong enough to matter.
+ANALYZE_FROM = 200
 
 
 def utc_now() -> datetime:
@@ -135,16 +140,30 @@ class Workspace:
             self._indexed.add(key)
         return True
 
-    async def build_index(self, context: TenantContext, *, wait: bool) -> None:
-        """Build the vector index of a tenant's partition if it has none; only the owner can."""
-        space = (await self.open_space(context)).space
-        if self.store.door.owner is None or await self.has_vector_index(context, space):
+    async def settle(self, context: TenantContext, *, added: int, large: bool) -> None:
+        """After an intake: statistics for the planner, and the vector index once exact search is outgrown.
+
+        Only the owner can; as the application role both are left to autovacuum and `recollect db index`.
+        A single add does not wait for an index.
+        """
+        if self.store.door.owner is None:
             return
+        if added >= ANALYZE_FROM:
+            await analyze(self.store, context.tenant_id)
+        if large:
+            await self.build_index(context, wait=added > 1)
+
+    async def build_index(self, context: TenantContext, *, wait: bool) -> bool:
+        """Build the vector index of a tenant's partition if it has none."""
+        space = (await self.open_space(context)).space
+        if await self.has_vector_index(context, space):
+            return False
         chore = asyncio.create_task(spaces.build_index(self.store, context.tenant_id, space))
         self._chores.add(chore)
         chore.add_done_callback(self._chores.discard)
         if wait:
             await chore
+        return True
 
 
 def embed_windows(embedder: Embedder, texts: Sequence[str]) -> list[list[NDArray[np.float32]]]:

@@ -28,6 +28,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.errors import InvalidInputError
 from recollect.retrieval import generate
 from recollect.storage import scopes
+from recollect.storage.filters import Moment
 from recollect.storage.search import CandidateRequest, fetch_candidates
 from recollect.workspace import Workspace
 
@@ -321,7 +322,7 @@ async def _dense_candidates(case: Case, queries: Sequence[str], model: BenchEmbe
                     vector=model.vector(query),
                     space_id=opened.space.id,
                     dimensions=opened.space.dimensions,
-                    at=workspace.clock(),
+                    moment=Moment.now(workspace.clock()),
                     lexical_limit=generate.LEXICAL,
                     dense_limit=generate.DENSE,
                     anchors=generate.ANCHORS,

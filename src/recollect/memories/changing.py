@@ -30,8 +30,9 @@ from recollect.errors import ConflictError, InvalidInputError
 from recollect.memories.intake import believed_until
 from recollect.retrieval.terms import terms
 from recollect.storage import scopes, spaces, writing
+from recollect.storage.filters import FOREVER
 from recollect.storage.store import Row, Transaction
-from recollect.storage.writing import FOREVER, Vectors
+from recollect.storage.writing import Vectors
 from recollect.workspace import Workspace, embed_windows
 
 #: What update may change; everything else is decided when a memory is added.

@@ -115,8 +115,8 @@ async def add_items(
     finally:
         if pending is not None:
             await asyncio.gather(pending, return_exceptions=True)
-    if added and large:
-        await workspace.build_index(context, wait=added > 1)
+    if added:
+        await workspace.settle(context, added=added, large=large)
     ordered = sorted(ids)
     return AddReport(
         ids=tuple(ids[index] for index in ordered),

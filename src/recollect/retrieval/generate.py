@@ -8,7 +8,6 @@ candidate comes with both measures, so ranking never guesses a missing one. Whic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from recollect.domain.filters import Filter
 from recollect.domain.memory import MemoryType
 from recollect.retrieval.rank import Pool
+from recollect.storage.filters import Moment
 from recollect.storage.scopes import Caller
 from recollect.storage.search import CandidateRequest, fetch_candidates
 from recollect.storage.spaces import Space
@@ -37,7 +37,7 @@ async def generate(
     vector: NDArray[np.float32],
     space: Space,
     exact: bool,
-    at: datetime,
+    moment: Moment,
     limit: int,
     types: Sequence[MemoryType] | None,
     filters: Filter | None,
@@ -48,7 +48,7 @@ async def generate(
         vector=vector,
         space_id=space.id,
         dimensions=space.dimensions,
-        at=at,
+        moment=moment,
         types=types,
         filters=filters,
         lexical_limit=max(LEXICAL, 2 * limit),

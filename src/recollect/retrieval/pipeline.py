@@ -28,6 +28,7 @@ from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, measured
 from recollect.retrieval.understand import Understanding, understand
 from recollect.storage import scopes
 from recollect.storage import search as storage
+from recollect.storage.filters import Moment
 from recollect.storage.scopes import Caller
 from recollect.storage.store import Row, Transaction
 from recollect.workspace import OpenSpace, Workspace
@@ -86,7 +87,7 @@ async def search(workspace: Workspace, context: TenantContext, request: SearchRe
                 vector=vector,
                 space=opened.space,
                 exact=exact,
-                at=request.as_of or request.now,
+                moment=Moment.as_of(request.as_of) if request.as_of else Moment.now(request.now),
                 limit=request.limit,
                 types=request.types,
                 filters=request.filters,
@@ -135,7 +136,9 @@ async def _calibration(opened: OpenSpace) -> Calibration:
         return known
     if opened.space.fingerprint not in _measured:
         embedder = opened.embedder
-        questions = await asyncio.to_thread(lambda: [embedder.embed_query(question) for question, _ in PROBES])
+        questions = await asyncio.to_thread(
+            lambda: [embedder.embed_query(question) for question, _ in PROBES]
+        )
         notes = await asyncio.to_thread(embedder.embed, [note for _, note in PROBES])
         _measured[opened.space.fingerprint] = measured(np.array(questions), np.asarray(notes))
     return _measured[opened.space.fingerprint]

@@ -65,7 +65,9 @@ def _door_by_url(url: str) -> Door:
     owner = conninfo.make_conninfo("", **parts)
     if parts.get("user") == APP_ROLE:
         return Door(app=owner, owner=None, embedded=False)
-    password = hmac.new(str(parts.get("password") or "").encode(), APP_ROLE.encode(), hashlib.sha256).hexdigest()
+    password = hmac.new(
+        str(parts.get("password") or "").encode(), APP_ROLE.encode(), hashlib.sha256
+    ).hexdigest()
     app = conninfo.make_conninfo("", **{**parts, "user": APP_ROLE, "password": password})
     return Door(app=app, owner=owner, embedded=False)
 
@@ -77,7 +79,9 @@ def _version(door: Door) -> int | None:
             return migrations.schema_version(connection)
     except psycopg.OperationalError as error:
         if door.embedded or door.owner is None:
-            raise StoreUnreachableError(f"can't reach the database: {' '.join(str(error).split())}") from error
+            raise StoreUnreachableError(
+                f"can't reach the database: {' '.join(str(error).split())}"
+            ) from error
     _ensure_app_role(door)
     with translated(), psycopg.connect(door.app, autocommit=True) as connection:
         return migrations.schema_version(connection)

@@ -1,12 +1,14 @@
-"""Filters become SQL conditions over `recollect.memory m`. Every value travels as a parameter: nothing of a
-caller's text is ever SQL."""
+"""Filters become SQL conditions over `recollect.memory m`.
+
+Every value travels as a parameter: nothing of a caller's text is ever SQL.
+"""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from psycopg import sql
@@ -41,6 +43,26 @@ _COLUMNS = {
     " where c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id)",
 }
 TRUE = sql.SQL("true")
+#: What the schema keeps for "no end".
+FOREVER = datetime(9999, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """A point of view in time: what is past its end `at` that time is out, and what was learned after `known_by`."""
+
+    at: datetime
+    known_by: datetime
+
+    @classmethod
+    def now(cls, at: datetime) -> Moment:
+        """Everything known; a memory dated ahead is known as soon as it is stored."""
+        return cls(at=at, known_by=FOREVER)
+
+    @classmethod
+    def as_of(cls, at: datetime) -> Moment:
+        """What was believed then."""
+        return cls(at=at, known_by=at)
 
 
 @dataclass(slots=True)
@@ -60,9 +82,11 @@ class Parameters:
         return sql.Placeholder(name)
 
 
-def believed(at: datetime, parameters: Parameters) -> sql.Composable:
-    """Memories the store believed at a time: not superseded, expired or unknown then."""
-    return sql.SQL("m.since <= {at} and m.until > {at}").format(at=parameters.add(at))
+def believed(moment: Moment, parameters: Parameters) -> sql.Composable:
+    """Memories the store believes at a moment: not superseded, expired, or unknown then."""
+    return sql.SQL("m.since <= {} and m.until > {}").format(
+        parameters.add(moment.known_by), parameters.add(moment.at)
+    )
 
 
 def of_types(types: Sequence[MemoryType] | None, parameters: Parameters) -> sql.Composable:
@@ -76,7 +100,9 @@ def in_layers(layers: Sequence[Layer] | None, parameters: Parameters) -> sql.Com
     """Memories of some layers."""
     if layers is None:
         return TRUE
-    return sql.SQL("m.layer = any({}::smallint[])").format(parameters.add([layer.precedence for layer in layers]))
+    return sql.SQL("m.layer = any({}::smallint[])").format(
+        parameters.add([layer.precedence for layer in layers])
+    )
 
 
 def all_of(*conditions: sql.Composable) -> sql.Composable:
@@ -167,7 +193,11 @@ def _metadata(condition: Condition, parameters: Parameters) -> sql.Composable:
             found, sql.SQL(_COMPARE[operator]), _json(value, parameters)
         )
     if operator is Operator.IN:
-        return sql.SQL(" or ").join(_json_equals(found, v, parameters) for v in value) if value else sql.SQL("false")
+        return (
+            sql.SQL(" or ").join(_json_equals(found, v, parameters) for v in value)
+            if value
+            else sql.SQL("false")
+        )
     same = _json_equals(found, value, parameters)
     return same if operator is Operator.EQ else sql.SQL("(({}) is not true)").format(same)
 

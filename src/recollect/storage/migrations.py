@@ -67,7 +67,10 @@ def migrations() -> tuple[Migration, ...]:
         if match := _FILE.match(entry.name):
             found.append(
                 Migration(
-                    version=int(match[1]), name=match[2], phase=match[3], text=entry.read_text(encoding="utf-8")
+                    version=int(match[1]),
+                    name=match[2],
+                    phase=match[3],
+                    text=entry.read_text(encoding="utf-8"),
                 )
             )
     return tuple(sorted(found, key=lambda m: (m.version, m.phase == "post")))
@@ -123,7 +126,9 @@ def check_server(connection: psycopg.Connection[object]) -> None:
             "select default_version, installed_version from pg_available_extensions where name = 'vector'"
         ).fetchone()
         if row is None:
-            raise StoreUnsupportedError("this PostgreSQL has no pgvector; install pgvector 0.8 or newer on the server")
+            raise StoreUnsupportedError(
+                "this PostgreSQL has no pgvector; install pgvector 0.8 or newer on the server"
+            )
         if row[1] is None:
             cursor.execute("create extension if not exists vector with schema public")
         found = row[1] or row[0]
@@ -149,7 +154,7 @@ def _pending(connection: psycopg.Connection[object]) -> list[Migration]:
 
 def _apply(connection: psycopg.Connection[object], migration: Migration) -> str:
     with connection.transaction():
-        connection.execute(sql.SQL(migration.text))  # type: ignore[arg-type]
+        connection.execute(sql.SQL(migration.text))
         connection.execute(
             "insert into recollect.migration (version, phase, name, checksum) values (%s, %s, %s, %s)",
             [migration.version, migration.phase, migration.name, migration.checksum],

@@ -12,7 +12,16 @@ from recollect.domain.filters import Filter
 from recollect.domain.layers import OWNED_LAYERS, Layer
 from recollect.domain.memory import Memory, MemoryType
 from recollect.domain.results import HistoryEntry, Page
-from recollect.storage.filters import TRUE, Parameters, all_of, believed, compile_filter, in_layers, of_types
+from recollect.storage.filters import (
+    TRUE,
+    Moment,
+    Parameters,
+    all_of,
+    believed,
+    compile_filter,
+    in_layers,
+    of_types,
+)
 from recollect.storage.rows import MEMORY_COLUMNS, make_cursor, read_cursor, to_memory
 from recollect.storage.store import Transaction
 
@@ -33,12 +42,12 @@ async def list_memories(
     layers: Sequence[Layer] | None = None,
     types: Sequence[MemoryType] | None = None,
     filters: Filter | None = None,
-    at: datetime | None = None,
+    moment: Moment | None = None,
 ) -> Page:
-    """One page, newest first; `at` None includes what is no longer believed."""
+    """One page, newest first; `moment` None includes what is no longer believed."""
     parameters = Parameters()
     where = all_of(
-        TRUE if at is None else believed(at, parameters),
+        TRUE if moment is None else believed(moment, parameters),
         in_layers(layers, parameters),
         of_types(types, parameters),
         compile_filter(filters, parameters),

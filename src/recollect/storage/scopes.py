@@ -15,7 +15,13 @@ from recollect.domain.ids import new_id
 from recollect.domain.layers import OWNED_LAYERS, PARENT_LAYERS, PERSONAL_LAYERS, Layer, ScopeName
 from recollect.domain.results import Member, Scope, Tenant
 from recollect.domain.text import check_name
-from recollect.errors import ConflictError, ForbiddenError, InvalidInputError, ScopeNotFoundError, TenantNotFoundError
+from recollect.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidInputError,
+    ScopeNotFoundError,
+    TenantNotFoundError,
+)
 from recollect.storage.faults import translated
 from recollect.storage.store import Row, Store, Transaction, compose
 
@@ -44,7 +50,11 @@ async def describe_caller(
             f"`recollect tenants create {tx.context.tenant_id}`"
         )
     return Caller(
-        scope_ids=row["scope_ids"], space_id=row["space_id"], memories=row["memories"], vectors=row["vectors"], terms=row["terms"]
+        scope_ids=row["scope_ids"],
+        space_id=row["space_id"],
+        memories=row["memories"],
+        vectors=row["vectors"],
+        terms=row["terms"],
     )
 
 
@@ -77,7 +87,9 @@ async def writable_scope(tx: Transaction, layer: Layer, name: ScopeName | None) 
             raise ScopeNotFoundError(f"no scope {str(name)!r} for this caller{_creation_hint(name)}")
         return await _create_personal(tx, name)
     if not row["writable"]:
-        raise ForbiddenError(f"{_who(tx)} may read {str(name)!r} but not write to it; become a member of it first")
+        raise ForbiddenError(
+            f"{_who(tx)} may read {str(name)!r} but not write to it; become a member of it first"
+        )
     scope_id: UUID = row["scope_id"]
     return scope_id
 
@@ -93,7 +105,12 @@ async def _create_personal(tx: Transaction, name: ScopeName) -> UUID:
 
 
 async def _insert_scope(tx: Transaction, name: ScopeName, *, owner: str, parent: UUID | None) -> UUID:
-    values = {"layer": name.layer.precedence, "name": name.name, "owner": owner, "parent": parent}
+    values: dict[str, Any] = {
+        "layer": name.layer.precedence,
+        "name": name.name,
+        "owner": owner,
+        "parent": parent,
+    }
     with translated():
         # A refusal by the database must not take the rest of the transaction with it.
         async with tx.connection.transaction():
@@ -116,7 +133,9 @@ def _creation_hint(name: ScopeName) -> str:
 async def create_scope(tx: Transaction, name: ScopeName, parent: ScopeName | None) -> Scope:
     """A new shared scope under its parent (the company, when none is named)."""
     if name.layer is Layer.COMPANY:
-        raise ConflictError(f"a tenant has one company scope, company/{tx.context.tenant_id}; it exists already")
+        raise ConflictError(
+            f"a tenant has one company scope, company/{tx.context.tenant_id}; it exists already"
+        )
     if name.layer in PERSONAL_LAYERS:
         if parent is not None:
             raise InvalidInputError(f"{str(name)!r} is personal and has no parent of your choice")
@@ -133,7 +152,9 @@ async def create_scope(tx: Transaction, name: ScopeName, parent: ScopeName | Non
 async def _check_parent(tx: Transaction, name: ScopeName, parent: ScopeName) -> UUID:
     if parent.layer not in PARENT_LAYERS[name.layer]:
         allowed = ", ".join(sorted(layer.value for layer in PARENT_LAYERS[name.layer])) or "nothing"
-        raise InvalidInputError(f"{str(name)!r} can't hang under {str(parent)!r}; a {name.layer.value} hangs under {allowed}")
+        raise InvalidInputError(
+            f"{str(name)!r} can't hang under {str(parent)!r}; a {name.layer.value} hangs under {allowed}"
+        )
     row = await get_scope(tx, parent)
     scope_id: UUID = row["scope_id"]
     return scope_id
@@ -145,13 +166,17 @@ async def move_scope(tx: Transaction, name: ScopeName, parent: ScopeName) -> Sco
     parent_id = await _check_parent(tx, name, parent)
     below = await tx.fetch_one("is_below", scope=parent_id, ancestor=row["scope_id"])
     if below and below["below"]:
-        raise InvalidInputError(f"{str(parent)!r} is {str(name)!r} itself or below it; that would make a circle")
+        raise InvalidInputError(
+            f"{str(parent)!r} is {str(name)!r} itself or below it; that would make a circle"
+        )
     if not await tx.fetch("move_scope", scope=row["scope_id"], parent=parent_id):
         raise ForbiddenError(f"{_who(tx)} may not move {str(name)!r}; its lead or an admin may")
     return await describe_scope(tx, row["scope_id"])
 
 
-async def list_scopes(tx: Transaction, layers: Sequence[Layer] | None, scope: UUID | None = None) -> list[Scope]:
+async def list_scopes(
+    tx: Transaction, layers: Sequence[Layer] | None, scope: UUID | None = None
+) -> list[Scope]:
     """All visible scopes, the most general layer first."""
     numbers = None if layers is None else [layer.precedence for layer in layers]
     return [_to_scope(row) for row in await tx.fetch("list_scopes", layers=numbers, scope=scope)]
@@ -182,7 +207,9 @@ async def add_member(tx: Transaction, user_id: str, name: ScopeName, role: str) 
     if role not in {"member", "lead"}:
         raise InvalidInputError(f"unknown role {role!r}; a member is 'member' or 'lead'")
     if name.layer in PERSONAL_LAYERS:
-        raise InvalidInputError(f"{str(name)!r} is personal; people are members of projects, teams, orgs and the company")
+        raise InvalidInputError(
+            f"{str(name)!r} is personal; people are members of projects, teams, orgs and the company"
+        )
     user = check_name(user_id, what="user_id")
     row = await get_scope(tx, name)
     await tx.execute("upsert_member", user=user, scope=row["scope_id"], role=role)
@@ -193,7 +220,9 @@ async def remove_member(tx: Transaction, user_id: str, name: ScopeName) -> None:
     """End a membership."""
     row = await get_scope(tx, name)
     if not await tx.fetch("delete_members", user=user_id, scope=row["scope_id"]):
-        raise ScopeNotFoundError(f"user {user_id!r} is not a member of {str(name)!r}, or {_who(tx)} may not change it")
+        raise ScopeNotFoundError(
+            f"user {user_id!r} is not a member of {str(name)!r}, or {_who(tx)} may not change it"
+        )
 
 
 async def list_members(tx: Transaction, name: ScopeName | None, user_id: str | None) -> list[Member]:
@@ -228,19 +257,27 @@ def to_tenant(row: Row) -> Tenant:
 async def create_tenant(store: Store, tenant_id: str, name: str | None) -> bool:
     """A new tenant with its company scope; False when it was there."""
     tenant = check_name(tenant_id, what="tenant id")
-    company: dict[str, Any] = {
-        "tenant": tenant, "scope": new_id(), "layer": Layer.COMPANY.precedence, "name": tenant, "owner": "", "parent": None,
-    }  # fmt: skip
+    company = {
+        "scope": new_id(),
+        "layer": Layer.COMPANY.precedence,
+        "name": tenant,
+        "owner": "",
+        "parent": None,
+    }
     async with store.owner() as connection, connection.transaction():
-        cursor = await connection.execute(compose("insert_tenant"), {"tenant": tenant, "name": name or tenant})
-        await connection.execute(compose("insert_scope"), company)
+        cursor = await connection.execute(
+            compose("insert_tenant"), {"tenant": tenant, "name": name or tenant}
+        )
+        await connection.execute(compose("insert_scope"), {"tenant": tenant, **company})
         return cursor.rowcount > 0
 
 
 async def set_retention(tx: Transaction, layer: Layer, days: int | None) -> None:
     """Keep memories of a layer for so many days (None: for ever); what is stored already follows."""
     if days is not None and (isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= 36_500):
-        raise InvalidInputError(f"retention of {days!r} days makes no sense; give 1 to 36500, or None for ever")
+        raise InvalidInputError(
+            f"retention of {days!r} days makes no sense; give 1 to 36500, or None for ever"
+        )
     if not tx.context.is_admin:
         raise ForbiddenError(f"{_who(tx)} may not change retention; an admin may")
     if days is None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 import numpy as np
@@ -18,7 +17,7 @@ from psycopg import sql
 
 from recollect.domain.filters import Filter
 from recollect.domain.memory import MemoryType
-from recollect.storage.filters import TRUE, Parameters, all_of, believed, compile_filter, of_types
+from recollect.storage.filters import TRUE, Moment, Parameters, all_of, believed, compile_filter, of_types
 from recollect.storage.scopes import Caller
 from recollect.storage.store import Row, Transaction, compose
 
@@ -31,7 +30,7 @@ class CandidateRequest:
     vector: NDArray[np.float32] | None
     space_id: int
     dimensions: int
-    at: datetime
+    moment: Moment
     types: Sequence[MemoryType] | None = None
     filters: Filter | None = None
     lexical_limit: int
@@ -47,7 +46,7 @@ async def fetch_candidates(tx: Transaction, caller: Caller, request: CandidateRe
     narrowed = caller.scope_ids is not None
     only = all_of(of_types(request.types, parameters), compile_filter(request.filters, parameters))
     slots: dict[str, sql.Composable] = {
-        "where": all_of(believed(request.at, parameters), only),
+        "where": all_of(believed(request.moment, parameters), only),
         "dense_where": only,
         "dense_join": sql.SQL("")
         if only == TRUE
@@ -66,7 +65,8 @@ async def fetch_candidates(tx: Transaction, caller: Caller, request: CandidateRe
         terms=list(request.terms),
         vector=None if request.vector is None else HalfVector(request.vector),
         space=request.space_id,
-        at=request.at,
+        at=request.moment.at,
+        known_by=request.moment.known_by,
         n=float(max(caller.memories, 1)),
         avg_dl=max(caller.terms / max(caller.memories, 1), 1.0),
         lexical_limit=request.lexical_limit,

@@ -70,7 +70,13 @@ async def record_space(store: Store, name: str, dimensions: int, fingerprint: st
             if row["state"] == state:
                 return _to_space(row)
         number = max((row["space_id"] for row in rows), default=0) + 1
-        values = {"space": number, "name": name, "dimensions": dimensions, "fingerprint": fingerprint, "state": state}
+        values = {
+            "space": number,
+            "name": name,
+            "dimensions": dimensions,
+            "fingerprint": fingerprint,
+            "state": state,
+        }
         await connection.execute(compose("insert_space"), values)
     return Space(id=number, name=name, dimensions=dimensions, fingerprint=fingerprint, state=state)
 
@@ -96,7 +102,10 @@ async def missing(
 
 
 async def fill(
-    connection: AsyncConnection[DictRow], tenant: str, space: Space, vectors: Sequence[tuple[UUID, int, NDArray[Any]]]
+    connection: AsyncConnection[DictRow],
+    tenant: str,
+    space: Space,
+    vectors: Sequence[tuple[UUID, int, NDArray[Any]]],
 ) -> None:
     """Store vectors (memory, part, vector) of memories that still exist."""
     await register_vector_async(connection)
@@ -166,7 +175,9 @@ async def build_index(store: Store, tenant: str, space: Space) -> bool:
             if name in await index_names(connection):
                 return False
             # A build that was interrupted leaves an unusable index of this name.
-            await connection.execute(sql.SQL("drop index if exists {}").format(sql.Identifier("recollect", name)))
+            await connection.execute(
+                sql.SQL("drop index if exists {}").format(sql.Identifier("recollect", name))
+            )
             await connection.execute("set maintenance_work_mem = '512MB'; set statement_timeout = 0")
             await connection.execute(
                 sql.SQL(

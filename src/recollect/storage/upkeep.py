@@ -34,6 +34,16 @@ async def store_status(store: Store, context: TenantContext) -> StoreStatus:
     )
 
 
+async def analyze(store: Store, tenant_id: str) -> None:
+    """Tell the planner how large a tenant's tables have become; autovacuum would, within a minute or so."""
+    async with store.owner() as connection:
+        for table in ("memory", "embedding", "posting"):
+            values = {"parent": f"recollect.{table}", "tenant": tenant_id}
+            row = await (await connection.execute(compose("partition_of"), values)).fetchone()
+            assert row is not None
+            await connection.execute(sql.SQL("analyze {}").format(sql.SQL(row["name"])))
+
+
 async def compact(store: Store) -> int:
     """Rewrite every table, so that nothing erased is left in any page; returns the bytes it freed."""
     async with store.owner() as connection:
@@ -50,4 +60,4 @@ async def compact(store: Store) -> int:
         await connection.execute("checkpoint")
         row = await (await connection.execute(compose("database_size"))).fetchone()
         assert row is not None
-        return before - int(row["bytes"])
+        return max(before - int(row["bytes"]), 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -23,12 +23,9 @@ from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.memory import Draft, Memory
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError, MemoryNotFoundError
 from recollect.storage.faults import translated
-from recollect.storage.filters import entity_key
+from recollect.storage.filters import FOREVER, entity_key
 from recollect.storage.rows import MEMORY_COLUMNS, to_memory
 from recollect.storage.store import Row, Transaction
-
-#: What the schema keeps for "no end".
-FOREVER = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -166,7 +166,8 @@ create table recollect.embedding (
     embedding halfvec not null,
     primary key (tenant_id, space_id, memory_id, part)
 ) partition by hash (tenant_id);
-create index embedding_scope on recollect.embedding (tenant_id, space_id, scope_id);
+-- Not (tenant, space, scope): before the first ANALYZE the planner would take it for looking one memory up.
+create index embedding_scope on recollect.embedding (tenant_id, scope_id, space_id);
 
 -- BM25's inverted index. tf: how often the term stands in the memory; dl: the memory's length in terms.
 create table recollect.posting (

@@ -68,7 +68,7 @@ left join lateral (
 select e.memory_id, (e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})) + 0 as distance
 from recollect.embedding e {dense_join}
 where e.tenant_id = %(tenant)s and e.space_id = %(space)s {scopes_e}
-    and e.since <= %(at)s and e.until > %(at)s and {dense_where}
+    and e.since <= %(known_by)s and e.until > %(at)s and {dense_where}
 order by 2
 limit %(dense_limit)s;
 
@@ -77,7 +77,7 @@ limit %(dense_limit)s;
 select e.memory_id, e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) as distance
 from recollect.embedding e {dense_join}
 where e.tenant_id = %(tenant)s and e.space_id = {space} {scopes_e}
-    and e.since <= %(at)s and e.until > %(at)s and {dense_where}
+    and e.since <= %(known_by)s and e.until > %(at)s and {dense_where}
 order by e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})
 limit %(dense_limit)s;
 
