@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
@@ -18,7 +18,7 @@ from psycopg import conninfo, sql
 
 from recollect.errors import ConfigurationError, StoreUnreachableError, StoreUnsupportedError
 from recollect.storage import migrations
-from recollect.storage.faults import translated
+from recollect.storage.faults import translate, translated
 
 APP_ROLE = "recollect_app"
 
@@ -27,8 +27,8 @@ APP_ROLE = "recollect_app"
 class Door:
     """Connection strings: `app` for data, `owner` for migrations and upkeep (None: no rights to them)."""
 
-    app: str
-    owner: str | None
+    app: str = field(repr=False)
+    owner: str | None = field(repr=False)
     embedded: bool
 
 
@@ -82,6 +82,8 @@ def _version(door: Door) -> int | None:
             raise StoreUnreachableError(
                 f"can't reach the database: {' '.join(str(error).split())}"
             ) from error
+    except psycopg.Error as error:
+        raise translate(error) from error
     _ensure_app_role(door)
     with translated(), psycopg.connect(door.app, autocommit=True) as connection:
         return migrations.schema_version(connection)
@@ -93,8 +95,10 @@ def _ensure_app_role(door: Door) -> None:
     password = str(conninfo.conninfo_to_dict(door.app)["password"])
     with translated(), psycopg.connect(door.owner, autocommit=True) as connection, connection.transaction():
         database = connection.info.dbname
-        exists = connection.execute("select from pg_roles where rolname = %s", [APP_ROLE]).fetchone()
-        verb = "alter" if exists else "create"
+        # Two processes that open a new database at once take turns here.
+        connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", [APP_ROLE])
+        found = connection.execute("select 1 from pg_roles where rolname = %s", [APP_ROLE]).fetchone()
+        verb = "create" if found is None else "alter"
         attributes = "login nosuperuser nobypassrls nocreatedb nocreaterole password"
         try:
             connection.execute(
