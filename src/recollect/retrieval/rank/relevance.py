@@ -33,22 +33,23 @@ SIGNALS = ("semantic", "lexical", "neighbours", "conversation", "speaker")
 
 # A note. Meaning weighs most: half of a short question's words are in many a note that is about something
 # else, so coverage counts with a power that makes half of the words a third of the credit.
-_NOTE_SEMANTIC = 4.0
-_NOTE_BM25 = 1.6
-_NOTE_COVERAGE = 1.33
+_NOTE_SEMANTIC = 4.4
+_NOTE_BM25 = 1.75
+_NOTE_COVERAGE = 1.45
 _NOTE_COVERAGE_POWER = 1.5
 
 # A turn, by itself and through its surroundings.
-_TURN_SEMANTIC = 1.0
+_TURN_SEMANTIC = 1.3
 _TURN_BM25 = 1.6
 _TURN_COVERAGE = 1.0
-_NEARBY = ((-1, 0.2, 0.8), (1, 0.2, 0.8), (-2, 0.1, 0.4), (2, 0.1, 0.4))  # offset, of its match, of its terms
-_CONVERSATION_MATCH = 0.5
-_CONVERSATION_TURNS = 3  # its best three turns, averaged: one lucky turn is not a topic
+# Offset, share of that turn's own match, share of its terms.
+_NEARBY = ((-1, 0.1, 0.8), (1, 0.1, 0.8), (-2, 0.05, 0.4), (2, 0.05, 0.4))
+_CONVERSATION_MATCH = 0.6
+_CONVERSATION_TURNS = 2  # its best two turns, averaged: one lucky turn is not a topic
 _CONVERSATION_COVERAGE = 0.3
 _SPEAKER = 0.3
 # "my" means the user, but in nearly every question to an assistant, so it says less than a name.
-_FIRST_PERSON = 0.15
+_FIRST_PERSON = 0.2
 _TURN_AS_NOTE = 0.7
 
 # A term in a memory far longer than the average is there by chance. A term found once in a memory of average
