@@ -58,6 +58,15 @@ def test_a_backup_brings_everything_back(own_home: Any, tmp_path: Path) -> None:
     assert [item["text"] for item in own_home("list", "--json").json["items"]] == ["kept"]
 
 
+def test_an_index_is_built_once_and_tables_are_rewritten(own_home: Any) -> None:
+    own_home("add", "something to find")
+    assert own_home("db", "index", "--json").json == {"built": True}
+    assert own_home("db", "index").out == "the vector index is there already\n"
+    assert own_home("db", "compact", "--json").json["freed_bytes"] >= 0
+    assert own_home("search", "something to find", "--json").json["hits"][0]["text"] == "something to find"
+    assert "operator" in own_home("--user", "ana", "db", "compact", code=4).err
+
+
 def test_psql_is_the_application_role_unless_asked_to_be_the_owner(cli: Any) -> None:
     query = ("-At", "-c", "select current_user, (select count(*) from recollect.memory)")
     cli("add", "something")

@@ -182,9 +182,7 @@ async def check_counts(workspace: Workspace, context: TenantContext) -> Check:
         name="counts",
         ok=not wrong,
         detail=detail,
-        advice=""
-        if not wrong
-        else "ranking and speed may suffer; `recollect export` and import into a new tenant counts anew",
+        advice="" if not wrong else "ranking and speed may suffer; `recollect db compact` counts anew",
     )
 
 

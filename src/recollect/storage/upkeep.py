@@ -45,7 +45,7 @@ async def analyze(store: Store, tenant_id: str) -> None:
 
 
 async def compact(store: Store) -> int:
-    """Rewrite every table, so that nothing erased is left in any page; returns the bytes it freed."""
+    """Rewrite every table, so that nothing erased is left in any page, and count anew; returns the bytes freed."""
     async with store.owner() as connection:
         row = await (await connection.execute(compose("database_size"))).fetchone()
         assert row is not None
@@ -56,6 +56,8 @@ async def compact(store: Store) -> int:
             await connection.execute(
                 sql.SQL("vacuum (full, analyze) {}").format(sql.Identifier("recollect", table["name"]))
             )
+        for tenant in await (await connection.execute(compose("tenants_by_name"), {"tenant": ""})).fetchall():
+            await connection.execute(compose("mend_tallies"), {"tenant": tenant["tenant_id"]})
         await connection.execute("select pg_switch_wal()")
         await connection.execute("checkpoint")
         row = await (await connection.execute(compose("database_size"))).fetchone()

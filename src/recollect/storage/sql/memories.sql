@@ -174,6 +174,7 @@ values (%(tenant)s, %(history_id)s, %(id)s, %(scope)s, %(event)s, %(at)s, %(by)s
 -- name: list_history
 -- The changes of one memory, oldest first.
 select h.memory_id, h.event, h.at, h.by, h.before from recollect.history h
+join recollect.memory m on m.tenant_id = h.tenant_id and m.memory_id = h.memory_id and m.scope_id = h.scope_id
 where h.tenant_id = %(tenant)s and h.memory_id = %(id)s
 order by h.history_id;
 
@@ -304,7 +305,8 @@ update recollect.history set by = null where tenant_id = %(tenant)s and by = %(u
 select {columns}, m.since, m.version_of,
     (select jsonb_agg(jsonb_build_object('id', h.history_id, 'event', h.event, 'at', h.at, 'by', h.by, 'before', h.before)
         order by h.history_id)
-     from recollect.history h where h.tenant_id = m.tenant_id and h.memory_id = m.memory_id) as history
+     from recollect.history h
+     where h.tenant_id = m.tenant_id and h.memory_id = m.memory_id and h.scope_id = m.scope_id) as history
 from recollect.memory m
 join recollect.scope s on s.tenant_id = m.tenant_id and s.scope_id = m.scope_id
 left join recollect.conversation c on c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id

@@ -85,3 +85,21 @@ select pg_database_size(current_database()) as bytes;
 -- Every table that holds rows (partitions, not their parents).
 select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where n.nspname = 'recollect' and c.relkind = 'r' order by c.relname;
+
+-- name: mend_tallies
+-- Count a tenant's scopes anew.
+insert into recollect.tally (tenant_id, scope_id, memories, vectors, terms)
+select s.tenant_id, s.scope_id, m.memories, e.vectors, coalesce(p.terms, 0)
+from recollect.scope s
+cross join lateral (select count(*) as memories from recollect.memory m
+    where m.tenant_id = s.tenant_id and m.scope_id = s.scope_id) m
+cross join lateral (select count(*) as vectors from recollect.embedding e
+    where e.tenant_id = s.tenant_id and e.scope_id = s.scope_id
+        and e.space_id = (select x.space_id from recollect.space x where x.state = 'active')) e
+left join (
+    select d.scope_id, sum(d.dl) as terms
+    from (select distinct p.scope_id, p.memory_id, p.dl from recollect.posting p where p.tenant_id = %(tenant)s) d
+    group by d.scope_id) p on p.scope_id = s.scope_id
+where s.tenant_id = %(tenant)s
+on conflict (tenant_id, scope_id) do update
+    set memories = excluded.memories, vectors = excluded.vectors, terms = excluded.terms;

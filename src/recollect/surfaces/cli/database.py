@@ -183,7 +183,7 @@ def restore(
 
 @db_app.command()
 def index(ctx: typer.Context, json: JsonOption = False) -> None:
-    """Build the tenant's vector index now; large imports do it by themselves."""
+    """Build the vector index of the tenant now."""
     inv = invocation(ctx)
     with inv.client() as client:
         built = client.build_index()
