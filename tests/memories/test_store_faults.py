@@ -1,0 +1,210 @@
+"""Faults of the outside world: no server, no room, a damaged folder. Each has a code, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from recollect import Memory, Recollect, Settings
+from recollect.errors import (
+    ConfigurationError,
+    ConflictError,
+    RecollectError,
+    StoreCorruptedError,
+    StoreFullError,
+    StoreUnreachableError,
+)
+from recollect.storage.embedded import ensure_running, stop, temporary_home
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[dict[str, str]]:
+    """A server over TCP, as somebody else would run it."""
+    with temporary_home() as home:
+        parts = conninfo_to_dict(ensure_running(home, listen="127.0.0.1", sync=False).owner)
+        yield {name: quote(str(value), safe="") for name, value in parts.items()}
+
+
+def opened(tmp_path: Path, url: str) -> Recollect:
+    settings = Settings(home=tmp_path, database_url=url, embedder="wordllama", start_timeout_s=20)
+    return Recollect(settings=settings).open()
+
+
+@pytest.mark.parametrize("url", ["mysql://ana:geheim@localhost/x", "not a url", "http://localhost"])
+def test_a_url_that_is_none_is_a_configuration_error(tmp_path: Path, url: str) -> None:
+    with pytest.raises(ConfigurationError, match="postgresql://") as caught:
+        opened(tmp_path, url)
+    assert "geheim" not in str(caught.value)
+
+
+def test_a_server_that_is_not_there_is_unreachable(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(StoreUnreachableError, match="can't reach the database") as caught:
+        opened(tmp_path, f"postgresql://ana:geheim@127.0.0.1:{port}/x")
+    assert caught.value.code == "store_unreachable"
+    assert "geheim" not in str(caught.value)
+
+
+def test_a_host_without_an_address_is_unreachable(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnreachableError, match="can't reach the database"):
+        opened(tmp_path, "postgresql://ana@host.invalid/x")
+
+
+def test_a_wrong_password_is_said_to_be_one(tmp_path: Path, server: dict[str, str]) -> None:
+    url = f"postgresql://{server['user']}:geheim@{server['host']}:{server['port']}/{server['dbname']}"
+    with pytest.raises(StoreUnreachableError, match="password authentication failed") as caught:
+        opened(tmp_path, url)
+    assert "geheim" not in str(caught.value)
+
+
+def test_a_database_that_does_not_exist_is_named(tmp_path: Path, server: dict[str, str]) -> None:
+    url = f"postgresql://{server['user']}:{server['password']}@{server['host']}:{server['port']}/nowhere"
+    with pytest.raises(StoreUnreachableError, match="nowhere"):
+        opened(tmp_path, url)
+
+
+def test_the_right_url_works_beside_the_wrong_ones(tmp_path: Path, server: dict[str, str]) -> None:
+    url = f"postgresql://{server['user']}:{server['password']}@{server['host']}:{server['port']}/{server['dbname']}"
+    with opened(tmp_path, url) as client:
+        client.add("by url")
+        assert not client.status().embedded
+    with opened(tmp_path, url) as client:
+        assert [memory.text for memory in client.list()] == ["by url"]
+
+
+# A full disk --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """A file system with little room, mounted for real; only root can, and not everywhere."""
+    with temporary_home() as place:
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=160m,mode=0755", "tmpfs", str(place)],
+            capture_output=True,
+            check=False,
+        )
+        if mounted.returncode != 0:
+            pytest.skip("mounting a small file system is not allowed here")
+        try:
+            yield place
+        finally:
+            stop(place / "home")
+            subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def add_until_it_fails(client: Recollect) -> None:
+    for number in range(200):
+        report = client.add_many([{"text": f"{number} {n} {os.urandom(300).hex()}"} for n in range(50)])
+        assert report.errors == ()
+
+
+def test_a_full_disk_is_an_error_that_loses_nothing(small_disk: Path) -> None:
+    home = small_disk / "home"
+    home.mkdir(mode=0o755)
+    with Recollect(settings=Settings(home=home, embedder="wordllama")) as client:
+        kept = client.add("stored while there was room")
+        assert isinstance(kept, Memory)
+        # A fresh log segment first: it is the data that must find no room. (Without room for its log PostgreSQL
+        # stops as a whole, and starts again when there is some.)
+        with psycopg.connect(ensure_running(home).owner, autocommit=True) as connection:
+            connection.execute("select pg_switch_wal()")
+            connection.execute("checkpoint")
+        ballast = small_disk / "ballast"
+        ballast.write_bytes(b"\0" * (shutil.disk_usage(small_disk).free - 3_000_000))
+        with pytest.raises(RecollectError) as caught:
+            add_until_it_fails(client)
+        assert isinstance(caught.value, StoreFullError), caught.value
+        assert caught.value.code == "store_full"
+        assert client.get(kept.id).text == "stored while there was room"
+        ballast.unlink()
+        counted = sum(scope.memories for scope in client.scopes.list())
+        assert isinstance(client.add("stored when there was room again"), Memory)
+        assert sum(scope.memories for scope in client.scopes.list()) == counted + 1
+        assert client.search("room", threshold=0)
+
+
+def test_a_server_that_refuses_for_lack_of_room_is_a_full_store(
+    client: Recollect, owner_conninfo: str
+) -> None:
+    """Where nothing can be mounted: PostgreSQL's own error of a full disk, raised by the server for a write."""
+    kept = client.add("stored before")
+    with psycopg.connect(owner_conninfo, autocommit=True) as connection:
+        connection.execute(
+            "create or replace function public.no_room() returns trigger language plpgsql as $$"
+            " begin if new.tenant_id = tg_argv[0] then"
+            " raise exception 'could not extend file: No space left on device' using errcode = 'disk_full';"
+            " end if; return new; end $$"
+        )
+        trigger = f"no_room_{client.context.tenant_id.replace('-', '_')}"
+        connection.execute(
+            f"create trigger {trigger} before insert on recollect.memory for each row"  # type: ignore[arg-type]
+            f" execute function public.no_room('{client.context.tenant_id}')"
+        )
+        try:
+            with pytest.raises(StoreFullError, match="no space left"):
+                client.add("one too many")
+            with pytest.raises(StoreFullError):
+                client.add_many([{"text": f"many {n}"} for n in range(300)])
+        finally:
+            connection.execute(f"drop trigger {trigger} on recollect.memory")  # type: ignore[arg-type]
+    assert [memory for memory in client.list()] == [kept]
+    client.add("stored after")
+
+
+# A damaged folder ---------------------------------------------------------------------------------
+
+
+def test_a_damaged_data_folder_is_said_to_be_damaged_and_left_alone() -> None:
+    with temporary_home() as home:
+        with Recollect(settings=Settings(home=home, embedder="wordllama")) as client:
+            client.add("hello")
+        stop(home)
+        control = home / "postgres" / "global" / "pg_control"
+        whole = control.read_bytes()
+        control.write_bytes(b"\0" * len(whole))
+        with pytest.raises(StoreCorruptedError) as caught:
+            Recollect(settings=Settings(home=home, embedder="wordllama")).open()
+        assert caught.value.code == "store_corrupted"
+        assert control.read_bytes() == b"\0" * len(whole)
+        control.write_bytes(whole)
+        with Recollect(settings=Settings(home=home, embedder="wordllama")) as client:
+            assert [memory.text for memory in client.list()] == ["hello"]
+
+
+def test_a_store_without_its_tables_is_said_to_be_damaged() -> None:
+    with temporary_home() as home, Recollect(settings=Settings(home=home, embedder="wordllama")) as client:
+        client.add("hello")
+        owner = ensure_running(home).owner
+        with psycopg.connect(owner, autocommit=True) as connection:
+            connection.execute("alter table recollect.posting rename to gone")
+        with pytest.raises(StoreCorruptedError, match="recollect db migrate"):
+            client.add("another")
+        assert [memory.text for memory in client.list()] == ["hello"]
+        with psycopg.connect(owner, autocommit=True) as connection:
+            connection.execute("alter table recollect.gone rename to posting")
+        client.add("another")
+        assert len(client.list()) == 2
+
+
+def test_a_server_that_dies_in_between_is_unreachable_and_back_with_the_next_client() -> None:
+    with temporary_home() as home:
+        with Recollect(settings=Settings(home=home, embedder="wordllama", start_timeout_s=5)) as client:
+            client.add("hello")
+            os.kill(int((home / "postgres" / "postmaster.pid").read_text().splitlines()[0]), 9)
+            with pytest.raises((StoreUnreachableError, ConflictError)):
+                client.add("lost")
+        with Recollect(settings=Settings(home=home, embedder="wordllama")) as client:
+            assert [memory.text for memory in client.list()] == ["hello"]
+            client.add("again")
