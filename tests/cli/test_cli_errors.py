@@ -115,6 +115,29 @@ def test_no_command_shows_the_help(cli: Any) -> None:
     assert set(cli("--version", "--json").json) == {"recollect"}
 
 
+def test_no_command_is_an_error_where_a_document_was_asked_for(cli: Any) -> None:
+    for args in (["--json"], ["--json", "db"]):
+        done = cli(*args, code=2)
+        assert done.out == ""
+        assert "name a command" in done.error["message"]
+
+
+def test_the_log_goes_to_standard_error_from_the_level_that_is_set() -> None:
+    program = (
+        "import logging, sys; from recollect.surfaces.cli.invocation import _log_to_stderr\n"
+        "_log_to_stderr(sys.argv[1])\n"
+        "logging.getLogger('recollect.x').warning('ours'); logging.getLogger('psycopg.pool').warning('theirs')"
+    )
+
+    def logged(level: str) -> str:
+        command = [sys.executable, "-c", program, level]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stderr
+
+    assert logged("warning") == "recollect: WARNING: ours\n"
+    assert logged("error") == ""
+    assert logged("debug") == "recollect: WARNING: ours\nrecollect: WARNING: theirs\n"
+
+
 def test_every_command_has_help_with_a_sentence_for_each_option(cli: Any) -> None:
     from recollect.surfaces.cli.main import COMMANDS
 

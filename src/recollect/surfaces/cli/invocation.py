@@ -64,8 +64,21 @@ class Invocation:
         from recollect.client_sync import Recollect
 
         settings = self.settings()
+        _log_to_stderr(settings.log_level)
         with Recollect(settings=settings, context=self.context(settings)) as client:
             yield client
+
+
+def _log_to_stderr(level: str) -> None:
+    """Log lines look like errors do. Other libraries speak only when somebody is looking for a fault."""
+    import logging
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("recollect: %(levelname)s: %(message)s"))
+    # `force` because a process may run several commands, as tests do, each with its own standard error.
+    others = level.upper() if level == "debug" else "CRITICAL"
+    logging.basicConfig(handlers=[handler], level=others, force=True)
+    logging.getLogger("recollect").setLevel(level.upper())
 
 
 def noun_app(name: str, help: str) -> typer.Typer:
@@ -73,11 +86,18 @@ def noun_app(name: str, help: str) -> typer.Typer:
 
     def bare(ctx: typer.Context) -> None:
         if ctx.invoked_subcommand is None:
-            print(ctx.get_help())
+            show_help(ctx)
 
     app = typer.Typer(name=name, help=help, rich_markup_mode=None)
     app.callback(invoke_without_command=True)(bare)
     return app
+
+
+def show_help(ctx: typer.Context) -> None:
+    """The help page, where a command was left out."""
+    if invocation(ctx).out.as_json:
+        raise InvalidInputError(f"name a command; '{ctx.command_path} --help' lists them")
+    print(ctx.get_help())
 
 
 def invocation(ctx: typer.Context) -> Invocation:

@@ -22,7 +22,7 @@ from typer.main import get_command, get_group
 from recollect.errors import RecollectError
 from recollect.surfaces.cli.coercion import lighten
 from recollect.surfaces.cli.errors import INTERRUPTED, READER_GONE, report, report_error
-from recollect.surfaces.cli.invocation import Invocation, JsonOption
+from recollect.surfaces.cli.invocation import Invocation, JsonOption, show_help
 from recollect.surfaces.cli.output import Output
 
 _HERE = "recollect.surfaces.cli"
@@ -229,7 +229,7 @@ def recollect(
     if version:
         _print_version(ctx.obj)
     elif ctx.invoked_subcommand is None:
-        print(ctx.get_help())
+        show_help(ctx)
 
 
 def _print_version(inv: Invocation) -> None:
