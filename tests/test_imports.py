@@ -135,13 +135,7 @@ def test_the_domain_knows_only_the_standard_library_and_itself() -> None:
 
 #: Outside storage, the benchmarks and the doctor (which attacks it), these name the driver's types.
 #: The list may only become shorter.
-KNOWS_THE_DRIVER = {
-    "memories/changing.py",
-    "memories/intake.py",
-    "memories/reembed.py",
-    "memories/transfer.py",
-    "surfaces/cli/database.py",
-}
+KNOWS_THE_DRIVER = {"surfaces/cli/database.py"}
 
 
 def test_no_other_module_begins_to_know_the_driver() -> None:

@@ -204,7 +204,8 @@ class AsyncRecollect:
         """
         fields = {
             # A scope such as "team/api" says its layer; the default must not contradict it.
-            "layer": None if layer == "user" and scope else layer, "scope": scope, "type": type, "subject": subject, "predicate": predicate,
+            "layer": None if layer == "user" and scope else layer,
+            "scope": scope, "type": type, "subject": subject, "predicate": predicate,
             "object": object, "trigger": trigger, "action": action, "entities": entities, "importance": importance,
             "metadata": metadata, "created_at": created_at, "valid_from": valid_from, "valid_to": valid_to,
             "expires_at": expires_at, "conversation": conversation, "speaker": speaker, "source": source,

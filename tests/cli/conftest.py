@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -62,6 +63,17 @@ class Shell:
         done = Done(finished.returncode, finished.stdout.decode(), finished.stderr.decode())
         assert done.code == code, (args, done)
         return done
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    """A command sets up logging for its process, which here is the tests' own."""
+    root, ours = logging.getLogger(), logging.getLogger("recollect")
+    handlers, levels = root.handlers[:], (root.level, ours.level)
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(levels[0])
+    ours.setLevel(levels[1])
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from recollect.domain.layers import Layer
 from recollect.domain.memory import (
     Memory,
@@ -140,8 +138,6 @@ async def _apply(
 ) -> Memory:
     """Write the new values of a locked memory, and its history."""
     columns = dict(checked)
-    if "metadata" in columns:
-        columns["metadata"] = Jsonb(columns["metadata"])
     if "entities" in columns:
         columns["entities"] = list(columns["entities"])
         await tx.execute("delete_mentions", ids=[before.id])

@@ -16,8 +16,6 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
-import psycopg
-
 from recollect.domain.ids import new_id
 from recollect.domain.layers import OWNED_LAYERS, Layer, ScopeName
 from recollect.domain.memory import Draft, make_draft
@@ -27,6 +25,7 @@ from recollect.domain.text import text_digest
 from recollect.errors import ConflictError, MemoryNotFoundError, RecollectError, StoreBusyError
 from recollect.retrieval.terms import terms
 from recollect.storage import reading, scopes, spaces, writing
+from recollect.storage.faults import is_lost_race, is_row_fault
 from recollect.storage.store import Transaction
 from recollect.storage.writing import NewMemory, Vectors
 from recollect.workspace import OpenSpace, Workspace, embed_windows
@@ -253,10 +252,10 @@ async def _store(
                 raise
             prepared = await _prepare(workspace, context, good)
         except StoreBusyError as error:
-            if attempt == _ATTEMPTS or not isinstance(error.__cause__, _LOST):
+            if attempt == _ATTEMPTS or not is_lost_race(error):
                 raise
         except RecollectError as error:
-            if not isinstance(error.__cause__, psycopg.DataError | psycopg.IntegrityError):
+            if not (is_row_fault(error) or isinstance(error, _TakenIdError)):
                 raise
             if len(good) == 1:
                 good[0].error, good[0].stored_id = error, None
@@ -265,10 +264,6 @@ async def _store(
                 await _store(workspace, context, [item], prepared)
             return items
     return items
-
-
-#: Another writer was first; nothing was stored, and a second attempt usually is.
-_LOST = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
 
 async def _store_together(
@@ -324,11 +319,11 @@ async def _known_as(tx: Transaction, item: Item) -> UUID:
     stored = await writing.find_repeats(tx, [(_scope(item), item.digest)])
     if stored:
         return next(iter(stored.values()))
-    raise ConflictError(f"the id {item.stored_id} is taken by a memory this caller can't see") from _Taken()
+    raise _TakenIdError(f"the id {item.stored_id} is taken by a memory this caller can't see")
 
 
-class _Taken(psycopg.IntegrityError):
-    """Makes a refused id the error of its line alone, like a refusal by the database."""
+class _TakenIdError(ConflictError):
+    """An id that can't be used is the error of its line alone, like a refusal by the database."""
 
 
 def _joined(drafts: Sequence[Draft]) -> Draft:

@@ -13,15 +13,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from psycopg import AsyncConnection
-from psycopg.rows import DictRow
-
 from recollect.domain.results import ReembedReport
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ConflictError, ForbiddenError
 from recollect.providers.embedders import Embedder
 from recollect.storage import spaces
 from recollect.storage.spaces import NIL, Space
+from recollect.storage.store import Connection
 from recollect.workspace import Workspace, embed_windows
 
 _BATCH = 128
@@ -80,7 +78,7 @@ async def reembed(
     return ReembedReport(space=target.name, embedded=done, seconds=time.monotonic() - began)
 
 
-async def _fill(connection: AsyncConnection[DictRow], embedder: Embedder, tenant: str, space: Space) -> Any:
+async def _fill(connection: Connection, embedder: Embedder, tenant: str, space: Space) -> Any:
     after = NIL
     while rows := await spaces.missing(connection, tenant, space, after=after, limit=_BATCH):
         texts = [f"{row['speaker']}: {row['text']}" if row["speaker"] else row["text"] for row in rows]

@@ -15,8 +15,6 @@ from itertools import islice
 from typing import Any, TextIO
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from recollect.domain.filters import Filter
 from recollect.domain.ids import parse_id
 from recollect.domain.layers import OWNED_LAYERS, PERSONAL_LAYERS, Layer, ScopeName
@@ -283,5 +281,5 @@ def _read_entry(entry: object) -> dict[str, Any]:
         "by": None if by is None else check_name(by, what="by"),
         "before": None
         if before is None
-        else Jsonb(check_metadata(before, what="before", limit=_MAX_BEFORE_BYTES)),
+        else check_metadata(before, what="before", limit=_MAX_BEFORE_BYTES),
     }

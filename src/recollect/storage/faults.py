@@ -87,3 +87,13 @@ def translate(error: psycopg.Error) -> RecollectError:
 def _brief(error: psycopg.Error) -> str:
     """The server's primary message, without the row's values that DETAIL would show."""
     return (error.diag.message_primary or " ".join(str(error).split()))[:300]
+
+
+def is_row_fault(error: RecollectError) -> bool:
+    """Whether one row's values were refused, so that others of its batch may still be stored."""
+    return isinstance(error.__cause__, psycopg.DataError | psycopg.IntegrityError)
+
+
+def is_lost_race(error: RecollectError) -> bool:
+    """Whether another writer was first; nothing was stored, and a second attempt usually is."""
+    return isinstance(error.__cause__, pg.DeadlockDetected | pg.SerializationFailure)

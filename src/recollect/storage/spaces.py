@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pgvector import HalfVector
 from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection, sql
-from psycopg.rows import DictRow
+from psycopg import sql
 
-from recollect.storage.store import Row, Store, Transaction, compose
+from recollect.storage.store import Connection, Row, Store, Transaction, compose
 
 #: The lock between writers (shared) and the switch of spaces (exclusive).
 _SWITCH_LOCK = 0x5EC0_0001
@@ -94,7 +93,7 @@ async def count_missing(store: Store, tenant: str, space: Space) -> int:
 
 
 async def missing(
-    connection: AsyncConnection[DictRow], tenant: str, space: Space, *, after: UUID, limit: int
+    connection: Connection, tenant: str, space: Space, *, after: UUID, limit: int
 ) -> list[Row]:
     """The next memories that have no vector in a space."""
     values = {"tenant": tenant, "space": space.id, "after": after, "limit": limit}
@@ -102,7 +101,7 @@ async def missing(
 
 
 async def fill(
-    connection: AsyncConnection[DictRow],
+    connection: Connection,
     tenant: str,
     space: Space,
     vectors: Sequence[tuple[UUID, int, NDArray[Any]]],
@@ -122,12 +121,12 @@ async def fill(
     )
 
 
-async def begin_switch(connection: AsyncConnection[DictRow]) -> None:
+async def begin_switch(connection: Connection) -> None:
     """Inside a transaction: wait for writers, keep new ones waiting."""
     await connection.execute("select pg_advisory_xact_lock(%s)", [_SWITCH_LOCK])
 
 
-async def finish_switch(connection: AsyncConnection[DictRow], space: Space, tenants: Sequence[str]) -> None:
+async def finish_switch(connection: Connection, space: Space, tenants: Sequence[str]) -> None:
     """Inside the same transaction: make a filled space the active one and count its vectors."""
     await connection.execute(compose("retire_space"), {"space": space.id})
     await connection.execute(compose("activate_space"), {"space": space.id})
@@ -153,7 +152,7 @@ async def drop_retired(store: Store, tenants: Sequence[str]) -> None:
             await connection.execute(compose("delete_space"), {"space": row["space_id"]})
 
 
-async def index_names(connection: AsyncConnection[DictRow]) -> list[str]:
+async def index_names(connection: Connection) -> list[str]:
     """The vector indexes that are whole and usable."""
     rows = await (await connection.execute(compose("vector_indexes"))).fetchall()
     return [row["indexname"] for row in rows if row["usable"]]
@@ -196,7 +195,7 @@ async def build_index(store: Store, tenant: str, space: Space) -> bool:
             await connection.execute("select pg_advisory_unlock(%s)", [_INDEX_LOCK])
 
 
-async def _partition(connection: AsyncConnection[DictRow], tenant: str) -> str:
+async def _partition(connection: Connection, tenant: str) -> str:
     values = {"parent": "recollect.embedding", "tenant": tenant}
     row = await (await connection.execute(compose("partition_of"), values)).fetchone()
     assert row is not None

@@ -19,6 +19,7 @@ from typing import Any
 from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection, sql
 from psycopg.rows import DictRow, dict_row
+from psycopg.types.json import JsonbDumper
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from recollect.domain.layers import ScopeName
@@ -29,6 +30,7 @@ from recollect.storage.faults import translated
 from recollect.storage.sql import query
 
 Row = dict[str, Any]
+Connection = AsyncConnection[DictRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ class Store:
 
         async def configure(connection: AsyncConnection[DictRow]) -> None:
             await register_vector_async(connection)
+            connection.adapters.register_dumper(dict, JsonbDumper)
             await connection.execute(
                 sql.SQL("; ").join(
                     sql.SQL("set {} = {}").format(sql.SQL(name), sql.Literal(value))

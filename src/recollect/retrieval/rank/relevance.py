@@ -12,7 +12,7 @@ many others were generated, any signal may be missing altogether, and a pool of 
 hundred.
 
 The weights were found by measuring on LoCoMo, LongMemEval, 2WikiMultiHopQA and MuSiQue together, and
-rounded: neighbouring values differ by less than the noise. docs/ has the table.
+rounded: neighbouring values differ by less than the noise. `recollect bench` measures the outcome.
 """
 
 from __future__ import annotations
