@@ -44,9 +44,9 @@ class Transaction:
         self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any
     ) -> list[Row]:
         """Run a named query and return its rows; `tenant` is filled in."""
-        cursor = await self.connection.execute(
-            compose(name, slots), {"tenant": self.context.tenant_id, **values}
-        )
+        parameters = {"tenant": self.context.tenant_id, **values}
+        # Binary rows: reading vectors, ids and times from text costs more than finding them.
+        cursor = await self.connection.execute(compose(name, slots), parameters, binary=True)
         return await cursor.fetchall() if cursor.description else []
 
     async def fetch_one(

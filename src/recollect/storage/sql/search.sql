@@ -4,21 +4,25 @@
 -- the caller's conditions; `matched` has a bit for each term of the query, `weights` (first row only) their idf;
 -- "lateral ... offset 0" makes the planner look a few rows up by key, whatever it believes of the table's size.
 -- {scopes_p} and {scopes_e} narrow to the visible scopes where they are known.
-with weight as materialized (
+with posted as materialized (
+    -- Every visible posting of the query's terms, read once.
+    select t.place, p.memory_id, p.tf, p.dl
+    from unnest(%(terms)s::text[]) with ordinality as t(term, place)
+    join recollect.posting p on p.tenant_id = %(tenant)s and p.term = t.term collate "C" {scopes_p}
+), weight as materialized (
     -- Counting here, under row-level security, makes the statistics those of the visible memories. The formula is
     -- that of retrieval/rank/lexical.py, which says why a hundred more memories are supposed.
-    select t.term, t.place, 1::bigint << (t.place - 1)::int as bit,
-        ln(1::float8 + (greatest(%(n)s::float8, x.df) + 99.5::float8 - x.df) / (x.df + 1.5::float8))::float4 as idf, x.df
-    from unnest(%(terms)s::text[]) with ordinality as t(term, place),
-    lateral (select count(*)::float8 as df from recollect.posting p
-        where p.tenant_id = %(tenant)s and p.term = t.term collate "C" {scopes_p}) x
+    select t.place, 1::bigint << (t.place - 1)::int as bit,
+        ln(1::float8 + (greatest(%(n)s::float8, coalesce(x.df, 0)) + 99.5::float8 - coalesce(x.df, 0))
+            / (coalesce(x.df, 0) + 1.5::float8))::float4 as idf
+    from unnest(%(terms)s::text[]) with ordinality as t(term, place)
+    left join (select place, count(*)::float8 as df from posted group by place) x on x.place = t.place
 ), scored as materialized (
     select p.memory_id,
         sum(w.idf * p.tf * 2.2::float4
             / (p.tf + 1.2::float4 * (0.25::float4 + 0.75::float4 * p.dl / %(avg_dl)s::float4))) as bm25,
         bit_or(w.bit) as matched
-    from weight w join recollect.posting p on p.tenant_id = %(tenant)s and p.term = w.term collate "C" {scopes_p}
-    where w.df > 0
+    from posted p join weight w on w.place = p.place
     group by p.memory_id
 ), lexical as materialized (
     select s.memory_id, s.bm25
