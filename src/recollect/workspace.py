@@ -17,8 +17,9 @@ from recollect.errors import EmbedderMismatchError
 from recollect.providers.embedders import Embedder, open_embedder
 from recollect.storage import spaces
 from recollect.storage.scopes import create_tenant
+from recollect.storage.search import TermCounts
 from recollect.storage.spaces import Space
-from recollect.storage.store import Store
+from recollect.storage.store import Store, Transaction
 from recollect.storage.upkeep import analyze
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Workspace:
         self.settings = settings
         self.store = store
         self.clock = clock
+        self.term_counts = TermCounts()
         self._open: OpenSpace | None = None
         self._opening = asyncio.Lock()
         self._indexed: set[tuple[str, int]] = set()
@@ -130,13 +132,12 @@ class Workspace:
             threads=s.embedder_threads,
         )
 
-    async def has_vector_index(self, context: TenantContext, space: Space) -> bool:
-        """Whether the tenant's partition has a vector index; a yes is remembered, a no is not."""
-        key = (context.tenant_id, space.id)
+    async def has_vector_index(self, tx: Transaction, space: Space) -> bool:
+        """Whether the caller's partition has a vector index; a yes is remembered, a no is not."""
+        key = (tx.context.tenant_id, space.id)
         if key not in self._indexed:
-            async with self.store.transaction(context) as tx:
-                if not await spaces.has_index(tx, space):
-                    return False
+            if not await spaces.has_index(tx, space):
+                return False
             self._indexed.add(key)
         return True
 
@@ -156,8 +157,9 @@ class Workspace:
     async def build_index(self, context: TenantContext, *, wait: bool) -> bool:
         """Build the vector index of a tenant's partition if it has none."""
         space = (await self.open_space(context)).space
-        if await self.has_vector_index(context, space):
-            return False
+        async with self.store.transaction(context) as tx:
+            if await self.has_vector_index(tx, space):
+                return False
         chore = asyncio.create_task(spaces.build_index(self.store, context.tenant_id, space))
         self._chores.add(chore)
         chore.add_done_callback(self._chores.discard)

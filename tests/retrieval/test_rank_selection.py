@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
@@ -10,8 +10,9 @@ from uuid import UUID
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from recollect.retrieval.rank import Pool, Ranking, explain, select
+from recollect.retrieval.rank import Pool, Ranking, best_first, explain, select
 from recollect.retrieval.rank.calibration import scores
 
 
@@ -42,45 +43,56 @@ def pool_and_ranking(
     return pool, Ranking(score=scores(values), relevance=values, signals={})
 
 
+def chosen_rows(
+    pool: Pool,
+    ranking: Ranking,
+    *,
+    limit: int,
+    threshold: float,
+    vectors: Mapping[UUID, NDArray[np.float32]] | None = None,
+) -> list[int]:
+    return select(pool, best_first(pool, ranking, threshold=threshold), limit=limit, vectors=vectors)
+
+
 def test_the_best_by_score_are_taken_and_then_ordered_by_layer() -> None:
     pool, ranking = pool_and_ranking([1.0, 3.0, 2.0, 0.5], layers=[1, 5, 2, 1])
-    assert select(pool, ranking, limit=3, threshold=0.0) == [0, 2, 1]
-    assert select(pool, ranking, limit=2, threshold=0.0) == [2, 1]
+    assert chosen_rows(pool, ranking, limit=3, threshold=0.0) == [0, 2, 1]
+    assert chosen_rows(pool, ranking, limit=2, threshold=0.0) == [2, 1]
 
 
 def test_within_a_layer_the_higher_score_comes_first() -> None:
     pool, ranking = pool_and_ranking([1.0, 3.0, 2.0])
-    assert select(pool, ranking, limit=10, threshold=0.0) == [1, 2, 0]
+    assert chosen_rows(pool, ranking, limit=10, threshold=0.0) == [1, 2, 0]
 
 
 def test_only_what_reaches_the_threshold_is_returned() -> None:
     pool, ranking = pool_and_ranking([1.2, 1.0, 0.1])
-    assert select(pool, ranking, limit=10, threshold=0.7) == [0]
-    assert select(pool, ranking, limit=10, threshold=1.0) == []
+    assert chosen_rows(pool, ranking, limit=10, threshold=0.7) == [0]
+    assert chosen_rows(pool, ranking, limit=10, threshold=1.0) == []
 
 
 def test_scores_that_round_to_one_are_still_told_apart() -> None:
     pool, ranking = pool_and_ranking([30.0, 40.0, 35.0])
-    assert select(pool, ranking, limit=1, threshold=0.7) == [1]
+    assert chosen_rows(pool, ranking, limit=1, threshold=0.7) == [1]
 
 
 def test_equals_are_ordered_by_closeness_then_layer_then_age_then_id() -> None:
     closer = pool_and_ranking([0.0, 0.0], cosine=[0.1, 0.2])
-    assert select(*closer, limit=1, threshold=0.0) == [1]
+    assert chosen_rows(*closer, limit=1, threshold=0.0) == [1]
     layer = pool_and_ranking([1.0, 1.0], layers=[5, 2])
-    assert select(*layer, limit=1, threshold=0.0) == [1]
+    assert chosen_rows(*layer, limit=1, threshold=0.0) == [1]
     age = pool_and_ranking(
         [1.0, 1.0], created_at=[datetime(2024, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=UTC)]
     )
-    assert select(*age, limit=1, threshold=0.0) == [1]
+    assert chosen_rows(*age, limit=1, threshold=0.0) == [1]
     pool, ranking = pool_and_ranking([1.0, 1.0, 1.0])
     backwards = replace(pool, ids=pool.ids[::-1])
-    assert select(backwards, ranking, limit=3, threshold=0.0) == [2, 1, 0]
+    assert chosen_rows(backwards, ranking, limit=3, threshold=0.0) == [2, 1, 0]
 
 
 def test_of_equal_texts_only_the_first_stays() -> None:
     pool, ranking = pool_and_ranking([1.0, 3.0, 2.0], digests=[b"a", b"a", b"b"])
-    assert select(pool, ranking, limit=10, threshold=0.0) == [1, 2]
+    assert chosen_rows(pool, ranking, limit=10, threshold=0.0) == [1, 2]
 
 
 def test_near_equal_vectors_are_repeats_and_those_not_loaded_are_not() -> None:
@@ -91,25 +103,25 @@ def test_near_equal_vectors_are_repeats_and_those_not_loaded_are_not() -> None:
         UUID(int=1): close,
         UUID(int=2): np.array([0.9, 0.436], dtype=np.float32),
     }
-    assert select(pool, ranking, limit=10, threshold=0.0, vectors=vectors) == [0, 2, 3]
+    assert chosen_rows(pool, ranking, limit=10, threshold=0.0, vectors=vectors) == [0, 2, 3]
 
 
 def test_turns_are_never_dropped_as_repeats() -> None:
     same = {UUID(int=row): np.array([1.0], dtype=np.float32) for row in range(3)}
     pool, ranking = pool_and_ranking([3.0, 2.0, 1.0], digests=[b"yes"] * 3, conversations=["c", "c", "d"])
-    assert select(pool, ranking, limit=10, threshold=0.0, vectors=same) == [0, 1, 2]
+    assert chosen_rows(pool, ranking, limit=10, threshold=0.0, vectors=same) == [0, 1, 2]
 
 
 def test_a_note_that_repeats_a_turn_is_dropped_and_the_turn_stays() -> None:
     pool, ranking = pool_and_ranking([3.0, 2.0], digests=[b"a", b"a"], conversations=["c", None])
-    assert select(pool, ranking, limit=10, threshold=0.0) == [0]
+    assert chosen_rows(pool, ranking, limit=10, threshold=0.0) == [0]
     pool, ranking = pool_and_ranking([2.0, 3.0], digests=[b"a", b"a"], conversations=["c", None])
-    assert select(pool, ranking, limit=10, threshold=0.0) == [1, 0]
+    assert chosen_rows(pool, ranking, limit=10, threshold=0.0) == [1, 0]
 
 
 def test_repeats_do_not_use_up_the_limit() -> None:
     pool, ranking = pool_and_ranking([4.0, 3.0, 2.0], digests=[b"a", b"a", b"b"])
-    assert select(pool, ranking, limit=2, threshold=0.0) == [0, 2]
+    assert chosen_rows(pool, ranking, limit=2, threshold=0.0) == [0, 2]
 
 
 @given(
@@ -125,7 +137,7 @@ def test_nothing_left_out_would_have_deserved_a_place(
     pool, ranking = pool_and_ranking(
         relevance, layers=[candidate[1] for candidate in candidates], digests=digests
     )
-    chosen = select(pool, ranking, limit=limit, threshold=threshold)
+    chosen = chosen_rows(pool, ranking, limit=limit, threshold=threshold)
     assert len(chosen) <= limit
     assert [int(pool.layer[row]) for row in chosen] == sorted(int(pool.layer[row]) for row in chosen)
     assert len({digests[row] for row in chosen}) == len(chosen)

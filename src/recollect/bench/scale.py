@@ -29,7 +29,7 @@ from recollect.errors import InvalidInputError
 from recollect.retrieval import generate
 from recollect.storage import scopes
 from recollect.storage.filters import Moment
-from recollect.storage.search import CandidateRequest, fetch_candidates
+from recollect.storage.search import NO_MATCHES, Conditions, DenseRequest, fetch_candidates
 from recollect.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -317,19 +317,18 @@ async def _dense_candidates(case: Case, queries: Sequence[str], model: BenchEmbe
             async with workspace.store.transaction(context) as tx:
                 caller = await scopes.describe_caller(tx)
                 exact = caller.vectors <= workspace.settings.exact_rows
-                request = CandidateRequest(
-                    terms=[],
+                dense = DenseRequest(
                     vector=model.vector(query),
                     space_id=opened.space.id,
                     dimensions=opened.space.dimensions,
-                    moment=Moment.now(workspace.clock()),
-                    lexical_limit=generate.LEXICAL,
-                    dense_limit=generate.DENSE,
+                    exact=exact,
+                    limit=generate.DENSE,
                     anchors=generate.ANCHORS,
                     reach=generate.REACH,
-                    exact=exact,
                 )
-                rows = [row for row in await fetch_candidates(tx, caller, request) if row["by_dense"]]
+                conditions = Conditions(moment=Moment.now(workspace.clock()))
+                pool = await fetch_candidates(tx, caller, NO_MATCHES, dense, conditions)
+                rows = [row for row in pool if row["by_dense"]]
             nearest = sorted(rows, key=lambda row: row["distance"])
             found.append([row["memory_id"] for row in nearest[:LIMIT]])
     finally:

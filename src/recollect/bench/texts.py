@@ -1,6 +1,6 @@
 """Synthetic memories and questions that behave like real ones: seeded, so that every run has the same.
 
-Words are made of syllables and drawn as in language: a few common ones, many rare (Zipf-Mandelbrot), a third of each
+Words are real ones, drawn as in language: a few common ones, many rare (Zipf-Mandelbrot), a third of each
 sentence is function words. Every text has a topic with words and names of its own, so that texts cluster for vectors
 and the words of a question are selective for BM25. About 30 words and 18 different terms a text, as in the notes of
 real agents.
@@ -9,9 +9,12 @@ real agents.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+
+from recollect.errors import EmbedderMissingError
 
 WORDS, TOPICS, TOPIC_WORDS, TOPIC_NAMES = 4_000, 200, 40, 6
 #: Flattens the head of Zipf's law, so that the commonest content word stands in some 7 % of the texts.
@@ -21,9 +24,6 @@ _FUNCTION = (
     "were all we there when been has more if will would about so no can what into them then"
 ).split()
 _ASKING = "what when where who how why which".split()
-_ONSETS = "b br ch d dr f fl g gr h j k kl l m n p pl r s sh sk sp st t tr v w z".split()
-_VOWELS = "a e i o u ai ea ou".split()
-_CODAS = ["", "n", "r", "l", "t", "m", "ck", "nd"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +39,9 @@ class Language:
 def make_language(seed: int = 1) -> Language:
     """The language all synthetic texts are written in."""
     chance = random.Random(seed)  # noqa: S311 - reproducible texts, not secrets
-    words = _invent(chance, WORDS)
-    names = [word.capitalize() for word in _invent(chance, TOPICS * TOPIC_NAMES, but=set(words))]
+    words, names = (
+        chance.sample(*drawn) for drawn in zip(_vocabulary(), (WORDS, TOPICS * TOPIC_NAMES), strict=True)
+    )
     return Language(
         words=words,
         weights=list(accumulate(1 / (rank + SHIFT) for rank in range(1, WORDS + 1))),
@@ -82,16 +83,22 @@ def make_queries(language: Language, count: int, *, seed: int) -> list[str]:
     return list(queries)
 
 
-def _invent(chance: random.Random, count: int, *, but: set[str] | None = None) -> list[str]:
-    """Different pronounceable words of two or three syllables."""
-    taken = but or set()
-    found: dict[str, None] = {}
-    while len(found) < count:
-        syllables = (
-            chance.choice(_ONSETS) + chance.choice(_VOWELS) + chance.choice(_CODAS)
-            for _ in range(chance.randint(2, 3))
-        )
-        word = "".join(syllables)
-        if word not in taken:
-            found[word] = None
-    return list(found)
+def _vocabulary() -> tuple[list[str], list[str]]:
+    """Real words and names: what a tokenizer that comes with the package has as whole words.
+
+    Invented words would fall into pieces and make every text three times as long for an embedder as it looks.
+    """
+    import json
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    spec = find_spec("wordllama")
+    if spec is None or not spec.submodule_search_locations:
+        raise EmbedderMissingError("the benchmark takes its words from wordllama; pip install wordllama")
+    folder = Path(spec.submodule_search_locations[0]) / "tokenizers"
+    file = folder / "l2_supercat_tokenizer_config.json"
+    tokens = json.loads(file.read_text(encoding="utf-8"))["model"]["vocab"]
+    whole = [token.removeprefix("\u2581") for token in tokens if token.startswith("\u2581")]
+    words = sorted(word for word in whole if re.fullmatch("[a-z]{4,12}", word) and word not in _FUNCTION)
+    names = sorted(word for word in whole if re.fullmatch("[A-Z][a-z]{3,11}", word))
+    return words, names

@@ -279,7 +279,5 @@ def _read_entry(entry: object) -> dict[str, Any]:
         "event": str(entry["event"]),
         "at": at,
         "by": None if by is None else check_name(by, what="by"),
-        "before": None
-        if before is None
-        else check_metadata(before, what="before", limit=_MAX_BEFORE_BYTES),
+        "before": None if before is None else check_metadata(before, what="before", limit=_MAX_BEFORE_BYTES),
     }

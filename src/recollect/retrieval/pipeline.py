@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.domain.filters import Filter
 from recollect.domain.ids import new_id
@@ -23,13 +24,23 @@ from recollect.domain.results import Explanation, Hit, SearchResults
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import InvalidInputError
 from recollect.retrieval.generate import generate
-from recollect.retrieval.rank import Calibration, Pool, Ranking, calibration_for, explain, rank, select
+from recollect.retrieval.rank import (
+    Calibration,
+    Pool,
+    Ranking,
+    best_first,
+    calibration_for,
+    explain,
+    rank,
+    select,
+)
 from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, measured
 from recollect.retrieval.understand import Understanding, understand
 from recollect.storage import scopes
 from recollect.storage import search as storage
 from recollect.storage.filters import Moment
 from recollect.storage.scopes import Caller
+from recollect.storage.search import Conditions
 from recollect.storage.store import Row, Transaction
 from recollect.workspace import OpenSpace, Workspace
 
@@ -65,38 +76,61 @@ class SearchRequest:
 
 async def search(workspace: Workspace, context: TenantContext, request: SearchRequest) -> SearchResults:
     """The memories that answer a query."""
-    opened = await workspace.open_space(context)
+    active: int | None = None
+    while True:
+        opened = await workspace.open_space(context, active)
+        calibration = await _calibration(opened)
+        embedding = asyncio.create_task(
+            asyncio.to_thread(opened.embedder.embed_query, request.understanding.query)
+        )
+        try:
+            async with workspace.store.transaction(context) as tx:
+                caller = await _caller(tx, request)
+                if caller.space_id in (None, opened.space.id):
+                    return await _answer(workspace, tx, caller, opened, calibration, embedding, request)
+        finally:
+            embedding.cancel()
+        # The store was re-embedded since this client opened it: follow, and ask again.
+        active = caller.space_id
+
+
+async def _answer(
+    workspace: Workspace,
+    tx: Transaction,
+    caller: Caller,
+    opened: OpenSpace,
+    calibration: Calibration,
+    vector: Awaitable[NDArray[np.float32]],
+    request: SearchRequest,
+) -> SearchResults:
+    """Generate, rank and show, inside one transaction."""
     asked = request.understanding
-    embedding = asyncio.create_task(asyncio.to_thread(opened.embedder.embed_query, asked.query))
     notes = list(asked.notes)
-    try:
-        async with workspace.store.transaction(context) as tx:
-            caller = await _caller(tx, request)
-            vector = await embedding
-            if caller.space_id != opened.space.id and caller.space_id is not None:
-                # The store was re-embedded since this client opened it: follow.
-                opened = await workspace.open_space(context, caller.space_id)
-                vector = await asyncio.to_thread(opened.embedder.embed_query, asked.query)
-            if caller.scope_ids == [] or caller.memories == 0:
-                return _results(request, [], notes)
-            exact = await _exact(workspace, context, caller, opened, notes)
-            pool = await generate(
-                tx,
-                caller,
-                terms=asked.terms,
-                vector=vector,
-                space=opened.space,
-                exact=exact,
-                moment=Moment.as_of(request.as_of) if request.as_of else Moment.now(request.now),
-                limit=request.limit,
-                types=request.types,
-                filters=request.filters,
-            )
-            ranking = rank(pool, query=asked.query, calibration=await _calibration(opened))
-            rows = await _select(tx, pool, ranking, request, opened)
-            shown = await storage.fetch_hits(tx, [pool.ids[row] for row in rows])
-    finally:
-        embedding.cancel()
+    if caller.scope_ids == [] or caller.memories == 0:
+        return _results(request, [], notes)
+    pool = await generate(
+        tx,
+        caller,
+        terms=asked.terms,
+        counts=workspace.term_counts,
+        vector=vector,
+        space=opened.space,
+        exact=await _exact(workspace, tx, caller, opened, notes),
+        conditions=Conditions(
+            moment=Moment.as_of(request.as_of) if request.as_of else Moment.now(request.now),
+            types=request.types,
+            filters=request.filters,
+        ),
+        limit=request.limit,
+    )
+    ranking = rank(pool, query=asked.query, calibration=calibration)
+    # Three times as many as asked for: among them repeats are dropped.
+    first = best_first(pool, ranking, threshold=request.threshold)[: 3 * request.limit]
+    shown = await storage.fetch_hits(tx, [pool.ids[row] for row in first], opened.space.id)
+    vectors = {
+        id: row["embedding"].to_numpy().astype(np.float32) for id, row in shown.items() if row["embedding"]
+    }
+    rows = select(pool, first, limit=request.limit, vectors=vectors)
     hits = [
         _to_hit(pool, ranking, row, shown[pool.ids[row]], request) for row in rows if pool.ids[row] in shown
     ]
@@ -112,12 +146,12 @@ async def _caller(tx: Transaction, request: SearchRequest) -> Caller:
 
 
 async def _exact(
-    workspace: Workspace, context: TenantContext, caller: Caller, opened: OpenSpace, notes: list[str]
+    workspace: Workspace, tx: Transaction, caller: Caller, opened: OpenSpace, notes: list[str]
 ) -> bool:
     """Compare every visible vector, unless there are too many and an index is there for them."""
     if caller.vectors <= workspace.settings.exact_rows:
         return True
-    if await workspace.has_vector_index(context, opened.space):
+    if await workspace.has_vector_index(tx, opened.space):
         return False
     notes.append(
         f"{caller.vectors:,} vectors were compared one by one: their index is not built yet; run `recollect db index`"
@@ -142,16 +176,6 @@ async def _calibration(opened: OpenSpace) -> Calibration:
         notes = await asyncio.to_thread(embedder.embed, [note for _, note in PROBES])
         _measured[opened.space.fingerprint] = measured(np.array(questions), np.asarray(notes))
     return _measured[opened.space.fingerprint]
-
-
-async def _select(
-    tx: Transaction, pool: Pool, ranking: Ranking, request: SearchRequest, opened: OpenSpace
-) -> list[int]:
-    """The rows to return. Vectors of the best notes are fetched to drop those that say the same."""
-    first = select(pool, ranking, limit=3 * request.limit, threshold=request.threshold)
-    notes = [pool.ids[row] for row in first if not pool.is_turn[row]]
-    vectors = await storage.fetch_vectors(tx, notes, opened.space.id) if len(notes) > 1 else {}
-    return select(pool, ranking, limit=request.limit, threshold=request.threshold, vectors=vectors)
 
 
 def _to_hit(pool: Pool, ranking: Ranking, row: int, shown: Row, request: SearchRequest) -> Hit:

@@ -92,9 +92,7 @@ async def count_missing(store: Store, tenant: str, space: Space) -> int:
     return missing
 
 
-async def missing(
-    connection: Connection, tenant: str, space: Space, *, after: UUID, limit: int
-) -> list[Row]:
+async def missing(connection: Connection, tenant: str, space: Space, *, after: UUID, limit: int) -> list[Row]:
     """The next memories that have no vector in a space."""
     values = {"tenant": tenant, "space": space.id, "after": after, "limit": limit}
     return await (await connection.execute(compose("missing_embeddings"), values)).fetchall()

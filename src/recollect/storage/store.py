@@ -49,6 +49,12 @@ class Transaction:
         cursor = await self.connection.execute(compose(name, slots), parameters, binary=True)
         return await cursor.fetchall() if cursor.description else []
 
+    async def fetch_statement(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
+        """Run a statement that was composed from named queries before, and kept."""
+        parameters = {"tenant": self.context.tenant_id, **values}
+        cursor = await self.connection.execute(sql.SQL(statement), parameters, binary=True)
+        return await cursor.fetchall()
+
     async def fetch_one(
         self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any
     ) -> Row | None:
@@ -80,7 +86,7 @@ def compose(name: str, slots: Mapping[str, sql.Composable] | None = None) -> sql
 
 
 def caller_settings(context: TenantContext) -> sql.Composed:
-    """The SET LOCAL statements that say who is asking."""
+    """The statements that begin a transaction and say who is asking."""
     leads = [
         ScopeName.parse(role.removeprefix("lead:")) for role in context.roles if role.startswith("lead:")
     ]
@@ -91,7 +97,7 @@ def caller_settings(context: TenantContext) -> sql.Composed:
         "admin": context.is_admin,
         "leads": [[scope.layer.precedence, scope.name] for scope in leads],
     }
-    return sql.SQL("set local recollect.tenant = {}; set local recollect.caller = {}").format(
+    return sql.SQL("begin; set local recollect.tenant = {}; set local recollect.caller = {}").format(
         sql.Literal(context.tenant_id), sql.Literal(json.dumps(caller))
     )
 
@@ -158,10 +164,11 @@ class Store:
 
     @asynccontextmanager
     async def transaction(self, context: TenantContext) -> AsyncIterator[Transaction]:
-        """One transaction on behalf of a caller."""
+        """One transaction on behalf of a caller; it ends with the block, undone if the block raised."""
         with translated():
             try:
-                async with self._pool.connection() as connection, connection.transaction():
+                # Beginning and saying who asks are one message; the pool commits or rolls back.
+                async with self._pool.connection() as connection:
                     await connection.execute(caller_settings(context))
                     yield Transaction(connection, context)
             except PoolTimeout as error:

@@ -12,7 +12,7 @@ from recollect.retrieval.rank.explanation import explain
 from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS, inverse_frequency
 from recollect.retrieval.rank.pool import Pool
 from recollect.retrieval.rank.relevance import Ranking, rank
-from recollect.retrieval.rank.selection import select
+from recollect.retrieval.rank.selection import best_first, select
 
 __all__ = [
     "MAX_QUERY_TERMS",
@@ -20,6 +20,7 @@ __all__ = [
     "Calibration",
     "Pool",
     "Ranking",
+    "best_first",
     "calibration_for",
     "explain",
     "inverse_frequency",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -38,31 +38,34 @@ def best_first(pool: Pool, ranking: Ranking, *, threshold: float = 0.0) -> list[
 
 def select(
     pool: Pool,
-    ranking: Ranking,
+    order: Sequence[int],
     *,
     limit: int,
-    threshold: float,
     vectors: Mapping[UUID, NDArray[np.float32]] | None = None,
 ) -> list[int]:
-    """The rows to return: the best `limit` by score, ordered by layer precedence, then score.
+    """The rows to return: the first `limit` of `best_first`'s order, by layer precedence, then score.
 
     Equal texts are known by the pool's digests, near-equal ones by `vectors` (unit length, of as many
-    memories as were loaded). Of repeats the first by `best_first` stays. A turn is never dropped: "yes" said
-    twice is two events.
+    memories as were loaded). Of repeats the first stays. A turn is never dropped: "yes" said twice is two events.
     """
     chosen: list[int] = []
-    for row in best_first(pool, ranking, threshold=threshold):
+    said: set[bytes] = set()
+    meant: list[NDArray[np.float32]] = []
+    for row in order:
         if len(chosen) == limit:
             break
-        if pool.is_turn[row] or not any(_same(pool, row, other, vectors or {}) for other in chosen):
-            chosen.append(row)
-    return sorted(
-        chosen, key=lambda row: int(pool.layer[row])
-    )  # stable: within a layer the score's order stays
+        digest = pool.digest[row] if pool.digest is not None else None
+        vector = vectors.get(pool.ids[row]) if vectors else None
+        if not pool.is_turn[row] and (digest in said or (vector is not None and _near(vector, meant))):
+            continue
+        chosen.append(row)
+        if digest is not None:
+            said.add(digest)
+        if vector is not None:
+            meant.append(vector)
+    # The sort is stable: within a layer the score's order stays.
+    return sorted(chosen, key=lambda row: int(pool.layer[row]))
 
 
-def _same(pool: Pool, row: int, other: int, vectors: Mapping[UUID, NDArray[np.float32]]) -> bool:
-    if pool.digest is not None and pool.digest[row] == pool.digest[other]:
-        return True
-    mine, its = vectors.get(pool.ids[row]), vectors.get(pool.ids[other])
-    return mine is not None and its is not None and float(mine @ its) >= DUPLICATE_COSINE
+def _near(vector: NDArray[np.float32], others: list[NDArray[np.float32]]) -> bool:
+    return bool(others) and float(np.max(np.stack(others) @ vector)) >= DUPLICATE_COSINE

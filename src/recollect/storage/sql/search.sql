@@ -1,71 +1,101 @@
--- name: candidates
--- The pool for one query in one round trip: the best by BM25, the nearest by vector, the turns around them, and
--- for each of them both measures exactly. {dense} is one of the two forms below; {where} and {dense_where} are
--- the caller's conditions; `matched` has a bit for each term of the query, `weights` (first row only) their idf;
--- "lateral ... offset 0" makes the planner look a few rows up by key, whatever it believes of the table's size.
--- {scopes_p} and {scopes_e} narrow to the visible scopes where they are known.
-with posted as materialized (
-    -- Every visible posting of the query's terms, read once.
-    select t.place, p.memory_id, p.tf, p.dl
-    from unnest(%(terms)s::text[]) with ordinality as t(term, place)
-    join recollect.posting p on p.tenant_id = %(tenant)s and p.term = t.term collate "C" {scopes_p}
-), weight as materialized (
-    -- Counting here, under row-level security, makes the statistics those of the visible memories. The formula is
-    -- that of retrieval/rank/lexical.py, which says why a hundred more memories are supposed.
-    select t.place, 1::bigint << (t.place - 1)::int as bit,
-        ln(1::float8 + (greatest(%(n)s::float8, coalesce(x.df, 0)) + 99.5::float8 - coalesce(x.df, 0))
-            / (coalesce(x.df, 0) + 1.5::float8))::float4 as idf
-    from unnest(%(terms)s::text[]) with ordinality as t(term, place)
-    left join (select place, count(*)::float8 as df from posted group by place) x on x.place = t.place
+-- name: lexical
+-- The best memories by BM25, with each term's weight and in how many visible memories it stands, as one row of
+-- arrays. {where} has the caller's conditions; {scopes_p} narrows to the visible scopes where they are known.
+with weight as materialized (
+    -- Counting here, under row-level security, makes the statistics those of the visible memories; `known` has
+    -- counts of common terms from a moment ago. The formula is that of retrieval/rank/lexical.py, which says why a
+    -- hundred more memories are supposed.
+    -- The rarest terms lead: they alone find candidates, as many as fit into the budget of postings. What a common
+    -- word adds to a candidate is looked up afterwards; what it alone would find is nothing anybody asked for.
+    select x.term, x.place, x.df,
+        ln(1::float8 + (greatest(%(n)s::float8, x.df) + 99.5::float8 - x.df) / (x.df + 1.5::float8))::float4 as idf,
+        sum(x.df) over rarest <= %(posting_budget)s or row_number() over rarest = 1 as leads
+    from (
+        select t.term, t.place, coalesce(t.known, (select count(*)::float8 from recollect.posting p
+            where p.tenant_id = %(tenant)s and p.term = t.term collate "C" {scopes_p})) as df
+        from unnest(%(terms)s::text[], %(known)s::float8[]) with ordinality as t(term, known, place) offset 0) x
+    window rarest as (partition by x.df > 0 order by x.df, x.place)
 ), scored as materialized (
     select p.memory_id,
         sum(w.idf * p.tf * 2.2::float4
-            / (p.tf + 1.2::float4 * (0.25::float4 + 0.75::float4 * p.dl / %(avg_dl)s::float4))) as bm25,
-        bit_or(w.bit) as matched
-    from posted p join weight w on w.place = p.place
+            / (p.tf + 1.2::float4 * (0.25::float4 + 0.75::float4 * p.dl / %(avg_dl)s::float4))) as bm25
+    from weight w join recollect.posting p on p.tenant_id = %(tenant)s and p.term = w.term collate "C" {scopes_p}
+    where w.df > 0 and w.leads
     group by p.memory_id
-), lexical as materialized (
+), best as materialized (
     select s.memory_id, s.bm25
     from (select * from scored order by bm25 desc, memory_id) s
     cross join lateral (select from recollect.memory m
         where m.tenant_id = %(tenant)s and m.memory_id = s.memory_id and {where} offset 0) m
     order by s.bm25 desc, s.memory_id
     limit %(lexical_limit)s
+)
+select (select array_agg(b.memory_id order by b.bm25 desc, b.memory_id) from best b) as ids,
+    (select array_agg(w.idf::float8 order by w.place) from weight w) as idf,
+    (select array_agg(w.df order by w.place) from weight w) as df,
+    (select array_agg(w.leads order by w.place) from weight w) as leads;
+
+-- name: candidates
+-- The pool for one query: the best by BM25 (given), the nearest by vector, the turns around them, and for each of
+-- them both measures exactly. {dense} is one of the forms below; {where} and {dense_where} are the caller's
+-- conditions; `matched` has a bit for each term of the query. "lateral ... offset 0" makes the planner look a few
+-- rows up by key, whatever it believes of the table's size.
+with weight as materialized (
+    select t.term, 1::bigint << (t.place - 1)::int as bit, t.idf::float4 as idf, t.leads
+    from unnest(%(terms)s::text[], %(idf)s::float8[], %(leads)s::boolean[])
+        with ordinality as t(term, idf, leads, place)
 ), dense as materialized (
     {dense}
 ), best as materialized (
-    (select memory_id from lexical order by bm25 desc limit %(anchors)s)
+    select unnest((%(lexical)s::uuid[])[1:%(anchors)s]) as memory_id
     union
     (select memory_id from dense order by distance limit %(anchors)s)
 ), pool as materialized (
-    select memory_id from lexical
+    select unnest(%(lexical)s::uuid[]) as memory_id
     union
     select memory_id from dense
     union
     select n.memory_id
     from best b
     cross join lateral (select a.conversation_id, a.position from recollect.memory a
-        where a.tenant_id = %(tenant)s and a.memory_id = b.memory_id and a.conversation_id is not null offset 0) a
+        where a.tenant_id = %(tenant)s and a.memory_id = b.memory_id offset 0) a
     cross join lateral (select n.memory_id from recollect.memory n
         where n.tenant_id = %(tenant)s and n.conversation_id = a.conversation_id
             and n.position between a.position - %(reach)s and a.position + %(reach)s offset 0) n
+    where a.conversation_id is not null
+), posted as (
+    -- Leading terms have few postings: read them all. A common term is looked up for each candidate.
+    select p.memory_id, w.bit, w.idf, x.tf, x.dl
+    from weight w join recollect.posting x on x.tenant_id = %(tenant)s and x.term = w.term collate "C"
+    join pool p on p.memory_id = x.memory_id
+    where w.leads
+    union all
+    select p.memory_id, w.bit, w.idf, x.tf, x.dl
+    from weight w cross join pool p
+    cross join lateral (select x.tf, x.dl from recollect.posting x
+        where x.tenant_id = %(tenant)s and x.term = w.term collate "C" and x.memory_id = p.memory_id offset 0) x
+    where not w.leads
+), scored as materialized (
+    select x.memory_id, bit_or(x.bit) as matched,
+        sum(x.idf * x.tf * 2.2::float4
+            / (x.tf + 1.2::float4 * (0.25::float4 + 0.75::float4 * x.dl / %(avg_dl)s::float4))) as bm25
+    from posted x group by x.memory_id
 )
-select m.memory_id, m.scope_id, m.layer, m.type, m.digest, m.conversation_id, m.position, m.speaker, m.importance,
-    m.use_count, m.utility, m.created_at, m.valid_from,
-    e.distance, coalesce(s.bm25, 0)::float8 as bm25, coalesce(s.matched, 0) as matched,
-    case when row_number() over () = 1 then (select array_agg(w.idf::float8 order by w.place) from weight w) end as weights,
-    l.memory_id is not null as by_lexical, d.memory_id is not null as by_dense
+select m.memory_id, m.layer, m.digest, m.conversation_id, m.position, m.speaker, m.importance, m.created_at,
+    coalesce(d.distance, e.distance) as distance, coalesce(s.bm25, 0)::float8 as bm25,
+    coalesce(s.matched, 0)::bigint as matched, d.memory_id is not null as by_dense
 from pool p
-cross join lateral (select * from recollect.memory m
+cross join lateral (
+    select m.memory_id, m.layer, m.digest, m.conversation_id, m.position, m.speaker, m.importance, m.created_at
+    from recollect.memory m
     where m.tenant_id = %(tenant)s and m.memory_id = p.memory_id and {where} offset 0) m
 left join scored s on s.memory_id = p.memory_id
-left join lexical l on l.memory_id = p.memory_id
-left join (select distinct memory_id from dense) d on d.memory_id = p.memory_id
+left join (select memory_id, min(distance) as distance from dense group by memory_id) d on d.memory_id = p.memory_id
 left join lateral (
     select min(e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})) as distance
     from recollect.embedding e
-    where e.tenant_id = %(tenant)s and e.space_id = %(space)s and e.memory_id = p.memory_id
-) e on %(vector)s::halfvec is not null;
+    where d.memory_id is null and e.tenant_id = %(tenant)s and e.space_id = %(space)s and e.memory_id = p.memory_id
+) e on true;
 
 -- name: dense_exact
 -- Slot of `candidates`: every visible vector compared; "+ 0" keeps the vector index out.
@@ -85,20 +115,13 @@ where e.tenant_id = %(tenant)s and e.space_id = {space} {scopes_e}
 order by e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})
 limit %(dense_limit)s;
 
--- name: dense_none
--- Slot of `candidates`: no vectors (an empty store, or no embedder).
-select null::uuid as memory_id, null::float8 as distance where false;
-
 -- name: fetch_hits
--- What a hit shows, for the few that are returned; the vector's first part serves de-duplication.
+-- What a hit shows, for the few that may be returned, and its first vector, by which repeats are known.
 select m.memory_id, m.text, m.layer, s.name as scope_name, m.type, m.created_at, m.metadata,
-    c.name as conversation, m.speaker, m.position, m.entities
+    c.name as conversation, m.speaker, m.position, e.embedding
 from recollect.memory m
 join recollect.scope s on s.tenant_id = m.tenant_id and s.scope_id = m.scope_id
 left join recollect.conversation c on c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id
+left join recollect.embedding e on e.tenant_id = m.tenant_id and e.space_id = %(space)s
+    and e.memory_id = m.memory_id and e.part = 0
 where m.tenant_id = %(tenant)s and m.memory_id = any(%(ids)s::uuid[]);
-
--- name: fetch_vectors
--- First-part vectors of a few memories, to find near-duplicates among them.
-select e.memory_id, e.embedding from recollect.embedding e
-where e.tenant_id = %(tenant)s and e.space_id = %(space)s and e.part = 0 and e.memory_id = any(%(ids)s::uuid[]);
