@@ -119,7 +119,8 @@ USE = re.compile(
 
 @pytest.mark.parametrize("name", sorted(queries()))
 def test_a_query_of_tenant_data_names_the_tenant(name: str) -> None:
-    text = queries()[name]
+    # Search names the tenant's partitions through slots.
+    text = re.sub(r"\{(memory|posting|embedding)\}", r"recollect.\1", queries()[name])
     for table, alias in USE.findall(text):
         if table not in GLOBAL_TABLES:
             assert (f"{alias}.tenant_id" if alias else "tenant_id") in text, f"{table} {alias}"
@@ -135,6 +136,9 @@ SLOTS: dict[str, sql.Composable] = {
     "scopes_p": sql.SQL("and p.scope_id = any(%(scopes)s::uuid[])"),
     "scopes_e": sql.SQL("and e.scope_id = any(%(scopes)s::uuid[])"),
     "table": sql.SQL("recollect.memory"),
+    "memory": sql.SQL("recollect.memory_0"),
+    "posting": sql.SQL("recollect.posting_0"),
+    "embedding": sql.SQL("recollect.embedding_0"),
     "assignments": sql.SQL("importance = %(new_importance)s"),
 }
 
@@ -148,7 +152,7 @@ def numbered(text: str) -> str:
             names.append(match[1])
         return f"${names.index(match[1]) + 1}"
 
-    return re.sub(r"%\((\w+)\)s", number, text).replace("%%", "%")
+    return re.sub(r"%\((\w+)\)[sb]", number, text).replace("%%", "%")
 
 
 @pytest.fixture
@@ -167,7 +171,7 @@ def test_a_named_query_can_be_prepared(name: str, app: psycopg.Connection[tuple[
         with app.transaction(force_rollback=True), app.cursor().copy(text.encode()) as copy:
             copy.set_types([])
         return
-    forms = ["dense_exact", "dense_index", "dense_none"] if name == "candidates" else [""]
+    forms = ["dense_exact", "dense_index"] if name == "candidates" else [""]
     for form in forms:
         slots = dict(SLOTS)
         if form:

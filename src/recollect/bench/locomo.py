@@ -92,8 +92,12 @@ def _calibrate(client: Recollect, answers: Sequence[Answer], corpus: Corpus, sho
         found += len(gold)
         staying += len(gold.intersection(strict.found))
     scopes = list(dict.fromkeys(question.scope for question in corpus.questions))
-    others = dict(zip(scopes, [*scopes[1:], *scopes[:1]], strict=True)) if len(scopes) > 1 else {}
-    foreign = [replace(question, scope=others[question.scope]) for question in questions if others]
+    # Every question is asked of one other conversation, of each of them in turn: some are about like things.
+    foreign = [
+        replace(question, scope=others[number % len(others)])
+        for number, question in enumerate(questions)
+        if (others := [scope for scope in scopes if scope != question.scope])
+    ]
     strange = ask(client, foreign, limit=KEPT_OF, show=show, title="asking somebody else's conversation")
     return {
         "gold_found": found,

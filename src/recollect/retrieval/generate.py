@@ -27,10 +27,10 @@ from recollect.storage.store import Row, Transaction
 
 #: How many of each source; with neighbours that makes a hundred to two hundred. Three hundred of each change
 #: recall by less than the noise, and every candidate costs two look-ups.
-LEXICAL = 60
-DENSE = 60
+LEXICAL = 50
+DENSE = 50
 #: How many of the best of each source bring their neighbours along, and how far those may be.
-ANCHORS = 30
+ANCHORS = 25
 REACH = 2
 
 

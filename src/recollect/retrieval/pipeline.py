@@ -84,7 +84,7 @@ async def search(workspace: Workspace, context: TenantContext, request: SearchRe
             asyncio.to_thread(opened.embedder.embed_query, request.understanding.query)
         )
         try:
-            async with workspace.store.transaction(context) as tx:
+            async with workspace.store.transaction(context, keep_plans=True) as tx:
                 caller = await _caller(tx, request)
                 if caller.space_id in (None, opened.space.id):
                     return await _answer(workspace, tx, caller, opened, calibration, embedding, request)

@@ -12,7 +12,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,16 @@ class Transaction:
 
     connection: AsyncConnection[DictRow]
     context: TenantContext
+    partitions: dict[str, int] = field(default_factory=dict)
+
+    async def partition(self) -> int:
+        """The number of the partition that the tenant's memories, postings and vectors live in."""
+        tenant = self.context.tenant_id
+        if tenant not in self.partitions:
+            row = await self.fetch_one("partition_of", parent="recollect.memory")
+            assert row is not None
+            self.partitions[tenant] = int(row["name"].rpartition("_")[2])
+        return self.partitions[tenant]
 
     async def fetch(
         self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any
@@ -52,7 +62,7 @@ class Transaction:
     async def fetch_statement(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
         """Run a statement that was composed from named queries before, and kept."""
         parameters = {"tenant": self.context.tenant_id, **values}
-        cursor = await self.connection.execute(sql.SQL(statement), parameters, binary=True)
+        cursor = await self.connection.execute(sql.SQL(statement), parameters, prepare=True, binary=True)
         return await cursor.fetchall()
 
     async def fetch_one(
@@ -77,6 +87,10 @@ class Transaction:
             copy.set_types(types)
             for row in rows:
                 await copy.write_row(row)
+
+
+_KEEP_PLANS = sql.SQL("; set local plan_cache_mode = force_generic_plan")
+_PLAN_ANEW = sql.SQL("")
 
 
 def compose(name: str, slots: Mapping[str, sql.Composable] | None = None) -> sql.Composed:
@@ -108,6 +122,7 @@ class Store:
     def __init__(self, door: Door, pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> None:
         self.door = door
         self._pool = pool
+        self._partitions: dict[str, int] = {}
 
     @classmethod
     async def open(
@@ -163,14 +178,22 @@ class Store:
         await self._pool.close()
 
     @asynccontextmanager
-    async def transaction(self, context: TenantContext) -> AsyncIterator[Transaction]:
-        """One transaction on behalf of a caller; it ends with the block, undone if the block raised."""
+    async def transaction(
+        self, context: TenantContext, *, keep_plans: bool = False
+    ) -> AsyncIterator[Transaction]:
+        """One transaction on behalf of a caller; it ends with the block, undone if the block raised.
+
+        `keep_plans` is for statements whose best plan depends on no value: they are planned once per connection,
+        which takes as long as running them.
+        """
         with translated():
             try:
                 # Beginning and saying who asks are one message; the pool commits or rolls back.
                 async with self._pool.connection() as connection:
-                    await connection.execute(caller_settings(context))
-                    yield Transaction(connection, context)
+                    await connection.execute(
+                        caller_settings(context) + (_KEEP_PLANS if keep_plans else _PLAN_ANEW)
+                    )
+                    yield Transaction(connection, context, self._partitions)
             except PoolTimeout as error:
                 raise StoreBusyError(
                     "no database connection became free; raise pool_size or try again"

@@ -11,7 +11,7 @@ with weight as materialized (
         ln(1::float8 + (greatest(%(n)s::float8, x.df) + 99.5::float8 - x.df) / (x.df + 1.5::float8))::float4 as idf,
         sum(x.df) over rarest <= %(posting_budget)s or row_number() over rarest = 1 as leads
     from (
-        select t.term, t.place, coalesce(t.known, (select count(*)::float8 from recollect.posting p
+        select t.term, t.place, coalesce(t.known, (select count(*)::float8 from {posting} p
             where p.tenant_id = %(tenant)s and p.term = t.term collate "C" {scopes_p})) as df
         from unnest(%(terms)s::text[], %(known)s::float8[]) with ordinality as t(term, known, place) offset 0) x
     window rarest as (partition by x.df > 0 order by x.df, x.place)
@@ -19,13 +19,13 @@ with weight as materialized (
     select p.memory_id,
         sum(w.idf * p.tf * 2.2::float4
             / (p.tf + 1.2::float4 * (0.25::float4 + 0.75::float4 * p.dl / %(avg_dl)s::float4))) as bm25
-    from weight w join recollect.posting p on p.tenant_id = %(tenant)s and p.term = w.term collate "C" {scopes_p}
+    from weight w join {posting} p on p.tenant_id = %(tenant)s and p.term = w.term collate "C" {scopes_p}
     where w.df > 0 and w.leads
     group by p.memory_id
 ), best as materialized (
     select s.memory_id, s.bm25
     from (select * from scored order by bm25 desc, memory_id) s
-    cross join lateral (select from recollect.memory m
+    cross join lateral (select from {memory} m
         where m.tenant_id = %(tenant)s and m.memory_id = s.memory_id and {where} offset 0) m
     order by s.bm25 desc, s.memory_id
     limit %(lexical_limit)s
@@ -47,32 +47,32 @@ with weight as materialized (
 ), dense as materialized (
     {dense}
 ), best as materialized (
-    select unnest((%(lexical)s::uuid[])[1:%(anchors)s]) as memory_id
+    select unnest((%(lexical)b::uuid[])[1:%(anchors)s]) as memory_id
     union
     (select memory_id from dense order by distance limit %(anchors)s)
 ), pool as materialized (
-    select unnest(%(lexical)s::uuid[]) as memory_id
+    select unnest(%(lexical)b::uuid[]) as memory_id
     union
     select memory_id from dense
     union
     select n.memory_id
     from best b
-    cross join lateral (select a.conversation_id, a.position from recollect.memory a
+    cross join lateral (select a.conversation_id, a.position from {memory} a
         where a.tenant_id = %(tenant)s and a.memory_id = b.memory_id offset 0) a
-    cross join lateral (select n.memory_id from recollect.memory n
+    cross join lateral (select n.memory_id from {memory} n
         where n.tenant_id = %(tenant)s and n.conversation_id = a.conversation_id
             and n.position between a.position - %(reach)s and a.position + %(reach)s offset 0) n
     where a.conversation_id is not null
 ), posted as (
     -- Leading terms have few postings: read them all. A common term is looked up for each candidate.
     select p.memory_id, w.bit, w.idf, x.tf, x.dl
-    from weight w join recollect.posting x on x.tenant_id = %(tenant)s and x.term = w.term collate "C"
+    from weight w join {posting} x on x.tenant_id = %(tenant)s and x.term = w.term collate "C"
     join pool p on p.memory_id = x.memory_id
     where w.leads
     union all
     select p.memory_id, w.bit, w.idf, x.tf, x.dl
     from weight w cross join pool p
-    cross join lateral (select x.tf, x.dl from recollect.posting x
+    cross join lateral (select x.tf, x.dl from {posting} x
         where x.tenant_id = %(tenant)s and x.term = w.term collate "C" and x.memory_id = p.memory_id offset 0) x
     where not w.leads
 ), scored as materialized (
@@ -87,20 +87,20 @@ select m.memory_id, m.layer, m.digest, m.conversation_id, m.position, m.speaker,
 from pool p
 cross join lateral (
     select m.memory_id, m.layer, m.digest, m.conversation_id, m.position, m.speaker, m.importance, m.created_at
-    from recollect.memory m
+    from {memory} m
     where m.tenant_id = %(tenant)s and m.memory_id = p.memory_id and {where} offset 0) m
 left join scored s on s.memory_id = p.memory_id
 left join (select memory_id, min(distance) as distance from dense group by memory_id) d on d.memory_id = p.memory_id
 left join lateral (
     select min(e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})) as distance
-    from recollect.embedding e
+    from {embedding} e
     where d.memory_id is null and e.tenant_id = %(tenant)s and e.space_id = %(space)s and e.memory_id = p.memory_id
 ) e on true;
 
 -- name: dense_exact
 -- Slot of `candidates`: every visible vector compared; "+ 0" keeps the vector index out.
 select e.memory_id, (e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})) + 0 as distance
-from recollect.embedding e {dense_join}
+from {embedding} e {dense_join}
 where e.tenant_id = %(tenant)s and e.space_id = %(space)s {scopes_e}
     and e.since <= %(known_by)s and e.until > %(at)s and {dense_where}
 order by 2
@@ -109,7 +109,7 @@ limit %(dense_limit)s;
 -- name: dense_index
 -- Slot of `candidates`: the vector index, scanned on while conditions reject what it finds.
 select e.memory_id, e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) as distance
-from recollect.embedding e {dense_join}
+from {embedding} e {dense_join}
 where e.tenant_id = %(tenant)s and e.space_id = {space} {scopes_e}
     and e.since <= %(known_by)s and e.until > %(at)s and {dense_where}
 order by e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})
@@ -119,9 +119,9 @@ limit %(dense_limit)s;
 -- What a hit shows, for the few that may be returned, and its first vector, by which repeats are known.
 select m.memory_id, m.text, m.layer, s.name as scope_name, m.type, m.created_at, m.metadata,
     c.name as conversation, m.speaker, m.position, e.embedding
-from recollect.memory m
+from {memory} m
 join recollect.scope s on s.tenant_id = m.tenant_id and s.scope_id = m.scope_id
 left join recollect.conversation c on c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id
-left join recollect.embedding e on e.tenant_id = m.tenant_id and e.space_id = %(space)s
+left join {embedding} e on e.tenant_id = m.tenant_id and e.space_id = %(space)s
     and e.memory_id = m.memory_id and e.part = 0
-where m.tenant_id = %(tenant)s and m.memory_id = any(%(ids)s::uuid[]);
+where m.tenant_id = %(tenant)s and m.memory_id = any(%(ids)b::uuid[]);
