@@ -324,7 +324,9 @@ def mask_url(url: str) -> str:
     # By pattern, not by urlsplit: a URL that can't be parsed must not leak either. Up to the last '@',
     # because an unquoted '@' or '/' in a password is a common mistake; hiding too much is the better one.
     masked = re.sub(r"(://[^/?#:@]*):.*@", r"\1:***@", url)
-    masked = re.sub(r"(?i)(\bpassword\s*=\s*)('[^']*'|\S+)", r"\1***", masked)
+    if "://" not in masked:
+        # Keywords and values, as libpq also takes them.
+        return re.sub(r"(?i)(\bpassword\s*=\s*)('[^']*'|\S+)", r"\1***", masked)
     return re.sub(r"(?i)([?&](?:[a-z_-]*(?:password|key|token|secret))=)[^&#]*", r"\1***", masked)
 
 

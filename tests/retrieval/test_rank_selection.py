@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from recollect.retrieval.rank import Pool, Ranking, best_first, explain, select
+from recollect.retrieval.rank import Meaning, Pool, Ranking, best_first, explain, select
 from recollect.retrieval.rank.calibration import scores
 
 
@@ -51,7 +51,16 @@ def chosen_rows(
     threshold: float,
     vectors: Mapping[UUID, NDArray[np.float32]] | None = None,
 ) -> list[int]:
-    return select(pool, best_first(pool, ranking, threshold=threshold), limit=limit, vectors=vectors)
+    meanings = {id: Meaning(vector, frozenset()) for id, vector in (vectors or {}).items()}
+    return select(pool, best_first(pool, ranking, threshold=threshold), limit=limit, meanings=meanings)
+
+
+def test_texts_with_different_figures_are_no_repeats_however_close_their_vectors() -> None:
+    pool, _ = pool_and_ranking([3.0, 2.0, 1.0])
+    texts = ["Invoice 1041 is paid", "Invoice 1042 is paid", "invoice 1041 is paid"]
+    vector = np.array([1.0, 0.0], dtype=np.float32)
+    meanings = {id: Meaning.of(text, vector) for id, text in zip(pool.ids, texts, strict=True)}
+    assert select(pool, [0, 1, 2], limit=3, meanings=meanings) == [0, 1]
 
 
 def test_the_best_by_score_are_taken_and_then_ordered_by_layer() -> None:

@@ -26,6 +26,7 @@ from recollect.errors import InvalidInputError
 from recollect.retrieval.generate import generate
 from recollect.retrieval.rank import (
     Calibration,
+    Meaning,
     Pool,
     Ranking,
     best_first,
@@ -127,10 +128,12 @@ async def _answer(
     # Three times as many as asked for: among them repeats are dropped.
     first = best_first(pool, ranking, threshold=request.threshold)[: 3 * request.limit]
     shown = await storage.fetch_hits(tx, [pool.ids[row] for row in first], opened.space.id)
-    vectors = {
-        id: row["embedding"].to_numpy().astype(np.float32) for id, row in shown.items() if row["embedding"]
+    meanings = {
+        id: Meaning.of(row["text"], row["embedding"].to_numpy().astype(np.float32))
+        for id, row in shown.items()
+        if row["embedding"] is not None
     }
-    rows = select(pool, first, limit=request.limit, vectors=vectors)
+    rows = select(pool, first, limit=request.limit, meanings=meanings)
     hits = [
         _to_hit(pool, ranking, row, shown[pool.ids[row]], request) for row in rows if pool.ids[row] in shown
     ]

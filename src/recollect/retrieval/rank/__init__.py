@@ -12,12 +12,13 @@ from recollect.retrieval.rank.explanation import explain
 from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS, inverse_frequency
 from recollect.retrieval.rank.pool import Pool
 from recollect.retrieval.rank.relevance import Ranking, rank
-from recollect.retrieval.rank.selection import best_first, select
+from recollect.retrieval.rank.selection import Meaning, best_first, select
 
 __all__ = [
     "MAX_QUERY_TERMS",
     "PROBES",
     "Calibration",
+    "Meaning",
     "Pool",
     "Ranking",
     "best_first",

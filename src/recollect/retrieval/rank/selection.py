@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -15,6 +17,24 @@ if TYPE_CHECKING:
 
 #: Two memories this close say the same.
 DUPLICATE_COSINE = 0.95
+_FIGURE = re.compile(r"\w*\d[\w.:,/-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a text says, for finding repeats: its unit vector, and its figures.
+
+    Vectors hardly tell "invoice 1041 is paid" from "invoice 1042 is paid"; texts with different figures never
+    repeat each other.
+    """
+
+    vector: NDArray[np.float32]
+    figures: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str, vector: NDArray[np.float32]) -> Meaning:
+        """The meaning of a text whose vector is known."""
+        return cls(vector, frozenset(_FIGURE.findall(text.casefold())))
 
 
 def best_first(pool: Pool, ranking: Ranking, *, threshold: float = 0.0) -> list[int]:
@@ -41,28 +61,29 @@ def select(
     order: Sequence[int],
     *,
     limit: int,
-    vectors: Mapping[UUID, NDArray[np.float32]] | None = None,
+    meanings: Mapping[UUID, Meaning] | None = None,
 ) -> list[int]:
     """The rows to return: the first `limit` of `best_first`'s order, by layer precedence, then score.
 
-    Equal texts are known by the pool's digests, near-equal ones by `vectors` (unit length, of as many
-    memories as were loaded). Of repeats the first stays. A turn is never dropped: "yes" said twice is two events.
+    Equal texts are known by the pool's digests, near-equal ones by `meanings`, of as many memories as were loaded.
+    Of repeats the first stays. A turn is never dropped: "yes" said twice is two events.
     """
     chosen: list[int] = []
     said: set[bytes] = set()
-    meant: list[NDArray[np.float32]] = []
+    meant: dict[frozenset[str], list[NDArray[np.float32]]] = {}
     for row in order:
         if len(chosen) == limit:
             break
         digest = pool.digest[row] if pool.digest is not None else None
-        vector = vectors.get(pool.ids[row]) if vectors else None
-        if not pool.is_turn[row] and (digest in said or (vector is not None and _near(vector, meant))):
+        meaning = meanings.get(pool.ids[row]) if meanings else None
+        alike = meant.setdefault(meaning.figures, []) if meaning else []
+        if not pool.is_turn[row] and (digest in said or (meaning and _near(meaning.vector, alike))):
             continue
         chosen.append(row)
         if digest is not None:
             said.add(digest)
-        if vector is not None:
-            meant.append(vector)
+        if meaning:
+            alike.append(meaning.vector)
     # The sort is stable: within a layer the score's order stays.
     return sorted(chosen, key=lambda row: int(pool.layer[row]))
 
