@@ -17,23 +17,21 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 from uuid import UUID
 
+from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants, parse_layers
 from recollect.config import Settings
 from recollect.domain.filters import parse_filters
 from recollect.domain.ids import parse_id
-from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.layers import ScopeName
 from recollect.domain.memory import Memory, MemoryType, check_time, make_draft, message_fields
 from recollect.domain.results import (
     AddReport,
     Check,
     HistoryEntry,
-    Member,
     Page,
     Receipt,
     ReembedReport,
-    Scope,
     SearchResults,
     StoreStatus,
-    Tenant,
 )
 from recollect.domain.tenancy import LOCAL_TENANT, TenantContext
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError
@@ -291,7 +289,7 @@ class AsyncRecollect:
                 limit=_check_limit(limit),
                 cursor=cursor,
                 scopes=None if place is None else [place["scope_id"]],
-                layers=_layers(layers),
+                layers=parse_layers(layers),
                 types=_types(types),
                 filters=condition,
                 moment=moment,
@@ -352,7 +350,7 @@ class AsyncRecollect:
         return await forgetting.delete_matching(
             workspace,
             self._context,
-            layers=_layers(layers),
+            layers=parse_layers(layers),
             scope=None if scope is None else ScopeName.parse(scope),
             types=_types(types),
             filters=parse_filters(_with_conversation(filters, conversation)),
@@ -408,7 +406,7 @@ class AsyncRecollect:
             query=query,
             limit=_check_limit(limit),
             threshold=threshold,
-            layers=_layers(layers),
+            layers=parse_layers(layers),
             scope=None if scope is None else ScopeName.parse(scope),
             types=_types(types),
             filters=parse_filters(filters),
@@ -493,6 +491,9 @@ class AsyncRecollect:
         if not self._context.is_operator:
             raise ForbiddenError(f"only an operator may {what}; add 'operator' to the context's roles")
 
+    def _tenant_is_gone(self, tenant_id: str) -> None:
+        self._shared.tenants_seen.discard(tenant_id)
+
     async def status(self) -> StoreStatus:
         """Versions, embedder and size of the store."""
         from recollect.storage.upkeep import store_status
@@ -507,143 +508,10 @@ class AsyncRecollect:
         return await examine(await self._workspace(), self._context, isolation=isolation)
 
 
-class AsyncTenants:
-    """Tenants of the store."""
-
-    def __init__(self, client: AsyncRecollect) -> None:
-        self._client = client
-
-    async def create(self, id: str, name: str | None = None) -> Tenant:
-        """A new tenant with its company scope. Needs the operator role."""
-        from recollect.storage import scopes
-
-        self._client._need_operator("create tenants")
-        context = self._client.context
-        workspace = await self._client._workspace()
-        if not await scopes.create_tenant(workspace.store, id, name):
-            raise ConflictError(f"tenant {id!r} exists already")
-        async with workspace.store.transaction(context.replace(tenant_id=id)) as tx:
-            return await scopes.get_tenant(tx)
-
-    async def list(self) -> Sequence[Tenant]:
-        """All tenants. Needs the operator role."""
-        from recollect.storage import scopes
-
-        self._client._need_operator("list tenants")
-        workspace = await self._client._workspace()
-        return [scopes.to_tenant(row) for row in await workspace.store.owner_fetch("list_tenants")]
-
-    async def get(self) -> Tenant:
-        """The caller's own tenant."""
-        from recollect.storage import scopes
-
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.context) as tx:
-            return await scopes.get_tenant(tx)
-
-    async def forget(self, id: str) -> Receipt:
-        """Erase a tenant with everything in it. Needs the operator role, or admin of that tenant."""
-        from recollect.memories.forgetting import forget_tenant
-
-        receipt = await forget_tenant(await self._client._workspace(), self._client.context, id)
-        self._client._shared.tenants_seen.discard(id)
-        return receipt
-
-    async def set_retention(self, layer: str, days: int | None) -> Tenant:
-        """Keep memories of a layer for so many days; None keeps them for ever. Needs admin."""
-        from recollect.storage import scopes
-
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.context) as tx:
-            await scopes.describe_caller(tx)
-            await scopes.set_retention(tx, Layer.parse(layer), days)
-            return await scopes.get_tenant(tx)
-
-
-class AsyncScopes:
-    """Scopes of the caller's tenant."""
-
-    def __init__(self, client: AsyncRecollect) -> None:
-        self._client = client
-
-    async def create(self, scope: str, *, parent: str | None = None) -> Scope:
-        """A new scope such as `team/api`, under its parent (the company, when none is named)."""
-        from recollect.storage import scopes
-
-        workspace = await self._client._workspace()
-        above = None if parent is None else ScopeName.parse(parent)
-        async with workspace.store.transaction(self._client.context) as tx:
-            return await scopes.create_scope(tx, ScopeName.parse(scope), above)
-
-    async def list(self, layers: Sequence[str] | None = None) -> Sequence[Scope]:
-        """All scopes the caller sees."""
-        from recollect.storage import scopes
-
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.context) as tx:
-            await scopes.describe_caller(tx)
-            return await scopes.list_scopes(tx, _layers(layers))
-
-    async def move(self, scope: str, *, parent: str) -> Scope:
-        """Hang a scope under another parent."""
-        from recollect.storage import scopes
-
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.context) as tx:
-            return await scopes.move_scope(tx, ScopeName.parse(scope), ScopeName.parse(parent))
-
-    async def delete(self, scope: str) -> Receipt:
-        """Erase a scope with its memories; scopes below it must be gone first."""
-        from recollect.memories.forgetting import delete_scope
-
-        workspace = await self._client._workspace()
-        return await delete_scope(workspace, self._client.context, ScopeName.parse(scope))
-
-
-class AsyncMembers:
-    """Memberships of the caller's tenant."""
-
-    def __init__(self, client: AsyncRecollect) -> None:
-        self._client = client
-
-    async def add(self, user_id: str, scope: str, *, role: str = "member") -> Member:
-        """Make a user a member or lead of a scope, or change which of the two."""
-        from recollect.storage import scopes
-
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.context) as tx:
-            return await scopes.add_member(tx, user_id, ScopeName.parse(scope), role)
-
-    async def remove(self, user_id: str, scope: str) -> None:
-        """End a membership."""
-        from recollect.storage import scopes
-
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.context) as tx:
-            await scopes.remove_member(tx, user_id, ScopeName.parse(scope))
-
-    async def list(self, scope: str | None = None, *, user_id: str | None = None) -> Sequence[Member]:
-        """Memberships the caller may see, of one scope or of one user."""
-        from recollect.storage import scopes
-
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.context) as tx:
-            await scopes.describe_caller(tx)
-            return await scopes.list_members(tx, None if scope is None else ScopeName.parse(scope), user_id)
-
-
 def _check_limit(limit: object) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
         raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
     return limit
-
-
-def _layers(layers: Sequence[str] | None) -> list[Layer] | None:
-    if layers is None:
-        return None
-    if isinstance(layers, str):
-        raise InvalidInputError(f"layers must be a list, not the string {layers!r}; write [{layers!r}]")
-    return [Layer.parse(layer) for layer in layers]
 
 
 def _types(types: Sequence[str] | None) -> list[MemoryType] | None:

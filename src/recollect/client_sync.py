@@ -13,15 +13,8 @@ from os import PathLike
 from typing import Any, Self, TextIO
 from uuid import UUID
 
-from recollect.client import (
-    UNCHANGED,
-    AsyncMembers,
-    AsyncRecollect,
-    AsyncScopes,
-    AsyncTenants,
-    Memories,
-    Progress,
-)
+from recollect.client import UNCHANGED, AsyncRecollect, Memories, Progress
+from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants
 from recollect.config import Settings
 from recollect.domain.memory import Memory
 from recollect.domain.results import (
@@ -39,6 +32,87 @@ from recollect.domain.results import (
 )
 from recollect.domain.tenancy import TenantContext
 from recollect.portal import Portal
+
+
+class Tenants:
+    """Tenants of the store."""
+
+    _async: AsyncTenants
+    _portal: Portal
+
+    def __init__(self, client: AsyncTenants, portal: Portal) -> None:
+        self._async = client
+        self._portal = portal
+
+    def create(self, id: str, name: str | None = None) -> Tenant:
+        """A new tenant with its company scope. Needs the operator role."""
+        return self._portal.run(self._async.create(id, name))
+
+    def list(self) -> Sequence[Tenant]:
+        """All tenants. Needs the operator role."""
+        return self._portal.run(self._async.list())
+
+    def get(self) -> Tenant:
+        """The caller's own tenant."""
+        return self._portal.run(self._async.get())
+
+    def forget(self, id: str) -> Receipt:
+        """Erase a tenant with everything in it. Needs the operator role, or admin of that tenant."""
+        return self._portal.run(self._async.forget(id))
+
+    def set_retention(self, layer: str, days: int | None) -> Tenant:
+        """Keep memories of a layer for so many days; None keeps them for ever. Needs admin."""
+        return self._portal.run(self._async.set_retention(layer, days))
+
+
+class Scopes:
+    """Scopes of the caller's tenant."""
+
+    _async: AsyncScopes
+    _portal: Portal
+
+    def __init__(self, client: AsyncScopes, portal: Portal) -> None:
+        self._async = client
+        self._portal = portal
+
+    def create(self, scope: str, *, parent: str | None = None) -> Scope:
+        """A new scope such as `team/api`, under its parent (the company, when none is named)."""
+        return self._portal.run(self._async.create(scope, parent=parent))
+
+    def list(self, layers: Sequence[str] | None = None) -> Sequence[Scope]:
+        """All scopes the caller sees."""
+        return self._portal.run(self._async.list(layers))
+
+    def move(self, scope: str, *, parent: str) -> Scope:
+        """Hang a scope under another parent."""
+        return self._portal.run(self._async.move(scope, parent=parent))
+
+    def delete(self, scope: str) -> Receipt:
+        """Erase a scope with its memories; scopes below it must be gone first."""
+        return self._portal.run(self._async.delete(scope))
+
+
+class Members:
+    """Memberships of the caller's tenant."""
+
+    _async: AsyncMembers
+    _portal: Portal
+
+    def __init__(self, client: AsyncMembers, portal: Portal) -> None:
+        self._async = client
+        self._portal = portal
+
+    def add(self, user_id: str, scope: str, *, role: str = "member") -> Member:
+        """Make a user a member or lead of a scope, or change which of the two."""
+        return self._portal.run(self._async.add(user_id, scope, role=role))
+
+    def remove(self, user_id: str, scope: str) -> None:
+        """End a membership."""
+        self._portal.run(self._async.remove(user_id, scope))
+
+    def list(self, scope: str | None = None, *, user_id: str | None = None) -> Sequence[Member]:
+        """Memberships the caller may see, of one scope or of one user."""
+        return self._portal.run(self._async.list(scope, user_id=user_id))
 
 
 class Recollect:
@@ -378,84 +452,3 @@ class Recollect:
     def doctor(self, *, isolation: bool = False) -> Sequence[Check]:
         """Look for what is wrong with the store; `isolation` also attacks the walls between tenants and scopes."""
         return self._portal.run(self._async.doctor(isolation=isolation))
-
-
-class Tenants:
-    """Tenants of the store."""
-
-    _async: AsyncTenants
-    _portal: Portal
-
-    def __init__(self, client: AsyncTenants, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
-
-    def create(self, id: str, name: str | None = None) -> Tenant:
-        """A new tenant with its company scope. Needs the operator role."""
-        return self._portal.run(self._async.create(id, name))
-
-    def list(self) -> Sequence[Tenant]:
-        """All tenants. Needs the operator role."""
-        return self._portal.run(self._async.list())
-
-    def get(self) -> Tenant:
-        """The caller's own tenant."""
-        return self._portal.run(self._async.get())
-
-    def forget(self, id: str) -> Receipt:
-        """Erase a tenant with everything in it. Needs the operator role, or admin of that tenant."""
-        return self._portal.run(self._async.forget(id))
-
-    def set_retention(self, layer: str, days: int | None) -> Tenant:
-        """Keep memories of a layer for so many days; None keeps them for ever. Needs admin."""
-        return self._portal.run(self._async.set_retention(layer, days))
-
-
-class Scopes:
-    """Scopes of the caller's tenant."""
-
-    _async: AsyncScopes
-    _portal: Portal
-
-    def __init__(self, client: AsyncScopes, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
-
-    def create(self, scope: str, *, parent: str | None = None) -> Scope:
-        """A new scope such as `team/api`, under its parent (the company, when none is named)."""
-        return self._portal.run(self._async.create(scope, parent=parent))
-
-    def list(self, layers: Sequence[str] | None = None) -> Sequence[Scope]:
-        """All scopes the caller sees."""
-        return self._portal.run(self._async.list(layers))
-
-    def move(self, scope: str, *, parent: str) -> Scope:
-        """Hang a scope under another parent."""
-        return self._portal.run(self._async.move(scope, parent=parent))
-
-    def delete(self, scope: str) -> Receipt:
-        """Erase a scope with its memories; scopes below it must be gone first."""
-        return self._portal.run(self._async.delete(scope))
-
-
-class Members:
-    """Memberships of the caller's tenant."""
-
-    _async: AsyncMembers
-    _portal: Portal
-
-    def __init__(self, client: AsyncMembers, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
-
-    def add(self, user_id: str, scope: str, *, role: str = "member") -> Member:
-        """Make a user a member or lead of a scope, or change which of the two."""
-        return self._portal.run(self._async.add(user_id, scope, role=role))
-
-    def remove(self, user_id: str, scope: str) -> None:
-        """End a membership."""
-        self._portal.run(self._async.remove(user_id, scope))
-
-    def list(self, scope: str | None = None, *, user_id: str | None = None) -> Sequence[Member]:
-        """Memberships the caller may see, of one scope or of one user."""
-        return self._portal.run(self._async.list(scope, user_id=user_id))

@@ -1,0 +1,167 @@
+"""The client's faces for tenants, scopes and members: `r.tenants`, `r.scopes`, `r.members`.
+
+Thin like client.py, whose half they are: check, hand over, decide nothing. Who may do what is row-level security's
+business (storage/sql), what happens is storage/scopes.py's and memories/forgetting.py's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.results import Member, Receipt, Scope, Tenant
+from recollect.errors import ConflictError, InvalidInputError
+
+if TYPE_CHECKING:
+    from recollect.domain.tenancy import TenantContext
+    from recollect.workspace import Workspace
+
+
+class Host(Protocol):
+    """What these faces need of the client they belong to."""
+
+    @property
+    def context(self) -> TenantContext:
+        """Who is asking."""
+        ...
+
+    async def _workspace(self) -> Workspace: ...
+
+    def _need_operator(self, what: str) -> None: ...
+
+    def _tenant_is_gone(self, tenant_id: str) -> None: ...
+
+
+class AsyncTenants:
+    """Tenants of the store."""
+
+    def __init__(self, client: Host) -> None:
+        self._client = client
+
+    async def create(self, id: str, name: str | None = None) -> Tenant:
+        """A new tenant with its company scope. Needs the operator role."""
+        from recollect.storage import scopes
+
+        self._client._need_operator("create tenants")
+        context = self._client.context
+        workspace = await self._client._workspace()
+        if not await scopes.create_tenant(workspace.store, id, name):
+            raise ConflictError(f"tenant {id!r} exists already")
+        async with workspace.store.transaction(context.replace(tenant_id=id)) as tx:
+            return await scopes.get_tenant(tx)
+
+    async def list(self) -> Sequence[Tenant]:
+        """All tenants. Needs the operator role."""
+        from recollect.storage import scopes
+
+        self._client._need_operator("list tenants")
+        workspace = await self._client._workspace()
+        return [scopes.to_tenant(row) for row in await workspace.store.owner_fetch("list_tenants")]
+
+    async def get(self) -> Tenant:
+        """The caller's own tenant."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.context) as tx:
+            return await scopes.get_tenant(tx)
+
+    async def forget(self, id: str) -> Receipt:
+        """Erase a tenant with everything in it. Needs the operator role, or admin of that tenant."""
+        from recollect.memories.forgetting import forget_tenant
+
+        receipt = await forget_tenant(await self._client._workspace(), self._client.context, id)
+        self._client._tenant_is_gone(id)
+        return receipt
+
+    async def set_retention(self, layer: str, days: int | None) -> Tenant:
+        """Keep memories of a layer for so many days; None keeps them for ever. Needs admin."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.context) as tx:
+            await scopes.describe_caller(tx)
+            await scopes.set_retention(tx, Layer.parse(layer), days)
+            return await scopes.get_tenant(tx)
+
+
+class AsyncScopes:
+    """Scopes of the caller's tenant."""
+
+    def __init__(self, client: Host) -> None:
+        self._client = client
+
+    async def create(self, scope: str, *, parent: str | None = None) -> Scope:
+        """A new scope such as `team/api`, under its parent (the company, when none is named)."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        above = None if parent is None else ScopeName.parse(parent)
+        async with workspace.store.transaction(self._client.context) as tx:
+            return await scopes.create_scope(tx, ScopeName.parse(scope), above)
+
+    async def list(self, layers: Sequence[str] | None = None) -> Sequence[Scope]:
+        """All scopes the caller sees."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.context) as tx:
+            await scopes.describe_caller(tx)
+            return await scopes.list_scopes(tx, parse_layers(layers))
+
+    async def move(self, scope: str, *, parent: str) -> Scope:
+        """Hang a scope under another parent."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.context) as tx:
+            return await scopes.move_scope(tx, ScopeName.parse(scope), ScopeName.parse(parent))
+
+    async def delete(self, scope: str) -> Receipt:
+        """Erase a scope with its memories; scopes below it must be gone first."""
+        from recollect.memories.forgetting import delete_scope
+
+        workspace = await self._client._workspace()
+        return await delete_scope(workspace, self._client.context, ScopeName.parse(scope))
+
+
+class AsyncMembers:
+    """Memberships of the caller's tenant."""
+
+    def __init__(self, client: Host) -> None:
+        self._client = client
+
+    async def add(self, user_id: str, scope: str, *, role: str = "member") -> Member:
+        """Make a user a member or lead of a scope, or change which of the two."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.context) as tx:
+            return await scopes.add_member(tx, user_id, ScopeName.parse(scope), role)
+
+    async def remove(self, user_id: str, scope: str) -> None:
+        """End a membership."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.context) as tx:
+            await scopes.remove_member(tx, user_id, ScopeName.parse(scope))
+
+    async def list(self, scope: str | None = None, *, user_id: str | None = None) -> Sequence[Member]:
+        """Memberships the caller may see, of one scope or of one user."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.context) as tx:
+            await scopes.describe_caller(tx)
+            return await scopes.list_members(tx, None if scope is None else ScopeName.parse(scope), user_id)
+
+
+def parse_layers(layers: Sequence[str] | None) -> list[Layer] | None:
+    """Layers by name; a bare string is a mistake worth naming."""
+    if layers is None:
+        return None
+    if isinstance(layers, str):
+        raise InvalidInputError(f"layers must be a list, not the string {layers!r}; write [{layers!r}]")
+    return [Layer.parse(layer) for layer in layers]
