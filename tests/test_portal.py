@@ -29,7 +29,14 @@ def portal() -> Iterator[Portal]:
 def run_script(script: str, *, signal_when: str | None = None) -> subprocess.CompletedProcess[str]:
     """A fresh Python with warnings as errors; sends Ctrl+C once the script prints a line."""
     command = [sys.executable, "-W", "error", "-X", "dev", "-c", script]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A test run in the background inherits a shell's "ignore Ctrl+C", which Python would respect.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     head = ""
     if signal_when is not None:
         assert process.stdout is not None

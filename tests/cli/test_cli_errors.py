@@ -173,6 +173,8 @@ def test_ctrl_c_ends_with_130_and_without_a_traceback(cli: Any, tmp_path: Path) 
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, **cli.environ},
+        # A test run in the background inherits a shell's "ignore Ctrl+C", which Python would respect.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     with process:
         # It waits for standard input as soon as it has loaded; before that an interrupt is Python's own.
