@@ -32,8 +32,8 @@ from recollect.workspace import OpenSpace, Workspace, embed_windows
 
 #: Large enough to fill COPY and the embedder's batches, small enough for a progress bar to move.
 BATCH = 256
-#: Losing to other writers this often in a row is no longer chance.
-_ATTEMPTS = 5
+#: Losing to other writers this often in a row is no longer chance: somebody deletes as fast as we add.
+_ATTEMPTS = 25
 
 Progress = Callable[[int, int | None], None]
 
