@@ -1,8 +1,8 @@
 """What a text is made of for lexical search: the one tokenizer of memories and of questions.
 
 `terms` gives every term of a memory, with repeats, for the postings table; `query_terms` gives the
-distinct terms of a question. Both sides must agree, so both go through the same code, and
-`TERMS_VERSION` is stored beside the index: when it changes, postings have to be written again.
+distinct terms of a question. Both sides must agree, so both go through the same code. When `TERMS_VERSION`
+changes, postings have to be written again; no store records yet which version wrote its own.
 
 Pure and deterministic: no files, no network, no settings. BM25 itself is SQL (storage/sql); what the
 matches are worth is decided in `rank/`.

@@ -1,7 +1,3 @@
--- name: get_store
--- The store's own facts.
-select store_id, terms_version, created_at from recollect.store;
-
 -- name: insert_tenant
 -- A new tenant.
 insert into recollect.tenant (tenant_id, name) values (%(tenant)s, %(name)s) on conflict do nothing;
