@@ -36,7 +36,7 @@ from recollect.retrieval.rank import (
     select,
 )
 from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, measured
-from recollect.retrieval.understand import Understanding, understand
+from recollect.retrieval.understand import Understanding, read_query
 from recollect.storage import scopes
 from recollect.storage import search as storage
 from recollect.storage.filters import Moment
@@ -72,7 +72,7 @@ class SearchRequest:
             raise InvalidInputError(f"threshold {threshold!r} is not a number from 0 to 1")
         if not 0.0 <= threshold <= 1.0:
             raise InvalidInputError(f"threshold {threshold!r} is outside 0 to 1")
-        return cls(understanding=understand(query), threshold=float(threshold), **parts)
+        return cls(understanding=read_query(query, now=parts["now"]), threshold=float(threshold), **parts)
 
 
 async def search(workspace: Workspace, context: TenantContext, request: SearchRequest) -> SearchResults:

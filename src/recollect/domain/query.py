@@ -1,0 +1,113 @@
+"""What a question asks for: its type, the entities and times it names, and what shall count for it.
+
+Values only. They are found in `retrieval/understand`, used by every later stage, and shown by `explain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+#: The signals that strategies weigh, in the order in which they are explained.
+SIGNALS = ("semantic_similarity", "entity_overlap", "temporal_relevance", "importance", "reinforcement")
+
+
+class Category(StrEnum):
+    """What kind of answer is wanted."""
+
+    FACTUAL = "factual"
+    PROCEDURAL = "procedural"
+    EXPLORATORY = "exploratory"
+    ANALYTICAL = "analytical"
+
+
+class Resolution(StrEnum):
+    """How a mention was resolved."""
+
+    FIRST_PERSON = "first_person"
+    EXACT = "exact"
+    ALIAS = "alias"
+    FUZZY = "fuzzy"
+    PRONOUN = "pronoun"
+    DOMAIN = "domain"
+    NEW = "new"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryType:
+    """The class of a question: its category, and what its answer depends on."""
+
+    category: Category
+    entity_focused: bool = False
+    time_focused: bool = False
+    procedural: bool = False
+    requires_domain_db: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeRange:
+    """A period a question is about: `start` inclusive, `end` exclusive, None is open.
+
+    `phrase` is the words it was read from; `anchor` names the dated memory that gave the date, if one did.
+    """
+
+    start: datetime | None
+    end: datetime | None
+    phrase: str
+    anchor: str | None = None
+
+    def contains(self, moment: datetime) -> bool:
+        """Whether a moment lies in the period."""
+        return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedEntity:
+    """A mention in a question and the entity it means.
+
+    `canonical_id` is the entity's key: the folded name, or "customer:a1b2" for a row of the domain database. When
+    two entities are equally likely, `rivals` names the other ones and the mention stands for all of them.
+    """
+
+    mention_text: str
+    canonical_id: str
+    name: str
+    kind: str
+    confidence: float
+    method: Resolution
+    rivals: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every entity that the mention may mean."""
+        return (self.canonical_id, *self.rivals)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """How much each signal counts. `source` says where the weights come from: table, learned, experiment."""
+
+    name: str
+    weights: Mapping[str, float]
+    source: str = "table"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understanding:
+    """A question as the later stages see it."""
+
+    query: str
+    terms: tuple[str, ...]
+    type: QueryType
+    strategy: Strategy
+    entities: tuple[ResolvedEntity, ...] = ()
+    time_range: TimeRange | None = None
+    now: datetime
+    notes: tuple[str, ...] = ()
+
+    @property
+    def entity_keys(self) -> tuple[str, ...]:
+        """The keys of all entities that are named, without repeats."""
+        return tuple(dict.fromkeys(key for entity in self.entities for key in entity.keys))
