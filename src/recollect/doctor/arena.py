@@ -26,7 +26,7 @@ from recollect.storage.store import caller_settings
 #: Store-wide tables: readable by every caller, and no row of theirs names a tenant.
 GLOBAL_TABLES = frozenset({"store", "space", "migration"})
 #: Tables whose rows belong to a tenant as a whole; every caller of the tenant reads them.
-TENANT_WIDE = frozenset({"tenant", "retention"})
+TENANT_WIDE = frozenset({"tenant", "retention", "ontology", "experiment"})
 _ADVICE = (
     "let one tenant at a time use the store until this is mended; schema.sql has the rights and policies"
 )

@@ -112,6 +112,7 @@ def every_caller_sees_exactly_what_the_rules_say(arena: Arena) -> Check:
     named = [table for table in arena.protected if "tenant_id" in table.columns]
     nameless = [table for table in arena.protected if "tenant_id" not in table.columns]
     scoped = [table for table in arena.scoped if table not in members]
+    personal = [table for table in arena.protected if "user_id" in table.columns and table not in members]
     with arena.attacker() as attacker:
         for context in world.callers():
             allowed = list(readable_scopes(world, context))
@@ -128,6 +129,9 @@ def every_caller_sees_exactly_what_the_rules_say(arena: Arena) -> Check:
                     "of other members": attacker.counts(
                         members, "not (scope_id = any(%s) or user_id = %s)", [managed, context.user_id or ""]
                     ),
+                    "of other users": {}
+                    if context.is_admin
+                    else attacker.counts(personal, "user_id is distinct from %s", [context.user_id or ""]),
                 }
                 shown = attacker.counts(named)
             for kind, counts in findings.items():
@@ -142,6 +146,7 @@ def every_caller_sees_exactly_what_the_rules_say(arena: Arena) -> Check:
 #: How many rows a world has in each scope.
 _PER_SCOPE = {
     "memory": 2, "embedding": 1, "posting": 1, "mention": 1, "history": 1, "conversation": 1, "tally": 1, "scope": 1,
+    "entity": 1, "entity_key": 1, "conflict": 1, "summary": 1, "summary_source": 1,
 }  # fmt: skip
 
 

@@ -141,8 +141,38 @@ def store_world(owner: str, world: World) -> None:
             "membership (tenant_id, user_id, scope_id, role)",
             [(tenant, b.user_id, b.scope_id, b.role) for b in world.belongings],
         )
+        _store_tenant_rows(cursor, world)
         for place in world.places:
             _store_rows(cursor, world, place)
+
+
+def _store_tenant_rows(cursor: psycopg.Cursor[Any], world: World) -> None:
+    """Rows that belong to the tenant as a whole, or to one of its users."""
+    tenant, token, now = world.tenant_id, world.token, datetime.now(UTC)
+    _insert(cursor, "ontology (tenant_id, document)", [(tenant, f'"{token}"')])
+    _insert(cursor, "experiment (tenant_id, name, arms, state)", [(tenant, token, "{}", "running")])
+    for user in (*_USERS, "root"):
+        query, memory = new_id(), new_id()
+        _insert(
+            cursor,
+            "retrieval_event (tenant_id, query_id, user_id, at, category, strategy, weights, hits, latency_ms)",
+            [(tenant, query, user, now, "factual", token, "{}", 1, 1.0)],
+        )
+        _insert(
+            cursor,
+            "retrieval_hit (tenant_id, query_id, memory_id, user_id, place, score, signals)",
+            [(tenant, query, memory, user, 1, 0.9, "{}")],
+        )
+        _insert(
+            cursor,
+            "feedback (tenant_id, feedback_id, memory_id, user_id, kind, score, at)",
+            [(tenant, new_id(), memory, user, "helpful", 1.0, now)],
+        )
+        _insert(
+            cursor,
+            "policy (tenant_id, policy_id, kind, user_id, category, weights, state)",
+            [(tenant, new_id(), "signals", user, token, "{}", "active")],
+        )
 
 
 def _store_rows(cursor: psycopg.Cursor[Any], world: World, place: Place) -> None:
@@ -209,6 +239,31 @@ def _store_rows(cursor: psycopg.Cursor[Any], world: World, place: Place) -> None
         cursor,
         "history (tenant_id, history_id, memory_id, scope_id, event, by)",
         [(tenant, new_id(), memory, scope, "updated", world.token)],
+    )
+    _insert(
+        cursor,
+        "entity (tenant_id, entity, scope_id, name, kind, source)",
+        [(tenant, world.token, scope, world.token, "thing", "found")],
+    )
+    _insert(
+        cursor,
+        "entity_key (tenant_id, key, kind, entity, scope_id)",
+        [(tenant, world.token, "word", world.token, scope)],
+    )
+    _insert(
+        cursor,
+        "conflict (tenant_id, memory_id, other_id, scope_id, reason)",
+        [(tenant, memory, new_id(), scope, world.token)],
+    )
+    _insert(
+        cursor,
+        "summary (tenant_id, memory_id, scope_id, kind, about, made_at)",
+        [(tenant, memory, scope, "scope", world.token, now)],
+    )
+    _insert(
+        cursor,
+        "summary_source (tenant_id, summary_id, memory_id, scope_id, digest)",
+        [(tenant, memory, memory, scope, digest(text))],
     )
     _insert(cursor, "tally (tenant_id, scope_id, memories, vectors, terms)", [(tenant, scope, 2, 0, 2)])
 

@@ -39,6 +39,12 @@ _ROWS = {
     f" (%(tenant)s, {SPACE_ID}, %(id)s, 0, %(scope)s, now(), now(), '[1,0,0]')",
     "posting": "insert into recollect.posting values (%(tenant)s, 'x', %(id)s, %(scope)s, 1, 1)",
     "mention": "insert into recollect.mention values (%(tenant)s, 'x', %(id)s, %(scope)s)",
+    "entity": "insert into recollect.entity values (%(tenant)s, 'x', %(scope)s, 'x', 'thing', 'found')",
+    "entity_key": "insert into recollect.entity_key values (%(tenant)s, 'x', 'word', 'x', %(scope)s)",
+    "conflict": "insert into recollect.conflict values (%(tenant)s, %(id)s, %(id)s, %(scope)s, 'x')",
+    "summary": "insert into recollect.summary values (%(tenant)s, %(id)s, %(scope)s, 'scope', 'x', now())",
+    "summary_source": "insert into recollect.summary_source values"
+    " (%(tenant)s, %(id)s, %(id)s, %(scope)s, '\\x00')",
     "history": "insert into recollect.history values (%(tenant)s, %(id)s, %(id)s, %(scope)s, 'updated', now())",
     "conversation": "insert into recollect.conversation values (%(tenant)s, %(id)s, %(scope)s, 'x', 1)",
     "tally": "insert into recollect.tally values (%(tenant)s, %(scope)s, 1, 1, 1)"

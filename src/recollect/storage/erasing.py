@@ -31,8 +31,9 @@ _BATCH = 2_000
 
 #: Tables with a tenant's rows, children before parents; the first three are partitioned.
 TENANT_TABLES = (
-    "posting", "embedding", "memory", "mention", "history", "conversation", "tally", "membership", "scope",
-    "retention", "tenant",
+    "posting", "embedding", "memory", "mention", "entity_key", "entity", "conflict", "summary_source", "summary",
+    "history", "feedback", "retrieval_hit", "retrieval_event", "policy", "experiment", "ontology", "conversation",
+    "tally", "membership", "scope", "retention", "tenant",
 )  # fmt: skip
 _PARTITIONED = frozenset({"posting", "embedding", "memory"})
 

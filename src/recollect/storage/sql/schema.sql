@@ -89,12 +89,14 @@ create table recollect.tally (
 
 -- Memories ----------------------------------------------------------------------------------------
 
+-- terms: the length of all its turns together, for weighing words that any of them says.
 create table recollect.conversation (
     tenant_id text collate "C" not null,
     conversation_id uuid not null,
     scope_id uuid not null,
     name text not null,
     turns integer not null default 0,
+    terms bigint not null default 0,
     primary key (tenant_id, conversation_id),
     unique (tenant_id, scope_id, name),
     unique (tenant_id, scope_id, conversation_id),
@@ -103,7 +105,8 @@ create table recollect.conversation (
 
 -- since/until: from when to when the store believed this row ("as of"). until is the earliest of
 -- superseded_at, expires_at and the layer's retention. version_of: this row is what that memory said
--- before an update; it is erased with it. The year 9999 stands for "for ever": drivers can't read 'infinity'.
+-- before an update; it is erased with it. entities: what the caller says it is about; mentions: names found in
+-- its text. The year 9999 stands for "for ever": drivers can't read 'infinity'.
 create table recollect.memory (
     tenant_id text collate "C" not null,
     memory_id uuid not null,
@@ -136,6 +139,7 @@ create table recollect.memory (
     since timestamptz not null,
     until timestamptz not null default timestamptz '9999-01-01 00:00+00',
     updated_at timestamptz not null default now(),
+    mentions text[] not null default '{}',
     primary key (tenant_id, memory_id),
     foreign key (tenant_id, scope_id) references recollect.scope (tenant_id, scope_id),
     -- With the scope: nobody hangs a turn of their own into a conversation they may only read.
@@ -151,6 +155,10 @@ create index memory_turn on recollect.memory (tenant_id, conversation_id, positi
     where conversation_id is not null;
 create index memory_until on recollect.memory (tenant_id, until) where until < timestamptz '9999-01-01 00:00+00';
 create index memory_superseded_by on recollect.memory (tenant_id, superseded_by) where superseded_by is not null;
+-- When it happened or became true, for questions about a time.
+create index memory_event on recollect.memory (tenant_id, (coalesce(valid_from, created_at)) desc);
+-- The few of a kind that some questions ask for.
+create index memory_kind on recollect.memory (tenant_id, type, created_at desc) where type in ('procedural', 'summary');
 create index memory_version_of on recollect.memory (tenant_id, version_of) where version_of is not null;
 
 -- Vectors apart from memories: counting a use must not touch a vector index, and two spaces can
@@ -177,16 +185,19 @@ create table recollect.posting (
     scope_id uuid not null,
     tf smallint not null,
     dl integer not null,
-    primary key (tenant_id, term, memory_id) include (scope_id, tf, dl)
+    conversation_id uuid,
+    primary key (tenant_id, term, memory_id) include (scope_id, tf, dl, conversation_id)
 ) partition by hash (tenant_id);
 create index posting_memory on recollect.posting (tenant_id, memory_id);
 
--- entity: the name folded for comparison; memory.entities keeps it as written.
+-- entity: the name folded for comparison; memory.entities and memory.mentions keep it as written. given: the memory
+-- is about it, because its author says so; otherwise its text names it.
 create table recollect.mention (
     tenant_id text collate "C" not null,
     entity text collate "C" not null,
     memory_id uuid not null,
     scope_id uuid not null,
+    given boolean not null default true,
     primary key (tenant_id, entity, memory_id)
 );
 create index mention_memory on recollect.mention (tenant_id, memory_id);
@@ -206,6 +217,169 @@ create table recollect.history (
 create index history_memory on recollect.history (tenant_id, memory_id, history_id);
 -- Restores are few; erasing a memory looks through them for its id.
 create index history_restored on recollect.history (tenant_id) where event = 'restored';
+
+-- What texts are about --------------------------------------------------------------------------------
+
+-- An entity as one scope knows it: made with its first mention there, erased with its last, so that no name
+-- outlives the memories that spoke of it. The scope of only zeros stands for "declared for the whole tenant".
+-- canonical: the row of the domain database it is, such as 'customer:a1b2'.
+create table recollect.entity (
+    tenant_id text collate "C" not null,
+    entity text collate "C" not null,
+    scope_id uuid not null,
+    name text not null,
+    kind text not null,
+    source text not null check (source in ('found', 'given', 'declared', 'domain')),
+    canonical text collate "C",
+    created_at timestamptz not null default now(),
+    primary key (tenant_id, entity, scope_id)
+);
+create index entity_scope on recollect.entity (tenant_id, scope_id);
+create index entity_canonical on recollect.entity (tenant_id, canonical) where canonical is not null;
+
+-- How an entity is looked up, by equality alone: its aliases, the words of its name, and the first and last
+-- letters of each word, which a misspelt name shares.
+create table recollect.entity_key (
+    tenant_id text collate "C" not null,
+    key text collate "C" not null,
+    kind text not null check (kind in ('alias', 'word', 'start', 'end')),
+    entity text collate "C" not null,
+    scope_id uuid not null,
+    confidence real not null default 1 check (confidence between 0 and 1),
+    source text not null default 'name' check (source in ('name', 'declared', 'learned')),
+    primary key (tenant_id, key, kind, entity, scope_id)
+);
+create index entity_key_entity on recollect.entity_key (tenant_id, entity, scope_id);
+
+-- Two memories that can't both be true and of which none replaces the other.
+create table recollect.conflict (
+    tenant_id text collate "C" not null,
+    memory_id uuid not null,
+    other_id uuid not null,
+    scope_id uuid not null,
+    reason text not null,
+    at timestamptz not null default now(),
+    primary key (tenant_id, memory_id, other_id)
+);
+create index conflict_other on recollect.conflict (tenant_id, other_id);
+
+-- What a summary is of. about: the conversation, the scope or the entity. stale: a source has changed since.
+create table recollect.summary (
+    tenant_id text collate "C" not null,
+    memory_id uuid not null,
+    scope_id uuid not null,
+    kind text not null check (kind in ('session', 'scope', 'entity')),
+    about text not null,
+    made_at timestamptz not null,
+    model text,
+    stale boolean not null default false,
+    primary key (tenant_id, memory_id),
+    unique (tenant_id, scope_id, kind, about)
+);
+
+-- The memories a summary came from, as they were.
+create table recollect.summary_source (
+    tenant_id text collate "C" not null,
+    summary_id uuid not null,
+    memory_id uuid not null,
+    scope_id uuid not null,
+    digest bytea not null,
+    primary key (tenant_id, summary_id, memory_id)
+);
+create index summary_source_memory on recollect.summary_source (tenant_id, memory_id);
+
+-- The tenant's ontology: entity types, relations and measures of its own database.
+create table recollect.ontology (
+    tenant_id text collate "C" primary key references recollect.tenant,
+    document jsonb not null,
+    updated_at timestamptz not null default now(),
+    by text
+);
+
+-- Learning ----------------------------------------------------------------------------------------
+
+-- One search: what kind it was, what it was ranked by, what came of it. The question itself is not kept;
+-- terms: hashes of its terms, by which a refined question is recognised.
+create table recollect.retrieval_event (
+    tenant_id text collate "C" not null,
+    query_id uuid not null,
+    user_id text not null,
+    session text not null default '',
+    at timestamptz not null,
+    category text not null,
+    flags text[] not null default '{}',
+    strategy text not null,
+    arm text,
+    propensity double precision not null default 1 check (propensity > 0 and propensity <= 1),
+    weights jsonb not null,
+    terms bigint[] not null default '{}',
+    entities text[] not null default '{}',
+    refines uuid,
+    outcome text check (outcome in ('used', 'refined', 'ignored', 'feedback')),
+    hits integer not null,
+    latency_ms real not null,
+    primary key (tenant_id, query_id)
+);
+create index retrieval_event_user on recollect.retrieval_event (tenant_id, user_id, session, at desc);
+create index retrieval_event_at on recollect.retrieval_event (tenant_id, at);
+
+-- What a search returned, in which place, by which signals, and whether it was used.
+create table recollect.retrieval_hit (
+    tenant_id text collate "C" not null,
+    query_id uuid not null,
+    memory_id uuid not null,
+    user_id text not null,
+    place smallint not null,
+    score real not null,
+    signals jsonb not null,
+    used boolean,
+    primary key (tenant_id, query_id, memory_id)
+);
+create index retrieval_hit_memory on recollect.retrieval_hit (tenant_id, memory_id);
+
+create table recollect.feedback (
+    tenant_id text collate "C" not null,
+    feedback_id uuid not null,
+    memory_id uuid not null,
+    query_id uuid,
+    user_id text not null,
+    kind text not null check (kind in ('helpful', 'irrelevant', 'outdated', 'inaccurate', 'duplicate')),
+    score double precision not null check (score between -1 and 1),
+    at timestamptz not null,
+    applied boolean not null default false,
+    primary key (tenant_id, feedback_id)
+);
+create index feedback_memory on recollect.feedback (tenant_id, memory_id);
+create index feedback_query on recollect.feedback (tenant_id, query_id) where query_id is not null;
+create index feedback_pending on recollect.feedback (tenant_id, at) where not applied;
+
+-- Learned weights. user_id '': for the whole tenant.
+create table recollect.policy (
+    tenant_id text collate "C" not null,
+    policy_id uuid not null,
+    kind text not null,
+    user_id text not null default '',
+    category text not null,
+    weights jsonb not null,
+    evaluation jsonb not null default '{}',
+    events integer not null default 0,
+    state text not null check (state in ('candidate', 'active', 'retired')),
+    created_at timestamptz not null default now(),
+    primary key (tenant_id, policy_id)
+);
+create unique index policy_active on recollect.policy (tenant_id, kind, user_id, category) where state = 'active';
+
+-- A comparison of strategies on live questions.
+create table recollect.experiment (
+    tenant_id text collate "C" not null,
+    name text not null,
+    arms jsonb not null,
+    state text not null check (state in ('running', 'stopped')),
+    created_at timestamptz not null default now(),
+    stopped_at timestamptz,
+    primary key (tenant_id, name)
+);
+create unique index experiment_running on recollect.experiment (tenant_id) where state = 'running';
 
 -- Sixteen partitions by tenant: a tenant's vacuum, rewrite and vector index touch a sixteenth of the data.
 do $$
@@ -229,8 +403,10 @@ declare
 begin
     for spoken in
         select * from (values
-            ('memory', 'text subject predicate object trigger action entities metadata source speaker'),
-            ('embedding', 'embedding'), ('history', 'by before'), ('conversation', 'name')) as x(name, columns)
+            ('memory', 'text subject predicate object trigger action entities metadata source speaker mentions'),
+            ('embedding', 'embedding'), ('history', 'by before'), ('conversation', 'name'),
+            ('entity', 'name'), ('conflict', 'reason'), ('summary', 'about'), ('ontology', 'document by'),
+            ('retrieval_event', 'entities')) as x(name, columns)
     loop
         execute (
             select format('alter table recollect.%I ', spoken.name)
@@ -377,6 +553,32 @@ begin
     call recollect.protect('retention', 'true', admin);
     call recollect.protect('scope', visible, child || ' or ' || personal);
     call recollect.protect('membership', managed || ' or user_id = ' || me, managed);
+end $$;
+
+do $$
+declare
+    target text;
+    admin constant text := '(select recollect.caller_is_admin())';
+    visible constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''visible''))::uuid[])';
+    writable constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''writable''))::uuid[])';
+    everyone constant text := ' or scope_id = ''00000000-0000-0000-0000-000000000000''::uuid';
+    me constant text := '(select recollect.caller() ->> ''user'')';
+    own constant text := admin || ' or user_id = ' || me;
+begin
+    foreach target in array array['conflict', 'summary', 'summary_source'] loop
+        call recollect.protect(target, visible, writable);
+    end loop;
+    -- What is declared for the whole tenant is read by all of it and written by its admins.
+    foreach target in array array['entity', 'entity_key'] loop
+        call recollect.protect(target, visible || everyone, writable);
+    end loop;
+    -- What somebody asked is between them and the admin.
+    foreach target in array array['retrieval_event', 'retrieval_hit', 'feedback'] loop
+        call recollect.protect(target, own, own);
+    end loop;
+    call recollect.protect('policy', own || ' or user_id = ''''', admin);
+    call recollect.protect('experiment', 'true', admin);
+    call recollect.protect('ontology', 'true', admin);
 end $$;
 
 grant usage on schema recollect to recollect_app;

@@ -1,0 +1,217 @@
+-- Retrieval: entities, summaries, conflicts, the ontology, and what learning needs.
+
+alter table recollect.conversation add column terms bigint not null default 0;
+update recollect.conversation c set terms = coalesce((
+    select sum(p.dl) from (
+        select distinct x.memory_id, x.dl from recollect.memory m join recollect.posting x
+            on x.tenant_id = m.tenant_id and x.memory_id = m.memory_id
+        where m.tenant_id = c.tenant_id and m.conversation_id = c.conversation_id) p), 0);
+
+alter table recollect.memory add column mentions text[] not null default '{}';
+alter table recollect.memory alter column mentions set statistics 0;
+create index memory_event on recollect.memory (tenant_id, (coalesce(valid_from, created_at)) desc);
+create index memory_kind on recollect.memory (tenant_id, type, created_at desc) where type in ('procedural', 'summary');
+
+alter table recollect.posting add column conversation_id uuid;
+update recollect.posting p set conversation_id = m.conversation_id from recollect.memory m
+    where m.tenant_id = p.tenant_id and m.memory_id = p.memory_id and m.conversation_id is not null;
+alter table recollect.posting drop constraint posting_pkey;
+alter table recollect.posting add primary key (tenant_id, term, memory_id)
+    include (scope_id, tf, dl, conversation_id);
+
+alter table recollect.mention add column given boolean not null default true;
+
+-- What texts are about --------------------------------------------------------------------------------
+
+-- An entity as one scope knows it: made with its first mention there, erased with its last, so that no name
+-- outlives the memories that spoke of it. The scope of only zeros stands for "declared for the whole tenant".
+-- canonical: the row of the domain database it is, such as 'customer:a1b2'.
+create table recollect.entity (
+    tenant_id text collate "C" not null,
+    entity text collate "C" not null,
+    scope_id uuid not null,
+    name text not null,
+    kind text not null,
+    source text not null check (source in ('found', 'given', 'declared', 'domain')),
+    canonical text collate "C",
+    created_at timestamptz not null default now(),
+    primary key (tenant_id, entity, scope_id)
+);
+create index entity_scope on recollect.entity (tenant_id, scope_id);
+create index entity_canonical on recollect.entity (tenant_id, canonical) where canonical is not null;
+
+-- How an entity is looked up, by equality alone: its aliases, the words of its name, and the first and last
+-- letters of each word, which a misspelt name shares.
+create table recollect.entity_key (
+    tenant_id text collate "C" not null,
+    key text collate "C" not null,
+    kind text not null check (kind in ('alias', 'word', 'start', 'end')),
+    entity text collate "C" not null,
+    scope_id uuid not null,
+    confidence real not null default 1 check (confidence between 0 and 1),
+    source text not null default 'name' check (source in ('name', 'declared', 'learned')),
+    primary key (tenant_id, key, kind, entity, scope_id)
+);
+create index entity_key_entity on recollect.entity_key (tenant_id, entity, scope_id);
+
+-- Two memories that can't both be true and of which none replaces the other.
+create table recollect.conflict (
+    tenant_id text collate "C" not null,
+    memory_id uuid not null,
+    other_id uuid not null,
+    scope_id uuid not null,
+    reason text not null,
+    at timestamptz not null default now(),
+    primary key (tenant_id, memory_id, other_id)
+);
+create index conflict_other on recollect.conflict (tenant_id, other_id);
+
+-- What a summary is of. about: the conversation, the scope or the entity. stale: a source has changed since.
+create table recollect.summary (
+    tenant_id text collate "C" not null,
+    memory_id uuid not null,
+    scope_id uuid not null,
+    kind text not null check (kind in ('session', 'scope', 'entity')),
+    about text not null,
+    made_at timestamptz not null,
+    model text,
+    stale boolean not null default false,
+    primary key (tenant_id, memory_id),
+    unique (tenant_id, scope_id, kind, about)
+);
+
+-- The memories a summary came from, as they were.
+create table recollect.summary_source (
+    tenant_id text collate "C" not null,
+    summary_id uuid not null,
+    memory_id uuid not null,
+    scope_id uuid not null,
+    digest bytea not null,
+    primary key (tenant_id, summary_id, memory_id)
+);
+create index summary_source_memory on recollect.summary_source (tenant_id, memory_id);
+
+-- The tenant's ontology: entity types, relations and measures of its own database.
+create table recollect.ontology (
+    tenant_id text collate "C" primary key references recollect.tenant,
+    document jsonb not null,
+    updated_at timestamptz not null default now(),
+    by text
+);
+
+-- Learning ----------------------------------------------------------------------------------------
+
+-- One search: what kind it was, what it was ranked by, what came of it. The question itself is not kept;
+-- terms: hashes of its terms, by which a refined question is recognised.
+create table recollect.retrieval_event (
+    tenant_id text collate "C" not null,
+    query_id uuid not null,
+    user_id text not null,
+    session text not null default '',
+    at timestamptz not null,
+    category text not null,
+    flags text[] not null default '{}',
+    strategy text not null,
+    arm text,
+    propensity double precision not null default 1 check (propensity > 0 and propensity <= 1),
+    weights jsonb not null,
+    terms bigint[] not null default '{}',
+    entities text[] not null default '{}',
+    refines uuid,
+    outcome text check (outcome in ('used', 'refined', 'ignored', 'feedback')),
+    hits integer not null,
+    latency_ms real not null,
+    primary key (tenant_id, query_id)
+);
+create index retrieval_event_user on recollect.retrieval_event (tenant_id, user_id, session, at desc);
+create index retrieval_event_at on recollect.retrieval_event (tenant_id, at);
+
+-- What a search returned, in which place, by which signals, and whether it was used.
+create table recollect.retrieval_hit (
+    tenant_id text collate "C" not null,
+    query_id uuid not null,
+    memory_id uuid not null,
+    user_id text not null,
+    place smallint not null,
+    score real not null,
+    signals jsonb not null,
+    used boolean,
+    primary key (tenant_id, query_id, memory_id)
+);
+create index retrieval_hit_memory on recollect.retrieval_hit (tenant_id, memory_id);
+
+create table recollect.feedback (
+    tenant_id text collate "C" not null,
+    feedback_id uuid not null,
+    memory_id uuid not null,
+    query_id uuid,
+    user_id text not null,
+    kind text not null check (kind in ('helpful', 'irrelevant', 'outdated', 'inaccurate', 'duplicate')),
+    score double precision not null check (score between -1 and 1),
+    at timestamptz not null,
+    applied boolean not null default false,
+    primary key (tenant_id, feedback_id)
+);
+create index feedback_memory on recollect.feedback (tenant_id, memory_id);
+create index feedback_query on recollect.feedback (tenant_id, query_id) where query_id is not null;
+create index feedback_pending on recollect.feedback (tenant_id, at) where not applied;
+
+-- Learned weights. user_id '': for the whole tenant.
+create table recollect.policy (
+    tenant_id text collate "C" not null,
+    policy_id uuid not null,
+    kind text not null,
+    user_id text not null default '',
+    category text not null,
+    weights jsonb not null,
+    evaluation jsonb not null default '{}',
+    events integer not null default 0,
+    state text not null check (state in ('candidate', 'active', 'retired')),
+    created_at timestamptz not null default now(),
+    primary key (tenant_id, policy_id)
+);
+create unique index policy_active on recollect.policy (tenant_id, kind, user_id, category) where state = 'active';
+
+-- A comparison of strategies on live questions.
+create table recollect.experiment (
+    tenant_id text collate "C" not null,
+    name text not null,
+    arms jsonb not null,
+    state text not null check (state in ('running', 'stopped')),
+    created_at timestamptz not null default now(),
+    stopped_at timestamptz,
+    primary key (tenant_id, name)
+);
+create unique index experiment_running on recollect.experiment (tenant_id) where state = 'running';
+
+alter table recollect.entity alter column name set statistics 0;
+alter table recollect.conflict alter column reason set statistics 0;
+alter table recollect.summary alter column about set statistics 0;
+alter table recollect.ontology alter column document set statistics 0, alter column by set statistics 0;
+alter table recollect.retrieval_event alter column entities set statistics 0;
+
+do $$
+declare
+    target text;
+    admin constant text := '(select recollect.caller_is_admin())';
+    visible constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''visible''))::uuid[])';
+    writable constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''writable''))::uuid[])';
+    everyone constant text := ' or scope_id = ''00000000-0000-0000-0000-000000000000''::uuid';
+    me constant text := '(select recollect.caller() ->> ''user'')';
+    own constant text := admin || ' or user_id = ' || me;
+begin
+    foreach target in array array['conflict', 'summary', 'summary_source'] loop
+        call recollect.protect(target, visible, writable);
+    end loop;
+    -- What is declared for the whole tenant is read by all of it and written by its admins.
+    foreach target in array array['entity', 'entity_key'] loop
+        call recollect.protect(target, visible || everyone, writable);
+    end loop;
+    -- What somebody asked is between them and the admin.
+    foreach target in array array['retrieval_event', 'retrieval_hit', 'feedback'] loop
+        call recollect.protect(target, own, own);
+    end loop;
+    call recollect.protect('policy', own || ' or user_id = ''''', admin);
+    call recollect.protect('experiment', 'true', admin);
+    call recollect.protect('ontology', 'true', admin);
+end $$;
