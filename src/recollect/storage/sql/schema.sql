@@ -263,7 +263,8 @@ create table recollect.conflict (
 );
 create index conflict_other on recollect.conflict (tenant_id, other_id);
 
--- What a summary is of. about: the conversation, the scope or the entity. stale: a source has changed since.
+-- What a summary is of. about: the conversation, '' for the whole scope, or the entity. inputs: a digest of all
+-- memories that were looked at, by which new ones are noticed. stale: to be made again whatever the digest says.
 create table recollect.summary (
     tenant_id text collate "C" not null,
     memory_id uuid not null,
@@ -273,6 +274,7 @@ create table recollect.summary (
     made_at timestamptz not null,
     model text,
     stale boolean not null default false,
+    inputs bytea not null default '',
     primary key (tenant_id, memory_id),
     unique (tenant_id, scope_id, kind, about)
 );
@@ -581,9 +583,47 @@ begin
     call recollect.protect('ontology', 'true', admin);
 end $$;
 
+-- Jobs ----------------------------------------------------------------------------------------------
+
+-- The queue's tables are in a schema of their own, made when a worker first runs; these two stand between it and
+-- callers, so that nothing depends on its being there. A job names a tenant and ids, never a text.
+
+-- Hand a job of the caller's tenant to the workers. False: no worker has ever run, or the same job waits already.
+create function recollect.enqueue(task text, subject text, args jsonb) returns boolean
+language plpgsql
+set search_path = recollect_jobs, pg_catalog, pg_temp
+as $$
+declare
+    named text := recollect.caller_tenant() || ':' || task || ':' || subject;
+begin
+    if named is null or to_regclass('recollect_jobs.procrastinate_jobs') is null then
+        return false;
+    end if;
+    perform procrastinate_defer_jobs_v1(array[row('recollect', 'recollect.' || task, 0, named, named,
+        args || jsonb_build_object('tenant', recollect.caller_tenant()), null)::procrastinate_job_to_defer_v1]);
+    return true;
+exception when unique_violation or insufficient_privilege then
+    return false;
+end $$;
+
+-- Drop the jobs of a tenant that is being erased; returns how many there were.
+create function recollect.forget_jobs(tenant text) returns bigint
+language plpgsql
+set search_path = recollect_jobs, pg_catalog, pg_temp
+as $$
+declare
+    gone bigint := 0;
+begin
+    if to_regclass('recollect_jobs.procrastinate_jobs') is not null then
+        delete from procrastinate_jobs j where j.args ->> 'tenant' = forget_jobs.tenant;
+        get diagnostics gone = row_count;
+    end if;
+    return gone;
+end $$;
+
 grant usage on schema recollect to recollect_app;
 grant select on recollect.store, recollect.space to recollect_app;
 revoke execute on all functions in schema recollect from public;
 revoke execute on all procedures in schema recollect from public;
 grant execute on function recollect.caller(), recollect.caller_tenant(), recollect.caller_is_admin(),
-    recollect.caller_scopes(text) to recollect_app;
+    recollect.caller_scopes(text), recollect.enqueue(text, text, jsonb) to recollect_app;
