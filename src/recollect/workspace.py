@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.config import Settings
 from recollect.errors import EmbedderMismatchError
 from recollect.providers.embedders import Embedder, open_embedder
+from recollect.providers.models import ChatModel, open_model
 from recollect.storage import spaces
 from recollect.storage.scopes import create_tenant
 from recollect.storage.search import TermCounts
@@ -55,6 +56,7 @@ class Workspace:
         self.clock = clock
         self.term_counts = TermCounts()
         self._open: OpenSpace | None = None
+        self._model: ChatModel | None = None
         self._opening = asyncio.Lock()
         self._indexed: set[tuple[str, int]] = set()
         self._chores: set[asyncio.Task[Any]] = set()
@@ -76,7 +78,18 @@ class Workspace:
         """Finish chores, then let go of the connections."""
         if self._chores:
             await asyncio.gather(*self._chores, return_exceptions=True)
+        if self._model is not None:
+            await self._model.close()
         await self.store.close()
+
+    def model(self) -> ChatModel | None:
+        """The chat model of the settings, opened when it is first asked for; None when none is set."""
+        s = self.settings
+        if self._model is None and s.model is not None:
+            self._model = open_model(
+                s.model, base_url=s.model_base_url, api_key=s.model_api_key, timeout_s=s.model_timeout_s
+            )
+        return self._model
 
     async def ensure_tenant(self, context: TenantContext) -> None:
         """The default tenant exists without anybody creating it."""

@@ -23,6 +23,7 @@ STORE = 7
 PARTLY_STORED = 8
 #: The command ran, and what it examined is not well.
 CHECK_FAILED = 9
+MODEL = 10
 #: 128 + SIGINT, as shells report it.
 INTERRUPTED = 130
 #: 128 + SIGPIPE: what other tools give when `| head` has seen enough.
@@ -47,6 +48,12 @@ EXIT_CODES: dict[str, int] = {
     "embedder_missing": EMBEDDER,
     "embedder_mismatch": EMBEDDER,
     "embedder_failed": EMBEDDER,
+    "model_error": MODEL,
+    "model_missing": MODEL,
+    "model_unavailable": MODEL,
+    "model_timeout": MODEL,
+    "model_refused": MODEL,
+    "model_bad_output": MODEL,
     "store_error": STORE,
     "store_unreachable": STORE,
     "store_unsupported": STORE,
