@@ -104,7 +104,9 @@ create table recollect.ontology (
 -- Learning ----------------------------------------------------------------------------------------
 
 -- One search: what kind it was, what it was ranked by, what came of it. The question itself is not kept;
--- terms: hashes of its terms, by which a refined question is recognised.
+-- terms: hashes of its terms, by which a refined question is recognised. outcome: the caller said what it used
+-- (used), Recollect put hits into a context (context), a better question followed, nothing was used although the
+-- session says what it uses (ignored), somebody judged a hit (feedback).
 create table recollect.retrieval_event (
     tenant_id text collate "C" not null,
     query_id uuid not null,
@@ -120,15 +122,18 @@ create table recollect.retrieval_event (
     terms bigint[] not null default '{}',
     entities text[] not null default '{}',
     refines uuid,
-    outcome text check (outcome in ('used', 'refined', 'ignored', 'feedback')),
+    outcome text check (outcome in ('used', 'context', 'refined', 'ignored', 'feedback')),
     hits integer not null,
     latency_ms real not null,
     primary key (tenant_id, query_id)
 );
 create index retrieval_event_user on recollect.retrieval_event (tenant_id, user_id, session, at desc);
 create index retrieval_event_at on recollect.retrieval_event (tenant_id, at);
+create index retrieval_event_judged on recollect.retrieval_event (tenant_id, strategy, user_id, at desc)
+    where outcome in ('used', 'feedback');
 
--- What a search returned, in which place, by which signals, and whether it was used.
+-- What a search returned, in which place, by which signals, and whether it was used. applied: the memory's
+-- utility has learned from it.
 create table recollect.retrieval_hit (
     tenant_id text collate "C" not null,
     query_id uuid not null,
@@ -138,9 +143,11 @@ create table recollect.retrieval_hit (
     score real not null,
     signals jsonb not null,
     used boolean,
+    applied boolean not null default false,
     primary key (tenant_id, query_id, memory_id)
 );
 create index retrieval_hit_memory on recollect.retrieval_hit (tenant_id, memory_id);
+create index retrieval_hit_pending on recollect.retrieval_hit (tenant_id, query_id) where used and not applied;
 
 create table recollect.feedback (
     tenant_id text collate "C" not null,
@@ -213,10 +220,41 @@ begin
     foreach target in array array['retrieval_event', 'retrieval_hit', 'feedback'] loop
         call recollect.protect(target, own, own);
     end loop;
-    call recollect.protect('policy', own || ' or user_id = ''''', admin);
+    -- Users may erase what was learned from them alone, so their own rows are theirs to write.
+    call recollect.protect('policy', own || ' or user_id = ''''', own || ' and user_id <> ''''');
     call recollect.protect('experiment', 'true', admin);
     call recollect.protect('ontology', 'true', admin);
 end $$;
+
+-- Erase what searches and feedback keep of memories that are gone, whoever asked or judged. Runs with its owner's
+-- rights because those rows are their users' own; it touches nothing of a memory that is still there, nor of
+-- another tenant. entities: names the memories spoke of; those that no memory speaks of any more go from events.
+create function recollect.forget_traces(ids uuid[], entities text[], out feedback bigint, out hits bigint)
+language plpgsql security definer
+set search_path = recollect, pg_catalog, pg_temp
+as $$
+declare
+    tenant text := recollect.caller_tenant();
+    gone uuid[];
+    unspoken text[];
+begin
+    select coalesce(array_agg(i), '{}') into gone from unnest(ids) i
+    where not exists (select from memory m where m.tenant_id = tenant and m.memory_id = i);
+    delete from feedback f where f.tenant_id = tenant and f.memory_id = any(gone);
+    get diagnostics forget_traces.feedback = row_count;
+    delete from retrieval_hit h where h.tenant_id = tenant and h.memory_id = any(gone);
+    get diagnostics forget_traces.hits = row_count;
+    select coalesce(array_agg(e), '{}') into unspoken from unnest(forget_traces.entities) e
+    where not exists (select from mention m where m.tenant_id = tenant and m.entity = e);
+    if cardinality(unspoken) > 0 then
+        update retrieval_event v
+        set entities = array(select e from unnest(v.entities) e where e <> all(unspoken))
+        where v.tenant_id = tenant and v.entities && unspoken;
+    end if;
+end $$;
+
+revoke execute on function recollect.forget_traces(uuid[], text[]) from public;
+grant execute on function recollect.forget_traces(uuid[], text[]) to recollect_app;
 
 -- Jobs ----------------------------------------------------------------------------------------------
 
