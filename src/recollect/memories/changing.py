@@ -119,6 +119,8 @@ async def _retext(
                     await writing.unindex_memory(tx, current.id)
                 vectors = [Vectors(space_id=active, parts=parts)]
                 await writing.index_memory(tx, current.id, row["scope_id"], Counter(terms(indexed)), vectors)
+                if row["conversation_id"] is not None:
+                    await tx.execute("measure_conversations", ids=[row["conversation_id"]])
                 return await _apply(tx, before, row, {**checked, "digest": digest}, now=now)
         await workspace.open_space(context, active)
 

@@ -92,6 +92,7 @@ async def erase_memories(tx: Transaction, ids: Sequence[UUID]) -> tuple[list[UUI
     if conversations:
         await tx.execute("lock_conversations", ids=conversations)
         rows["conversation"] = await tx.execute("delete_conversations", ids=conversations)
+        await tx.execute("measure_conversations", ids=conversations)
     await bump_tallies(
         tx, {row["scope_id"]: (-row["memories"], -row["vectors"], -row["terms"]) for row in tallies}
     )

@@ -92,8 +92,13 @@ async def insert_memories(tx: Transaction, memories: Sequence[NewMemory]) -> set
 async def count_inserted(tx: Transaction, memories: Sequence[NewMemory], inserted: Set[UUID]) -> None:
     """Add what was inserted to the counts of its scopes."""
     counts: dict[UUID, list[int]] = {}
+    lengths: Counter[UUID] = Counter()
     for memory in _new_ones(memories, inserted):
         _count(counts, memory.scope_id, 1, _active_parts(memory), memory.terms.total())
+        if memory.conversation_id is not None:
+            lengths[memory.conversation_id] += memory.terms.total()
+    if lengths:
+        await tx.execute("lengthen_conversations", ids=list(lengths), terms=list(lengths.values()))
     await bump_tallies(tx, counts)
 
 
@@ -295,7 +300,7 @@ async def index_memory(
     await tx.copy(
         "copy_postings", _POSTING_TYPES, [(t, memory_id, min(tf, _MAX_TF), length) for t, tf in terms.items()]
     )
-    await tx.execute("insert_postings_of", id=memory_id, scope=scope_id)
+    await tx.execute("insert_postings_of", id=memory_id)
     await bump_tallies(tx, {scope_id: (0, len(vectors[0].parts) if vectors else 0, length)})
 
 

@@ -53,8 +53,8 @@ on conflict do nothing;
 
 -- name: insert_staged_postings
 -- Store the staged postings of memories that were really inserted.
-insert into recollect.posting (tenant_id, term, memory_id, scope_id, tf, dl)
-select %(tenant)s, p.term, p.memory_id, s.scope_id, p.tf, p.dl
+insert into recollect.posting (tenant_id, term, memory_id, scope_id, tf, dl, conversation_id)
+select %(tenant)s, p.term, p.memory_id, s.scope_id, p.tf, p.dl, s.conversation_id
 from stage_posting p
 join stage_memory s on s.memory_id = p.memory_id
 where p.memory_id = any(%(ids)s::uuid[]);
@@ -268,8 +268,8 @@ update recollect.embedding set memory_id = %(archived)s, until = least(until, %(
 where tenant_id = %(tenant)s and memory_id = %(id)s;
 
 -- name: move_postings
--- The postings of a memory's former text go with its version.
-update recollect.posting set memory_id = %(archived)s
+-- The postings of a memory's former text go with its version, which is no turn of the conversation any more.
+update recollect.posting set memory_id = %(archived)s, conversation_id = null
 where tenant_id = %(tenant)s and memory_id = %(id)s;
 
 -- name: share_mentions
@@ -280,9 +280,26 @@ where x.tenant_id = %(tenant)s and x.memory_id = %(id)s;
 
 -- name: insert_postings_of
 -- Store the staged postings of one memory.
-insert into recollect.posting (tenant_id, term, memory_id, scope_id, tf, dl)
-select %(tenant)s, p.term, p.memory_id, %(scope)s, p.tf, p.dl
-from stage_posting p where p.memory_id = %(id)s;
+insert into recollect.posting (tenant_id, term, memory_id, scope_id, tf, dl, conversation_id)
+select %(tenant)s, p.term, p.memory_id, m.scope_id, p.tf, p.dl, m.conversation_id
+from stage_posting p
+join recollect.memory m on m.tenant_id = %(tenant)s and m.memory_id = p.memory_id
+where p.memory_id = %(id)s;
+
+-- name: lengthen_conversations
+-- Add the terms of new turns to the lengths of their conversations.
+update recollect.conversation c set terms = c.terms + x.terms
+from unnest(%(ids)s::uuid[], %(terms)s::bigint[]) as x(conversation_id, terms)
+where c.tenant_id = %(tenant)s and c.conversation_id = x.conversation_id;
+
+-- name: measure_conversations
+-- The lengths of conversations anew, after turns were changed or erased.
+update recollect.conversation c set terms = coalesce((
+    select sum(d.dl) from recollect.memory m
+    cross join lateral (select p.dl from recollect.posting p
+        where p.tenant_id = m.tenant_id and p.memory_id = m.memory_id limit 1) d
+    where m.tenant_id = %(tenant)s and m.conversation_id = c.conversation_id), 0)
+where c.tenant_id = %(tenant)s and c.conversation_id = any(%(ids)s::uuid[]);
 
 -- name: delete_conversations_of
 -- Erase the conversations of scopes whose memories are gone.
