@@ -135,6 +135,13 @@ SLOTS: dict[str, sql.Composable] = {
     "space": sql.Literal(1),
     "scopes_p": sql.SQL("and p.scope_id = any(%(scopes)s::uuid[])"),
     "scopes_e": sql.SQL("and e.scope_id = any(%(scopes)s::uuid[])"),
+    "scopes_n": sql.SQL("and n.scope_id = any(%(scopes)s::uuid[])"),
+    "scopes_m": sql.SQL("m.scope_id = any(%(scopes)s::uuid[])"),
+    "scan": sql.Literal(300),
+    "limit": sql.Literal(30),
+    "type": sql.Literal("summary"),
+    "source": sql.Literal("summaries"),
+    "mentioned": sql.SQL("null::text[]"),
     "table": sql.SQL("recollect.memory"),
     "memory": sql.SQL("recollect.memory_0"),
     "posting": sql.SQL("recollect.posting_0"),
@@ -167,6 +174,8 @@ def test_a_named_query_can_be_prepared(name: str, app: psycopg.Connection[tuple[
     text = queries()[name]
     if name == "create_staging":
         return  # the fixture ran it
+    if name == "mentioned":
+        return  # an expression of `candidates`
     if text.startswith("copy "):
         with app.transaction(force_rollback=True), app.cursor().copy(text.encode()) as copy:
             copy.set_types([])
@@ -176,6 +185,10 @@ def test_a_named_query_can_be_prepared(name: str, app: psycopg.Connection[tuple[
         slots = dict(SLOTS)
         if form:
             slots["dense"] = sql.SQL(queries()[form]).format(**SLOTS)  # type: ignore[arg-type]
+            parts = ("found_by_entity", "found_by_time", "found_by_type", "found_nothing")
+            found = [sql.SQL(queries()[part]).format(**SLOTS) for part in parts]  # type: ignore[arg-type]
+            slots["found"] = sql.SQL("({})").format(sql.SQL(") union all (").join(found))
+            slots["mentioned"] = sql.SQL(queries()["mentioned"])  # type: ignore[arg-type]
         filled = sql.SQL(text).format(**slots).as_string(app) if re.search(r"\{\w+\}", text) else text  # type: ignore[arg-type]
         app.execute(f"prepare tried as {numbered(filled)}".encode())
         app.execute("deallocate tried")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import lru_cache
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from psycopg import sql
 
 from recollect.domain.filters import Filter
 from recollect.domain.memory import MemoryType
+from recollect.domain.query import TimeRange
 from recollect.storage.filters import TRUE, Moment, Parameters, all_of, believed, compile_filter, of_types
 from recollect.storage.scopes import Caller
 from recollect.storage.store import Row, Transaction, compose
@@ -45,9 +47,40 @@ class LexicalMatches:
     ids: Sequence[UUID]
     idf: Sequence[float]
     leads: Sequence[bool]
+    #: BM25 of whole conversations, and turns of the best of them.
+    talks: Mapping[UUID, float] = field(default_factory=dict)
+    said: Sequence[UUID] = ()
 
 
 NO_MATCHES = LexicalMatches(terms=(), ids=(), idf=(), leads=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What else may find candidates: the entities and the time a question names, and the types it asks for."""
+
+    entities: Sequence[str] = ()
+    time_range: TimeRange | None = None
+    procedures: bool = False
+    summaries: bool = False
+    #: How many candidates each source may bring.
+    entity_limit: int = 30
+    time_limit: int = 30
+    type_limit: int = 20
+    summary_limit: int = 5
+
+
+NO_SOURCES = Sources()
+#: How many of the newest a source looks through for the nearest; each costs one look-up by key.
+_SCAN = 300
+#: Conversations: how many are weighed, how many bring their best turns along, and how many turns.
+_TALKS = 100
+_TALK_LEADS = 10
+_TALK_TURNS = 2
+#: A conversation of average length, in terms; most are shorter than a page or longer than five.
+AVERAGE_TALK_TERMS = 600.0
+_LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
+_FAR_AHEAD = datetime(9998, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,21 +120,38 @@ async def fetch_lexical(
             "known": known,
             "posting_budget": POSTING_BUDGET,
             "lexical_limit": limit,
+            "avg_talk": AVERAGE_TALK_TERMS,
+            "talk_limit": _TALKS,
+            "talk_leads": _TALK_LEADS,
+            "talk_turns": _TALK_TURNS,
             **_corpus(caller),
             **parameters.values,
         },
     )
     new = {term: df for term, df, count in zip(terms, row["df"], known, strict=True) if count is None}
     counts.learn(tx.context.tenant_id, caller, new)
-    return LexicalMatches(terms=terms, ids=row["ids"] or [], idf=row["idf"], leads=row["leads"])
+    return LexicalMatches(
+        terms=terms,
+        ids=row["ids"] or [],
+        idf=row["idf"],
+        leads=row["leads"],
+        talks=dict(zip(row["talks"] or [], row["talk_bm25"] or [], strict=True)),
+        said=row["said"] or [],
+    )
 
 
 async def fetch_candidates(
-    tx: Transaction, caller: Caller, lexical: LexicalMatches, dense: DenseRequest, conditions: Conditions
+    tx: Transaction,
+    caller: Caller,
+    lexical: LexicalMatches,
+    dense: DenseRequest,
+    conditions: Conditions,
+    sources: Sources = NO_SOURCES,
 ) -> list[Row]:
-    """The pool: the best by words, the nearest by vector, their neighbours, each with both measures."""
+    """The pool: what words, vectors and other sources find, and neighbours, each with all measures."""
     parameters = Parameters()
     where, only = _where(conditions, parameters)
+    asked = sources.time_range
     statement = _candidates_statement(
         await tx.partition(),
         "dense_exact" if dense.exact else "dense_index",
@@ -110,6 +160,7 @@ async def fetch_candidates(
         caller.scope_ids is not None,
         where.as_string(None),
         only.as_string(None),
+        _found_shape(sources),
     )
     return await tx.fetch_statement(
         statement,
@@ -119,6 +170,10 @@ async def fetch_candidates(
             "idf": list(lexical.idf),
             "leads": list(lexical.leads),
             "lexical": list(lexical.ids),
+            "said": list(lexical.said),
+            "entities": list(sources.entities),
+            "range_start": (asked.start if asked else None) or _LONG_AGO,
+            "range_end": (asked.end if asked else None) or _FAR_AHEAD,
             "vector": HalfVector(dense.vector),
             "space": dense.space_id,
             "at": conditions.moment.at,
@@ -153,7 +208,14 @@ def _lexical_statement(partition: int, narrowed: bool, where: str) -> str:
 
 @lru_cache(maxsize=256)
 def _candidates_statement(
-    partition: int, form: str, dimensions: int, space_id: int, narrowed: bool, where: str, only: str
+    partition: int,
+    form: str,
+    dimensions: int,
+    space_id: int,
+    narrowed: bool,
+    where: str,
+    only: str,
+    found: tuple[tuple[str, int], ...],
 ) -> str:
     """The text of `candidates` for one shape of question."""
     unconditional = only == TRUE.as_string(None)
@@ -166,9 +228,38 @@ def _candidates_statement(
         "dimensions": sql.Literal(dimensions),
         "space": sql.Literal(space_id),
         "scopes_e": _scopes("e", narrowed),
+        "scopes_n": _scopes("n", narrowed),
+        "scopes_m": sql.SQL("m.scope_id = any(%(scopes)s::uuid[])" if narrowed else "true"),
     }
     slots["dense"] = compose(form, slots)
+    pieces = [_found_piece(source, limit, slots) for source, limit in found]
+    slots["found"] = sql.SQL(" union all ").join(pieces) if pieces else compose("found_nothing")
+    by_name = any(source == "entity" for source, _ in found)
+    slots["mentioned"] = compose("mentioned") if by_name else sql.SQL("null::text[]")
     return compose("candidates", slots).as_string(None)
+
+
+def _found_shape(sources: Sources) -> tuple[tuple[str, int], ...]:
+    """Which sources a question asks, and for how many; questions of one shape share a statement."""
+    shape = []
+    if sources.entities:
+        shape.append(("entity", sources.entity_limit))
+    if sources.time_range is not None:
+        shape.append(("temporal", sources.time_limit))
+    if sources.procedures:
+        shape.append(("procedural", sources.type_limit))
+    if sources.summaries:
+        shape.append(("summary", sources.summary_limit))
+    return tuple(shape)
+
+
+def _found_piece(source: str, limit: int, slots: Mapping[str, sql.Composable]) -> sql.Composable:
+    name = {"entity": "found_by_entity", "temporal": "found_by_time"}.get(source, "found_by_type")
+    label = {"procedural": "type", "summary": "summaries"}.get(source, source)
+    # Limits stand in the text: a plan that is kept would take parameters for a tenth of the table.
+    filled = {"limit": sql.Literal(limit), "scan": sql.Literal(_SCAN)}
+    filled |= {"type": sql.Literal(source), "source": sql.Literal(label)}
+    return sql.SQL("({})").format(compose(name, {**slots, **filled}))
 
 
 def _tables(partition: int) -> dict[str, sql.Composable]:

@@ -1,6 +1,6 @@
 -- name: lexical
--- The best memories by BM25, with each term's weight and in how many visible memories it stands, as one row of
--- arrays. {where} has the caller's conditions; {scopes_p} narrows to the visible scopes where they are known.
+-- The best memories and conversations by BM25, with each term's weight and in how many visible memories it stands,
+-- as one row of arrays. {where} has the caller's conditions; {scopes_p} narrows to the visible scopes where they are known.
 with weight as materialized (
     -- Counting here, under row-level security, makes the statistics those of the visible memories; `known` has
     -- counts of common terms from a moment ago. The formula is that of retrieval/rank/lexical.py, which says why a
@@ -15,13 +15,16 @@ with weight as materialized (
             where p.tenant_id = %(tenant)s and p.term = t.term collate "C" {scopes_p})) as df
         from unnest(%(terms)s::text[], %(known)s::float8[]) with ordinality as t(term, known, place) offset 0) x
     window rarest as (partition by x.df > 0 order by x.df, x.place)
-), scored as materialized (
-    select p.memory_id,
-        sum(w.idf * p.tf * 2.2::float4
-            / (p.tf + 1.2::float4 * (0.25::float4 + 0.75::float4 * p.dl / %(avg_dl)s::float4))) as bm25
+), hit as materialized (
+    select p.memory_id, p.conversation_id, w.place, w.idf, p.tf, p.dl
     from weight w join {posting} p on p.tenant_id = %(tenant)s and p.term = w.term collate "C" {scopes_p}
     where w.df > 0 and w.leads
-    group by p.memory_id
+), scored as materialized (
+    select h.memory_id, (array_agg(h.conversation_id))[1] as conversation_id,
+        sum(h.idf * h.tf * 2.2::float4
+            / (h.tf + 1.2::float4 * (0.25::float4 + 0.75::float4 * h.dl / %(avg_dl)s::float4))) as bm25
+    from hit h
+    group by h.memory_id
 ), best as materialized (
     select s.memory_id, s.bm25
     from (select * from scored order by bm25 desc, memory_id) s
@@ -29,16 +32,38 @@ with weight as materialized (
         where m.tenant_id = %(tenant)s and m.memory_id = s.memory_id and {where} offset 0) m
     order by s.bm25 desc, s.memory_id
     limit %(lexical_limit)s
+), talk as materialized (
+    -- The same for whole conversations: how often their turns say a term, all together.
+    select t.conversation_id,
+        sum(t.idf * t.tf * 2.2::float4
+            / (t.tf + 1.2::float4 * (0.25::float4 + 0.75::float4 * c.terms / %(avg_talk)s::float4))) as bm25
+    from (select h.conversation_id, h.place, h.idf, sum(h.tf)::float4 as tf from hit h
+        where h.conversation_id is not null group by h.conversation_id, h.place, h.idf) t
+    cross join lateral (select c.terms from recollect.conversation c
+        where c.tenant_id = %(tenant)s and c.conversation_id = t.conversation_id offset 0) c
+    group by t.conversation_id
+    order by 2 desc, 1
+    limit %(talk_limit)s
+), said as materialized (
+    -- The best turns of the best conversations, which alone may say too little to be found.
+    select s.memory_id from (
+        select s.memory_id, row_number() over (partition by s.conversation_id order by s.bm25 desc, s.memory_id) as place
+        from scored s join (select t.conversation_id from talk t order by t.bm25 desc, 1 limit %(talk_leads)s) t
+            on t.conversation_id = s.conversation_id) s
+    where s.place <= %(talk_turns)s
 )
 select (select array_agg(b.memory_id order by b.bm25 desc, b.memory_id) from best b) as ids,
     (select array_agg(w.idf::float8 order by w.place) from weight w) as idf,
     (select array_agg(w.df order by w.place) from weight w) as df,
-    (select array_agg(w.leads order by w.place) from weight w) as leads;
+    (select array_agg(w.leads order by w.place) from weight w) as leads,
+    (select array_agg(t.conversation_id order by t.bm25 desc, t.conversation_id) from talk t) as talks,
+    (select array_agg(t.bm25::float8 order by t.bm25 desc, t.conversation_id) from talk t) as talk_bm25,
+    (select array_agg(x.memory_id order by x.memory_id) from said x) as said;
 
 -- name: candidates
--- The pool for one query: the best by BM25 (given), the nearest by vector, the turns around them, and for each of
--- them both measures exactly. {dense} is one of the forms below; {where} and {dense_where} are the caller's
--- conditions; `matched` has a bit for each term of the query. "lateral ... offset 0" makes the planner look a few
+-- The pool for one query: the best by BM25 (given), the nearest by vector, the turns around them, what the other
+-- sources find, and for each of them all measures exactly. {dense} is one of the forms below, {found} the sources
+-- this query asks for; {where} and {dense_where} are the caller's conditions; `matched` has a bit for each term of the query. "lateral ... offset 0" makes the planner look a few
 -- rows up by key, whatever it believes of the table's size.
 with weight as materialized (
     select t.term, 1::bigint << (t.place - 1)::int as bit, t.idf::float4 as idf, t.leads
@@ -46,6 +71,8 @@ with weight as materialized (
         with ordinality as t(term, idf, leads, place)
 ), dense as materialized (
     {dense}
+), found as materialized (
+    {found}
 ), best as materialized (
     select unnest((%(lexical)b::uuid[])[1:%(anchors)s]) as memory_id
     union
@@ -53,7 +80,11 @@ with weight as materialized (
 ), pool as materialized (
     select unnest(%(lexical)b::uuid[]) as memory_id
     union
+    select unnest(%(said)b::uuid[])
+    union
     select memory_id from dense
+    union
+    select memory_id from found
     union
     select n.memory_id
     from best b
@@ -81,21 +112,74 @@ with weight as materialized (
             / (x.tf + 1.2::float4 * (0.25::float4 + 0.75::float4 * x.dl / %(avg_dl)s::float4))) as bm25
     from posted x group by x.memory_id
 )
-select m.memory_id, m.layer, m.digest, m.conversation_id, m.position, m.speaker, m.importance, m.created_at,
+select m.memory_id, m.layer, m.type, m.digest, m.conversation_id, m.position, m.speaker, m.importance,
+    m.created_at, m.event_at, m.use_count, m.utility,
     coalesce(d.distance, e.distance) as distance, coalesce(s.bm25, 0)::float8 as bm25,
-    coalesce(s.matched, 0)::bigint as matched, d.memory_id is not null as by_dense
+    coalesce(s.matched, 0)::bigint as matched, d.memory_id is not null as by_dense,
+    f.sources, {mentioned} as mentioned
 from pool p
 cross join lateral (
-    select m.memory_id, m.layer, m.digest, m.conversation_id, m.position, m.speaker, m.importance, m.created_at
+    select m.memory_id, m.layer, m.type, m.digest, m.conversation_id, m.position, m.speaker, m.importance,
+        m.created_at, coalesce(m.valid_from, m.created_at) as event_at, m.use_count, m.utility
     from {memory} m
     where m.tenant_id = %(tenant)s and m.memory_id = p.memory_id and {where} offset 0) m
 left join scored s on s.memory_id = p.memory_id
+left join (select memory_id, array_agg(distinct source) as sources from found group by memory_id) f
+    on f.memory_id = p.memory_id
 left join (select memory_id, min(distance) as distance from dense group by memory_id) d on d.memory_id = p.memory_id
 left join lateral (
     select min(e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})) as distance
     from {embedding} e
     where d.memory_id is null and e.tenant_id = %(tenant)s and e.space_id = %(space)s and e.memory_id = p.memory_id
 ) e on true;
+
+-- name: found_nothing
+-- Slot of `candidates`: no source but words and vectors.
+select null::uuid as memory_id, null::text as source where false;
+
+-- name: found_by_entity
+-- Slot of `candidates`: memories that name what the question names, those that name most of it first, then the
+-- newest (ids are made in order of time).
+select x.memory_id, 'entity' as source from (
+    select n.memory_id, count(*) as named, bool_or(n.given) as given
+    from unnest(%(entities)s::text[]) as k(entity)
+    cross join lateral (select n.memory_id, n.given from recollect.mention n
+        where n.tenant_id = %(tenant)s and n.entity = k.entity collate "C" {scopes_n}
+        order by n.memory_id desc limit {scan}) n
+    group by n.memory_id
+    order by 2 desc, 3 desc, 1 desc
+    limit {limit}) x;
+
+-- name: found_by_time
+-- Slot of `candidates`: of the newest memories of the time asked about, the nearest by vector.
+select x.memory_id, 'temporal' as source
+from (select m.memory_id from {memory} m
+    where m.tenant_id = %(tenant)s and {scopes_m}
+        and coalesce(m.valid_from, m.created_at) >= %(range_start)s
+        and coalesce(m.valid_from, m.created_at) < %(range_end)s and {where}
+    order by coalesce(m.valid_from, m.created_at) desc limit {scan}) x
+cross join lateral (
+    select min(e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})) as distance
+    from {embedding} e
+    where e.tenant_id = %(tenant)s and e.space_id = %(space)s and e.memory_id = x.memory_id offset 0) e
+order by e.distance limit {limit};
+
+-- name: found_by_type
+-- Slot of `candidates`: of the newest memories of one type, the nearest by vector.
+select x.memory_id, {source} as source
+from (select m.memory_id from {memory} m
+    where m.tenant_id = %(tenant)s and {scopes_m} and m.type = {type} and {where}
+    order by m.created_at desc limit {scan}) x
+cross join lateral (
+    select min(e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})) as distance
+    from {embedding} e
+    where e.tenant_id = %(tenant)s and e.space_id = %(space)s and e.memory_id = x.memory_id offset 0) e
+order by e.distance limit {limit};
+
+-- name: mentioned
+-- Slot of `candidates`: which of the question's entities a candidate names.
+(select array_agg(n.entity) from recollect.mention n
+    where n.tenant_id = %(tenant)s and n.memory_id = p.memory_id and n.entity = any(%(entities)s::text[]));
 
 -- name: dense_exact
 -- Slot of `candidates`: every visible vector compared; "+ 0" keeps the vector index out.
