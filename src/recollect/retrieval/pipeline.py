@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -31,6 +31,7 @@ from recollect.retrieval.rank import (
     Ranking,
     best_first,
     calibration_for,
+    diverse_first,
     explain,
     rank,
     select,
@@ -60,6 +61,7 @@ class SearchRequest:
     as_of: datetime | None
     now: datetime
     explain: bool
+    diverse: bool = False
 
     @classmethod
     def check(cls, *, query: str, threshold: object, **parts: Any) -> SearchRequest:
@@ -75,8 +77,16 @@ class SearchRequest:
         return cls(understanding=read_query(query, now=parts["now"]), threshold=float(threshold), **parts)
 
 
-async def search(workspace: Workspace, context: TenantContext, request: SearchRequest) -> SearchResults:
-    """The memories that answer a query."""
+async def search(
+    workspace: Workspace,
+    context: TenantContext,
+    request: SearchRequest,
+    *,
+    on_understood: Callable[[Understanding], None] | None = None,
+) -> SearchResults:
+    """The memories that answer a query. `on_understood` hears what is asked as soon as that is known."""
+    if on_understood is not None:
+        on_understood(request.understanding)
     active: int | None = None
     while True:
         opened = await workspace.open_space(context, active)
@@ -133,7 +143,9 @@ async def _answer(
         for id, row in shown.items()
         if row["embedding"] is not None
     }
-    rows = select(pool, first, limit=request.limit, meanings=meanings)
+    rows = select(pool, first, limit=len(first) if request.diverse else request.limit, meanings=meanings)
+    if request.diverse:
+        rows = diverse_first(pool, ranking, rows, limit=request.limit, meanings=meanings)
     hits = [
         _to_hit(pool, ranking, row, shown[pool.ids[row]], request) for row in rows if pool.ids[row] in shown
     ]

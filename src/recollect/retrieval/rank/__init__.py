@@ -8,6 +8,7 @@ Nothing here knows a database, an embedder or a clock.
 """
 
 from recollect.retrieval.rank.calibration import PROBES, Calibration, calibration_for, measured
+from recollect.retrieval.rank.diversity import diverse_first, select_diverse_memories
 from recollect.retrieval.rank.explanation import explain
 from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS, inverse_frequency
 from recollect.retrieval.rank.pool import Pool
@@ -23,9 +24,11 @@ __all__ = [
     "Ranking",
     "best_first",
     "calibration_for",
+    "diverse_first",
     "explain",
     "inverse_frequency",
     "measured",
     "rank",
     "select",
+    "select_diverse_memories",
 ]
