@@ -105,6 +105,10 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         "RECOLLECT_HNSW_EF_SEARCH": "200",
         "RECOLLECT_START_TIMEOUT_S": "1.5",
         "RECOLLECT_STATEMENT_TIMEOUT_S": "0",
+        "RECOLLECT_LEARNING": "off",
+        "RECOLLECT_LEARNING_RETENTION_DAYS": "30",
+        "RECOLLECT_LEARNING_MIN_EVENTS": "500",
+        "RECOLLECT_LEARNING_EXPLORE": "0.05",
         "RECOLLECT_LOG_LEVEL": "DEBUG",
     }
     settings = Settings.load(environ=environ, cwd=cwd)
@@ -129,6 +133,10 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         hnsw_ef_search=200,
         start_timeout_s=1.5,
         statement_timeout_s=0.0,
+        learning=False,
+        learning_retention_days=30,
+        learning_min_events=500,
+        learning_explore=0.05,
         log_level="debug",
     )
 

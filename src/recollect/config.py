@@ -87,6 +87,34 @@ def _seconds(low: float, high: float) -> Callable[[object], float]:
     return parse
 
 
+def _share(value: object) -> float:
+    try:
+        share = float(value) if isinstance(value, (str, int, float)) else -1.0
+    except ValueError:
+        share = -1.0
+    if isinstance(value, bool) or not 0.0 <= share <= 1.0:
+        raise ValueError("is not a number from 0 to 1")
+    return share
+
+
+def _switch(value: object) -> bool:
+    known = {
+        "on": True,
+        "true": True,
+        "yes": True,
+        "1": True,
+        "off": False,
+        "false": False,
+        "no": False,
+        "0": False,
+    }
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in known:
+        return known[value.strip().lower()]
+    raise ValueError("is neither 'on' nor 'off'")
+
+
 def _folder(value: object) -> Path:
     if not isinstance(value, (str, os.PathLike)) or not str(value).strip() or "\0" in str(value):
         raise ValueError("is not a folder; give a path")
@@ -243,6 +271,26 @@ class Settings:
     statement_timeout_s: float = _setting(
         "Seconds one database statement may take; 0 means no limit.", _seconds(0, 86_400), default=60.0
     )
+    learning: bool = _setting(
+        "Whether searches and what came of them are recorded, and rankings learn from it: on or off.",
+        _switch,
+        default=True,
+    )
+    learning_retention_days: int = _setting(
+        "Days that recorded searches are kept; `sweep` erases older ones.",
+        _whole_number(1, 36_500),
+        default=90,
+    )
+    learning_min_events: int = _setting(
+        "Searches whose use is known before weights are learned for a user or tenant and a kind of question.",
+        _whole_number(50, 10_000_000),
+        default=1_000,
+    )
+    learning_explore: float = _setting(
+        "Share of searches ranked a little differently, at random, to learn what else would serve.",
+        _share,
+        default=0.0,
+    )
     log_level: str = _setting(
         "What the command line logs: debug, info, warning or error.", _log_level, default="warning"
     )
@@ -366,6 +414,8 @@ def _shown(item: dataclasses.Field[Any], value: object) -> str:
     if value is None:
         return str(item.metadata["default_text"])
     shown = _masked(item, value)
+    if isinstance(shown, bool):
+        return "on" if shown else "off"
     return f"{shown:g}" if isinstance(shown, float) else str(shown)
 
 

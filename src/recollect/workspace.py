@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.config import Settings
 from recollect.errors import EmbedderMismatchError
+from recollect.learning.events import EventLog
+from recollect.learning.strategies import StrategyBook
 from recollect.providers.embedders import Embedder, open_embedder
 from recollect.providers.models import ChatModel, open_model
 from recollect.storage import spaces
@@ -55,6 +57,8 @@ class Workspace:
         self.store = store
         self.clock = clock
         self.term_counts = TermCounts()
+        self.events = EventLog(store, enabled=settings.learning)
+        self.strategies = StrategyBook(enabled=settings.learning, explore=settings.learning_explore)
         self._open: OpenSpace | None = None
         self._model: ChatModel | None = None
         self._opening = asyncio.Lock()
@@ -78,6 +82,7 @@ class Workspace:
         """Finish chores, then let go of the connections."""
         if self._chores:
             await asyncio.gather(*self._chores, return_exceptions=True)
+        await self.events.close()
         if self._model is not None:
             await self._model.close()
         await self.store.close()

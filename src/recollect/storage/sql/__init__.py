@@ -12,7 +12,16 @@ from functools import cache
 from importlib import resources
 
 _HEADER = re.compile(r"^-- name: (\w+)\n((?:-- .*\n)+)", re.MULTILINE)
-FILES = ("tenancy.sql", "memories.sql", "search.sql", "spaces.sql", "upkeep.sql")
+FILES = (
+    "tenancy.sql",
+    "memories.sql",
+    "search.sql",
+    "spaces.sql",
+    "upkeep.sql",
+    "summaries.sql",
+    "jobs.sql",
+    "learning.sql",
+)
 
 
 @cache

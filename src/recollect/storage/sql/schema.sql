@@ -20,6 +20,7 @@ create table recollect.store (
     terms_version integer not null,
     created_at timestamptz not null default now()
 );
+insert into recollect.store (terms_version) values (1);
 
 -- An embedding space: vectors of two spaces can't be compared. Exactly one is active; a second one
 -- exists while `reembed` fills it.

@@ -1,5 +1,8 @@
 -- Retrieval: entities, summaries, conflicts, the ontology, and what learning needs.
 
+-- The store's own id: hashes of the words of questions are keyed with it. Postings so far are of version 1.
+insert into recollect.store (terms_version) values (1) on conflict do nothing;
+
 alter table recollect.conversation add column terms bigint not null default 0;
 update recollect.conversation c set terms = coalesce((
     select sum(p.dl) from (

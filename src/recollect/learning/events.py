@@ -1,0 +1,275 @@
+"""The log of searches: recorded without waiting, written in the background, never in the way of a search.
+
+`record` and `mark_used` put a note into a bounded queue and return. A task on the workspace's loop writes the queue
+in batches, a moment later and when the workspace closes. Whatever goes wrong there becomes one log line and a count:
+a search never fails because it could not be remembered. The query's text is not stored; its terms are, as keyed
+hashes that mean nothing outside this tenant of this store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import math
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from recollect.domain.learning import EventCounts, RetrievalEvent, ShownHit
+from recollect.domain.query import QueryType
+from recollect.learning.rewards import UTILITY_REWARDS
+from recollect.learning.utility import read_baseline
+from recollect.storage import learning as storage
+
+if TYPE_CHECKING:
+    from recollect.domain.tenancy import TenantContext
+    from recollect.storage.store import Store, Transaction
+
+__all__ = ["EventLog", "RetrievalEvent", "ShownHit", "hash_terms", "is_refinement", "log_retrieval_event"]
+
+_log = logging.getLogger("recollect.learning")
+
+#: About 20 MB of events at ten hits each; a store that is away for longer loses the newest.
+MAX_QUEUED = 5_000
+FLUSH_AFTER_S = 0.5
+_BATCH = 200
+#: A question that follows later than this is a new one.
+REFINED_WITHIN = timedelta(minutes=10)
+#: Terms kept of one question; longer ones are documents, and nobody refines those word by word.
+_MAX_TERMS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """Which memories of a search were used, and whether the caller said so or Recollect assembled them."""
+
+    query_id: UUID
+    memory_ids: tuple[UUID, ...]
+    reported: bool
+
+
+Note = tuple["TenantContext", RetrievalEvent | _Use]
+
+
+class EventLog:
+    """What searches of one workspace leave behind, on its way to the store."""
+
+    def __init__(self, store: Store, *, enabled: bool = True, capacity: int = MAX_QUEUED) -> None:
+        self.enabled = enabled
+        self._store = store
+        self._capacity = capacity
+        self._queue: deque[Note] = deque()
+        self._writing = asyncio.Lock()
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._store_id: UUID | None = None
+        self._written = self._dropped = self._failed = 0
+
+    @property
+    def counts(self) -> EventCounts:
+        """How many notes wait, were written, were dropped because too many waited, or were refused."""
+        return EventCounts(
+            queued=len(self._queue), written=self._written, dropped=self._dropped, failed=self._failed
+        )
+
+    def record(self, context: TenantContext, event: RetrievalEvent) -> None:
+        """Remember a search. Returns at once; whoever has no user id is not remembered."""
+        self._put(context, event)
+
+    def mark_used(
+        self, context: TenantContext, query_id: UUID, memory_ids: Iterable[UUID], *, reported: bool = False
+    ) -> None:
+        """Remember what was used of a search's hits. Returns at once.
+
+        `reported` says that the caller named them; otherwise Recollect put them into a context, which says little
+        about any one of them.
+        """
+        self._put(context, _Use(query_id, tuple(memory_ids), reported))
+
+    def _put(self, context: TenantContext, note: RetrievalEvent | _Use) -> None:
+        if not self.enabled or context.user_id is None:
+            return
+        if len(self._queue) >= self._capacity:
+            self._dropped += 1
+            return
+        self._queue.append((context, note))
+        if self._task is None or self._task.done():
+            try:
+                self._task = asyncio.get_running_loop().create_task(self._write_soon())
+            except RuntimeError:
+                return  # no loop in this thread; the next flush or close takes it along
+
+    async def _write_soon(self) -> None:
+        try:
+            async with asyncio.timeout(FLUSH_AFTER_S):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+        await self.flush()
+
+    async def flush(self) -> None:
+        """Write everything that waits. Raises nothing that the store says."""
+        async with self._writing:
+            while self._queue:
+                batch = [self._queue.popleft() for _ in range(min(_BATCH, len(self._queue)))]
+                for context, notes in groupby(batch, key=lambda note: note[0]):
+                    await self._write(context, [note for _, note in notes])
+
+    async def close(self) -> None:
+        """Write what waits, and stop."""
+        self._wake.set()
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self.flush()
+
+    async def _write(self, context: TenantContext, notes: Sequence[RetrievalEvent | _Use]) -> None:
+        try:
+            async with self._store.transaction(context) as tx:
+                for is_event, some in groupby(notes, key=lambda note: isinstance(note, RetrievalEvent)):
+                    if is_event:
+                        await self._write_events(tx, [n for n in some if isinstance(n, RetrievalEvent)])
+                    else:
+                        for use in some:
+                            assert isinstance(use, _Use)
+                            await _write_use(tx, use)
+        except Exception as error:
+            # Anything at all: a tenant that was forgotten, a disk that is full, a bug here. Searches go on.
+            self._failed += len(notes)
+            _log.warning(
+                "%d notes about searches were not stored: %s", len(notes), str(error) or type(error).__name__
+            )
+        else:
+            self._written += len(notes)
+
+    async def _write_events(self, tx: Transaction, events: Sequence[RetrievalEvent]) -> None:
+        if self._store_id is None:
+            self._store_id = await storage.store_id(tx)
+        user, session = tx.context.user_id or "", tx.context.session_id or ""
+        seen: list[tuple[RetrievalEvent, list[int]]] = []
+        rows = []
+        for event in events:
+            terms = hash_terms(event.terms[:_MAX_TERMS], self._store_id, tx.context.tenant_id)
+            refines = None
+            if session:
+                refines = await _refined_by(tx, event, terms, session, seen)
+            seen.append((event, terms))
+            rows.append(_event_row(event, terms, refines))
+        hits = [_hit_row(event.query_id, hit) for event in events for hit in event.hits]
+        await storage.insert_events(tx, user=user, session=session, events=rows, hits=hits)
+
+
+async def _refined_by(
+    tx: Transaction,
+    event: RetrievalEvent,
+    terms: Sequence[int],
+    session: str,
+    seen: Sequence[tuple[RetrievalEvent, list[int]]],
+) -> UUID | None:
+    """The question that this one asks again in other words; the latest one, if there are several."""
+    since = event.at - REFINED_WITHIN
+    for earlier, known in reversed(seen):
+        if since <= earlier.at <= event.at and is_refinement(known, terms):
+            return earlier.query_id
+    rows = await storage.session_events(
+        tx, user=tx.context.user_id or "", session=session, query=event.query_id, since=since, at=event.at
+    )
+    return next((row["query_id"] for row in rows if is_refinement(row["terms"], terms)), None)
+
+
+async def _write_use(tx: Transaction, use: _Use) -> None:
+    """Mark what was used, and let those memories learn from it whose scope the caller may write to."""
+    user = tx.context.user_id or ""
+    hits = await storage.mark_hits(tx, user=user, query=use.query_id, ids=use.memory_ids)
+    outcome = "context" if not use.reported else "used" if use.memory_ids else "ignored"
+    if not use.reported and not use.memory_ids:
+        return
+    await storage.mark_event(tx, user=user, query=use.query_id, outcome=outcome)
+    fresh = [row["memory_id"] for row in hits if row["used"] and not row["applied"]]
+    if not fresh:
+        return
+    baseline = await read_baseline(tx)
+    reward = UTILITY_REWARDS.reported if use.reported else UTILITY_REWARDS.assembled
+    step = UTILITY_REWARDS.step(reward, baseline)
+    moved = await storage.reward_memories(tx, {id: (1, step) for id in fresh})
+    await storage.settle_hits(tx, [use.query_id], moved)
+
+
+def log_retrieval_event(
+    log: EventLog,
+    context: TenantContext,
+    event: RetrievalEvent,
+    *,
+    used_in_response: Sequence[UUID] | None = None,
+) -> None:
+    """Remember a search and, where the caller knows it already, which of its memories served the response."""
+    log.record(context, event)
+    if used_in_response is not None:
+        log.mark_used(context, event.query_id, used_in_response, reported=True)
+
+
+def hash_terms(terms: Iterable[str], store_id: UUID, tenant_id: str) -> list[int]:
+    """Terms as signed 64-bit numbers that can be compared within one tenant of one store, and nowhere else."""
+    key = hashlib.blake2b(store_id.bytes + tenant_id.encode(), digest_size=32).digest()
+    found = {
+        int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8, key=key).digest(), "big", signed=True)
+        for term in terms
+    }
+    return sorted(found)
+
+
+def is_refinement(earlier: Iterable[int], later: Iterable[int]) -> bool:
+    """Whether two questions are about the same in other words: a third of the shorter one's terms are shared.
+
+    The very same terms are a repeat (another page, a retry), not a better question.
+    """
+    before, after = set(earlier), set(later)
+    shared = len(before & after)
+    return shared > 0 and before != after and 3 * shared >= min(len(before), len(after))
+
+
+def _flags(kind: QueryType) -> list[str]:
+    names = ("entity_focused", "time_focused", "procedural", "requires_domain_db")
+    return [name for name in names if getattr(kind, name)]
+
+
+def _event_row(event: RetrievalEvent, terms: Sequence[int], refines: UUID | None) -> dict[str, Any]:
+    return {
+        "query_id": event.query_id,
+        "at": event.at,
+        "category": event.query_type.category.value,
+        "flags": _flags(event.query_type),
+        "strategy": event.strategy.name,
+        "arm": event.arm,
+        "propensity": event.propensity,
+        "weights": _numbers(event.strategy.weights),
+        "terms": terms,
+        "entities": list(event.entities),
+        "refines": refines,
+        "hits": len(event.hits),
+        "latency_ms": _number(event.latency_ms),
+    }
+
+
+def _hit_row(query_id: UUID, hit: ShownHit) -> dict[str, Any]:
+    return {
+        "query_id": query_id,
+        "memory_id": hit.id,
+        "place": hit.place,
+        "score": _number(hit.score),
+        "signals": _numbers(hit.signals),
+    }
+
+
+def _numbers(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: _number(value) for name, value in values.items()}
+
+
+def _number(value: float) -> float:
+    """A plain float of a few digits: signals come from numpy, and one NaN must not lose a batch."""
+    number = float(value)
+    return round(number, 5) if math.isfinite(number) else 0.0
