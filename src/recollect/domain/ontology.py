@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import Any, get_args
+from typing import Any
 
 from recollect.domain.text import check_metadata, check_name
 from recollect.errors import InvalidInputError
@@ -48,8 +48,8 @@ class EntityType:
     """A kind of thing and the table its rows stand in.
 
     `label` is the column with the name people use; `number` the column with the number they use, when it is not
-    the key. `words` are other names of the type in questions. `where` holds for every row; `filters` are adjectives
-    such as "active" that stand for conditions. `columns` are shown, in this order.
+    the key. `plural` and `words` are other names of the type in questions. `where` holds for every row; `filters`
+    are adjectives such as "active" that stand for conditions. `columns` are shown, in this order.
     """
 
     name: str
@@ -58,6 +58,7 @@ class EntityType:
     key: str = "id"
     label: str | None = None
     number: str | None = None
+    plural: str
     words: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     time_column: str | None = None
@@ -190,7 +191,18 @@ def _read_type(name: str, given: object) -> EntityType:
     fields = _table(
         given,
         place,
-        known=("table", "key", "label", "number", "words", "columns", "time_column", "where", "filters"),
+        known=(
+            "table",
+            "key",
+            "label",
+            "number",
+            "plural",
+            "words",
+            "columns",
+            "time_column",
+            "where",
+            "filters",
+        ),
     )
     schema, table = _read_table(fields.get("table"), f"{place}.table")
     filters = _table(fields.get("filters", {}), f"{place}.filters")
@@ -201,6 +213,7 @@ def _read_type(name: str, given: object) -> EntityType:
         key=_identifier(fields.get("key", "id"), f"{place}.key"),
         label=_optional_identifier(fields.get("label"), f"{place}.label"),
         number=_optional_identifier(fields.get("number"), f"{place}.number"),
+        plural=_word(fields.get("plural", _plural(name.replace("_", " "))), f"{place}.plural"),
         words=_words(fields.get("words", ()), f"{place}.words"),
         columns=_identifiers(fields.get("columns", ()), f"{place}.columns"),
         time_column=_optional_identifier(fields.get("time_column"), f"{place}.time_column"),
@@ -210,6 +223,12 @@ def _read_type(name: str, given: object) -> EntityType:
             for word, value in filters.items()
         },
     )
+
+
+def _plural(word: str) -> str:
+    if re.search(r"[^aeiou]y$", word):
+        return f"{word[:-1]}ies"
+    return f"{word}es" if re.search(r"(?:s|x|z|ch|sh)$", word) else f"{word}s"
 
 
 def _read_relations(given: object, types: Mapping[str, EntityType]) -> tuple[Relation, ...]:
@@ -288,7 +307,7 @@ def _read_measure(name: str, given: object, types: Mapping[str, EntityType]) -> 
 def _refuse_shared_words(types: Iterable[EntityType]) -> None:
     owners: dict[str, str] = {}
     for declared in types:
-        for word in (declared.name.replace("_", " "), *declared.words):
+        for word in (declared.name.replace("_", " "), declared.plural, *declared.words):
             other = owners.setdefault(word.casefold(), declared.name)
             if other != declared.name:
                 raise InvalidInputError(
@@ -391,16 +410,13 @@ def _condition(column: str, wanted: object, place: str) -> Condition:
         if list(wanted) != ["null"] or not isinstance(wanted["null"], bool):
             raise InvalidInputError(f"{place} must be a value, a list of values, or {{null = true}}")
         return Condition(column=column, null=wanted["null"])
-    values = wanted if isinstance(wanted, list) else [wanted]
-    if (
-        not values
-        or len(values) > MAX_WORDS
-        or not all(isinstance(item, get_args(Scalar)) for item in values)
-    ):
+    given = wanted if isinstance(wanted, list) else [wanted]
+    values = tuple(item for item in given if isinstance(item, str | int | float))
+    if not given or len(given) > MAX_WORDS or len(values) < len(given):
         raise InvalidInputError(
             f"{place} must be a string, a number, a yes or no, or a list of up to {MAX_WORDS} of these"
         )
-    return Condition(column=column, values=tuple(values))
+    return Condition(column=column, values=values)
 
 
 def _without_dates(value: object, depth: int) -> Any:

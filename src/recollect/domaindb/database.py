@@ -1,0 +1,284 @@
+"""`DomainDatabase`: one tenant's own database behind its ontology. Made by `workspace.domain(context)`.
+
+Its answers are complete without it: a database that is down, slow or changed gives notes instead of rows, never an
+exception. Everything below is bounded: time, rows, depth, fan-out, statements.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from recollect.domain.answers import DomainResults, Expansion, RelatedEntity
+from recollect.domain.query import Resolution, ResolvedEntity
+from recollect.domain.results import Check
+from recollect.domaindb.answering import Answering
+from recollect.domaindb.connection import DomainConnections, DomainFault, Session
+from recollect.domaindb.lookups import FoundRow, Lookups
+from recollect.domaindb.questions import read_question
+from recollect.domaindb.tables import Catalogue, Kind, KnownTable
+
+if TYPE_CHECKING:
+    from recollect.domain.ontology import EntityType, Ontology, Relation
+    from recollect.domain.query import QueryType, TimeRange
+
+logger = logging.getLogger(__name__)
+
+MAX_DEPTH = 3
+FAN_OUT = 10
+#: An expansion is for looking up memories, not for copying the database.
+MAX_RELATED = 100
+MAX_STATEMENTS = 60
+
+#: How sure a look-up is: a whole label or number, the beginning of one label, one of several.
+SURE, LIKELY, UNSURE = 0.95, 0.8, 0.5
+
+
+class DomainDatabase:
+    """Questions to a tenant's own database."""
+
+    def __init__(
+        self, ontology: Ontology, connections: DomainConnections, catalogue: Catalogue, *, max_rows: int
+    ) -> None:
+        self.ontology = ontology
+        self.max_rows = max_rows
+        self._connections = connections
+        self._catalogue = catalogue
+
+    def concerns(self, question: str) -> bool:
+        """Whether a question uses words the ontology declares. Asks no database."""
+        request = read_question(question, self.ontology)
+        return bool(request.types or request.measures or request.numbered)
+
+    async def find(self, mention: str) -> ResolvedEntity | None:
+        """The row a mention means, by canonical id, number or label; several are rivals. None if none, or no answer."""
+
+        def work(session: Session) -> ResolvedEntity | None:
+            rows, confidence = self._rows_meant(self._answering(session), mention.strip())
+            if not rows:
+                return None
+            first, rivals = rows[0], rows[1:]
+            return ResolvedEntity(
+                mention_text=mention,
+                canonical_id=first.id,
+                name=first.label,
+                kind=first.type.name,
+                confidence=UNSURE if rivals else confidence,
+                method=Resolution.DOMAIN,
+                rivals=tuple(row.id for row in rivals),
+            )
+
+        try:
+            return await self._connections.run(work)
+        except DomainFault as fault:
+            logger.warning("%s", fault)
+            return None
+
+    def _rows_meant(self, answering: Answering, mention: str) -> tuple[list[FoundRow], float]:
+        if self.ontology.split_id(mention):
+            return answering.rows_of(mention), SURE
+        numbered = answering.rows_numbered(read_question(mention, self.ontology).numbered)
+        if numbered:
+            return numbered, SURE
+        rows, exact = answering.rows_named(mention)
+        return rows, SURE if exact else LIKELY
+
+    async def expand(
+        self, entities: Sequence[ResolvedEntity | str], *, max_depth: int = 1, fan_out: int = FAN_OUT
+    ) -> Expansion:
+        """The entities and the rows that relations lead to from them, each once, nearest first."""
+        given = [key for e in entities for key in ((e,) if isinstance(e, str) else e.keys)]
+        given = list(dict.fromkeys(given))
+        depth, width = max(0, min(max_depth, MAX_DEPTH)), max(0, min(fan_out, MAX_RELATED))
+        if not depth or not width or not given:
+            return Expansion(ids=tuple(given))
+
+        def work(session: Session) -> Expansion:
+            answering = self._answering(session)
+            starts = [row for entity in entities for row in answering.rows_of(entity)]
+            related = self._follow(answering, starts, set(given), depth, width)
+            reached = [row.id for row in starts] + [entity.id for entity in related]
+            ids = tuple(dict.fromkeys([*given, *reached]))
+            return Expansion(ids=ids, related=tuple(related), notes=answering.notes)
+
+        try:
+            return await self._connections.run(work)
+        except DomainFault as fault:
+            return Expansion(ids=tuple(given), notes=(str(fault),))
+
+    def _follow(
+        self, answering: Answering, starts: Sequence[FoundRow], seen: set[str], max_depth: int, fan_out: int
+    ) -> list[RelatedEntity]:
+        """Breadth first. A row is visited once, so that a loop in the ontology ends where it began."""
+        seen |= {row.id for row in starts}
+        related: list[RelatedEntity] = []
+        frontier, statements = list(starts), 0
+        for depth in range(1, max_depth + 1):
+            reached = []
+            for row in frontier:
+                for relation in self.ontology.relations_from(row.type.name):
+                    if statements >= MAX_STATEMENTS or len(related) >= MAX_RELATED:
+                        return related
+                    statements += 1
+                    for other in answering.rows_related(row, relation, limit=fan_out):
+                        if other.id not in seen and len(related) < MAX_RELATED:
+                            seen.add(other.id)
+                            reached.append(other)
+                            related.append(_related(other, relation, row, depth))
+            frontier = reached
+        return related
+
+    async def related(self, entity_id: str, relation: Relation, *, limit: int = FAN_OUT) -> tuple[str, ...]:
+        """The canonical ids one relation leads to; a fault is logged and gives none."""
+        parts = self.ontology.split_id(entity_id)
+        if parts is None or relation.from_type != parts[0].name:
+            return ()
+        declared, key = parts
+
+        def work(session: Session) -> tuple[str, ...]:
+            row = FoundRow(type=declared, key=key, label=key)
+            found = self._answering(session).rows_related(
+                row, relation, limit=max(0, min(limit, MAX_RELATED))
+            )
+            return tuple(other.id for other in found)
+
+        try:
+            return await self._connections.run(work)
+        except DomainFault as fault:
+            logger.warning("%s", fault)
+            return ()
+
+    async def query(
+        self,
+        question: str,
+        *,
+        entities: Sequence[ResolvedEntity | str] | None = None,
+        time_range: TimeRange | None = None,
+    ) -> DomainResults:
+        """What the database has on a question. Without `entities` (None), names are looked for in the question."""
+        try:
+            return await self._connections.run(
+                lambda session: self._answering(session).answer(question, entities, time_range)
+            )
+        except DomainFault as fault:
+            return DomainResults(notes=(str(fault),))
+
+    async def check(self) -> list[Check]:
+        """Compare the ontology with the database: one finding per type, relation and measure."""
+        self._catalogue.forget()
+        try:
+            return await self._connections.run(self._examine)
+        except DomainFault as fault:
+            return [
+                Check(name="connection", ok=False, detail=str(fault), advice="check the URL and the server")
+            ]
+
+    def _examine(self, session: Session) -> list[Check]:
+        tables: dict[str, KnownTable] = {}
+        checks = [
+            Check(name="connection", ok=True, detail=f"reached a {session.dialect} database, read-only")
+        ]
+        for declared in self.ontology.types.values():
+            try:
+                tables[declared.name] = self._catalogue.get(session, declared)
+                problems = _type_problems(tables[declared.name])
+            except DomainFault as fault:
+                problems = [str(fault)]
+            checks.append(_check(f"type {declared.name}", problems, f"table {declared.full_table!r}"))
+        for relation in self.ontology.relations:
+            ends = ((relation.from_type, relation.from_column), (relation.to_type, relation.to_column))
+            problems = [p for end, column in ends for p in _missing(tables.get(end), [column])]
+            name = f"relation {relation.from_type} {relation.name} {relation.to_type}"
+            checks.append(_check(name, problems, f"{relation.from_column} = {relation.to_column}"))
+        for measure in self.ontology.measures.values():
+            columns = [
+                measure.column,
+                measure.time_column,
+                *measure.group_by,
+                *(c.column for c in measure.where),
+            ]
+            problems = _missing(tables.get(measure.type), columns)
+            what = f"{measure.aggregate} of {measure.column or 'rows'}"
+            checks.append(_check(f"measure {measure.name}", problems, what))
+        return checks
+
+    def _answering(self, session: Session) -> Answering:
+        lookups = Lookups(session, self.ontology, self._catalogue, max_rows=self.max_rows)
+        return Answering(lookups, self.ontology, self._catalogue, max_rows=self.max_rows)
+
+
+def _related(row: FoundRow, relation: Relation, source: FoundRow, depth: int) -> RelatedEntity:
+    return RelatedEntity(
+        id=row.id, label=row.label, type=row.type.name, relation=relation.name, source=source.id, depth=depth
+    )
+
+
+def _type_problems(table: KnownTable) -> list[str]:
+    declared: EntityType = table.type
+    conditions = [*declared.where, *(c for group in declared.filters.values() for c in group)]
+    columns = [
+        declared.key,
+        declared.label,
+        declared.number,
+        *declared.columns,
+        *(c.column for c in conditions),
+    ]
+    problems = _missing(table, [*columns, declared.time_column])
+    if table.has(declared.time_column):
+        assert declared.time_column is not None
+        kind = table.get(declared.time_column).kind
+        if kind in {Kind.YES_NO, Kind.UUID, Kind.BYTES}:
+            problems.append(f"column {declared.time_column!r} holds no times but {kind.value}")
+    return problems
+
+
+def _missing(table: KnownTable | None, columns: Sequence[str | None]) -> list[str]:
+    if table is None:
+        return ["its table is missing"]
+    wanted = dict.fromkeys(column for column in columns if column is not None)
+    return [
+        f"table {table.type.full_table!r} has no column {column!r}"
+        for column in wanted
+        if not table.has(column)
+    ]
+
+
+def _check(name: str, problems: Sequence[str], fine: str) -> Check:
+    advice = "" if not problems else "correct the ontology or the database"
+    return Check(name=name, ok=not problems, detail="; ".join(problems) or fine, advice=advice)
+
+
+# The same by the names under which retrieval knows them ---------------------------------------------
+
+
+async def expand_entities_via_ontology(
+    domain: DomainDatabase, entities: Sequence[str], max_depth: int = 1
+) -> list[str]:
+    """The given entity ids and those that the ontology relates to them."""
+    return list((await domain.expand(entities, max_depth=max_depth)).ids)
+
+
+async def query_related_entities(
+    domain: DomainDatabase, entity_id: str, relation: Relation, limit: int = FAN_OUT
+) -> list[str]:
+    """The ids of the rows one relation leads to from an entity."""
+    return list(await domain.related(entity_id, relation, limit=limit))
+
+
+async def find_domain_entity(domain: DomainDatabase, mention: str) -> ResolvedEntity | None:
+    """The row of the domain database that a mention means."""
+    return await domain.find(mention)
+
+
+async def query_domain_database(
+    domain: DomainDatabase,
+    query: str,
+    query_type: QueryType | None = None,
+    entities: Sequence[ResolvedEntity | str] | None = None,
+    time_range: TimeRange | None = None,
+) -> DomainResults:
+    """What the domain database has on a question; nothing when its type says that none is needed."""
+    if query_type is not None and not query_type.requires_domain_db:
+        return DomainResults()
+    return await domain.query(query, entities=entities, time_range=time_range)

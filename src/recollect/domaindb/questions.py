@@ -1,0 +1,211 @@
+"""What a question asks of a declared database: which types, rows by number, filters and measures it names.
+
+Pure: words in, a `Request` out. The words of types and measures come from the ontology; of the language itself only
+plural and verb endings, a few words that ask for counting, and those before a number are known here. Names of
+rows ("Acme") are not looked for here, they have been resolved before or are looked up in `lookups.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from recollect.domain.ontology import EntityType, Measure, Ontology
+
+#: Of a question that is longer, only the beginning is looked at: nobody asks a database in an essay.
+MAX_WORDS = 400
+#: Words of a measure may stand apart by so many others: "total value of all orders".
+_GAP_WORDS = 4
+_WORD = re.compile(r"\w+(?:[-'’/]\w+)*")
+_COUNTING = re.compile(r"\b(?:how many|number of|count of|count|total number|total)\b")
+_BY = ("by", "per", "each", "every")
+#: A number after a type's word: "invoice #123", "order no. INV-7", "order:12345"; but not "order 3 days ago".
+_NUMBER = (
+    r"(?:\s*[#:№]\s*|\s+(?:(?:no\.?|nr\.?|number|num\.?|id|ref\.?)\s*[#:№]?\s*)?)"
+    r"(?P<number>[^\W_]*[-/.]?\d[\w./-]*)"
+    r"(?!\s+(?:second|minute|hour|day|week|month|quarter|year|time)s?\b)(?![\w])"
+)
+#: Scripts written without blanks; words of such a script are found anywhere in the question.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberedRow:
+    """A row named by its type and number, as in "invoice #123"."""
+
+    type: EntityType
+    number: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedMeasure:
+    """A measure that a question asks for; `group_by` are the columns it wants it split by."""
+
+    measure: Measure
+    group_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A question as far as the ontology understands it."""
+
+    types: tuple[EntityType, ...] = ()
+    numbered: tuple[NumberedRow, ...] = ()
+    measures: tuple[AskedMeasure, ...] = ()
+    filters: tuple[tuple[str, str], ...] = ()  # (type, word)
+
+    def filter_words(self, type_name: str) -> tuple[str, ...]:
+        """The adjectives that restrict a type's rows."""
+        return tuple(word for owner, word in self.filters if owner == type_name)
+
+
+def read_question(question: str, ontology: Ontology) -> Request:
+    """What a question asks for."""
+    words = tuple(words_of(question))
+    text = " ".join(words)
+    types = tuple(t for t in ontology.types.values() if any(_finds(words, word) for word in type_words(t)))
+    filters = tuple(
+        (declared.name, word) for declared in types for word in declared.filters if _finds(words, word)
+    )
+    asked = _measures(words, ontology, types)
+    if not asked and _COUNTING.search(text):
+        asked = tuple(_plain_count(declared) for declared in types[:3])
+    return Request(
+        types=types, numbered=tuple(_numbered(question, ontology)), measures=asked, filters=filters
+    )
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, folded; a possessive's ending is dropped."""
+    found = []
+    for match in _WORD.finditer(text[: MAX_WORDS * 20].casefold()):
+        word = re.sub(r"['’]s?$", "", match.group().replace("’", "'"))
+        if word:
+            found.append(word)
+        if len(found) == MAX_WORDS:
+            break
+    return found
+
+
+def type_words(declared: EntityType) -> tuple[str, ...]:
+    """What a type is called in questions."""
+    return (declared.name.replace("_", " "), declared.plural, *declared.words)
+
+
+def _forms(word: str) -> frozenset[str]:
+    """A word with the endings it takes as a noun or a verb."""
+    stem = word[:-1] if word.endswith("e") else word
+    many = f"{word[:-1]}ies" if re.search(r"[^aeiou]y$", word) else f"{word}s"
+    one = {word[:-1]} if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else set()
+    if word.endswith("ies") and len(word) > 4:
+        one.add(f"{word[:-3]}y")
+    return frozenset({word, many, f"{word}es", f"{stem}ed", f"{stem}ing", *one})
+
+
+def _finds(words: Sequence[str], phrase: str) -> bool:
+    """Whether the phrase stands in the words, its last word in any form."""
+    return next(_places(words, words_of(phrase)), None) is not None or (
+        _UNSPACED.search(phrase) is not None and phrase.casefold() in " ".join(words)
+    )
+
+
+def _places(words: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
+    if not wanted:
+        return
+    forms = [_forms(word) for word in wanted]
+    for start in range(len(words) - len(wanted) + 1):
+        if all(words[start + offset] in form for offset, form in enumerate(forms)):
+            yield start
+
+
+def _measures(
+    words: Sequence[str], ontology: Ontology, types: Sequence[EntityType]
+) -> tuple[AskedMeasure, ...]:
+    """The measures whose words stand near each other; of two, one of which says more, that one."""
+    matched: dict[str, frozenset[int]] = {}
+    for measure in ontology.measures.values():
+        places = [found for phrase in measure.words if (found := _near(words, words_of(phrase)))]
+        if not places and _groups(words, measure) and any(t.name == measure.type for t in types):
+            places = [frozenset(range(len(words)))]
+        if places:
+            matched[measure.name] = max(places, key=len)
+    return tuple(
+        AskedMeasure(measure=ontology.measures[name], group_by=_groups(words, ontology.measures[name]))
+        for name, places in matched.items()
+        if not any(places < other for other in matched.values())
+    )
+
+
+def _near(words: Sequence[str], wanted: Sequence[str]) -> frozenset[int]:
+    """Where all wanted words stand close together, in any order; empty if they do not."""
+    forms = [_forms(word) for word in wanted]
+    if not forms:
+        return frozenset()
+    span = len(wanted) + _GAP_WORDS
+    for start, word in enumerate(words):
+        if not any(word in form for form in forms):
+            continue
+        window = range(start, min(start + span, len(words)))
+        places = {next((at for at in window if words[at] in form), -1) for form in forms}
+        if -1 not in places and len(places) == len(forms):
+            return frozenset(places)
+    return frozenset()
+
+
+def _groups(words: Sequence[str], measure: Measure) -> tuple[str, ...]:
+    """The columns a question wants a measure split by, among those declared."""
+    return tuple(
+        column
+        for column in measure.group_by
+        if any(list(_places(words, [by, *words_of(column.replace("_", " "))])) for by in _BY)
+    )
+
+
+def _plain_count(declared: EntityType) -> AskedMeasure:
+    measure = Measure(name=f"number of {declared.plural}", type=declared.name, aggregate="count")
+    return AskedMeasure(measure=measure)
+
+
+def _numbered(question: str, ontology: Ontology) -> Iterable[NumberedRow]:
+    """Rows named by number, each once. Plurals name no row: "orders 2024" is a year's."""
+    seen = set()
+    text = question[: MAX_WORDS * 20]
+    for declared in ontology.types.values():
+        for word in (declared.name.replace("_", " "), *declared.words):
+            start = r"(?<!\w)" if not _UNSPACED.search(word) else ""
+            pattern = start + r"\s+".join(map(re.escape, word.split())) + _NUMBER
+            for match in re.finditer(pattern, text, re.IGNORECASE):
+                number = match["number"].rstrip("./-")
+                if (declared.name, number) not in seen:
+                    seen.add((declared.name, number))
+                    yield NumberedRow(type=declared, number=number, text=f"{word} {number}")
+        if len(seen) >= 5:
+            return
+
+
+def candidate_names(question: str) -> list[str]:
+    """What may be the name of a row, for questions nobody resolved: quoted words, and capitalised ones.
+
+    A capital at the beginning says nothing, unless another follows.
+    """
+    text = question[: MAX_WORDS * 20]
+    names = re.findall(r"[\"“„«]([^\"“”„«»]{2,80})[\"”»]", text)
+    for match in _CAPITALISED.finditer(text):
+        words = re.sub(r"['’]s?$", "", match.group().rstrip(".,?!")).split()
+        at_start = not text[: match.start()].strip()
+        while words and re.sub(r"['’].*", "", words[0]).casefold() in _NOT_NAMES:
+            words.pop(0)
+            at_start = False
+        if len(words) > 1 or (words and (not at_start or match.group().endswith(("'s", "’s")))):
+            names.append(" ".join(words))
+    return list(dict.fromkeys(names))[:8]
+
+
+_CAPITAL = r"[A-ZÀ-ÞΑ-ΩА-Я][\w&.'’-]*"
+_CAPITALISED = re.compile(rf"{_CAPITAL}(?:\s+(?:(?:of|and|&|the)\s+)?{_CAPITAL})*")
+_NOT_NAMES = frozenset(
+    "what which who whose when where why how is are was were do does did can could should would will has have had "
+    "show list tell give find get i we my our the a an this that and or in on of for to from by with".split()
+)
