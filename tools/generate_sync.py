@@ -8,7 +8,7 @@ class without the prefix, with the same signatures, defaults and docstrings:
 
 - a coroutine method hands its coroutine to the portal (portal.py); plain methods and properties pass through;
 - what returns `AsyncX` returns an `X` around it, on the same portal; what returns `Self` returns itself;
-- public attributes must be annotated (`self.context: TenantContext = ...`), and become properties;
+- public attributes must be annotated (`self.tenant_context: TenantContext = ...`), and become properties;
 - `AsyncRecollect.__init__` and `close` also make and end the portal; other faces are made around an object;
 - a base class named `Async...` becomes a base class.
 

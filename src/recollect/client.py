@@ -19,6 +19,7 @@ from uuid import UUID
 
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants, parse_layers
 from recollect.config import Settings
+from recollect.domain.context import AugmentedContext
 from recollect.domain.filters import parse_filters
 from recollect.domain.ids import parse_id
 from recollect.domain.layers import ScopeName
@@ -114,7 +115,7 @@ class AsyncRecollect:
         )
 
     @property
-    def context(self) -> TenantContext:
+    def tenant_context(self) -> TenantContext:
         """Who is asking."""
         return self._context
 
@@ -392,12 +393,13 @@ class AsyncRecollect:
         as_of: datetime | str | None = None,
         now: datetime | str | None = None,
         explain: bool = False,
+        diverse: bool = False,
     ) -> SearchResults:
         """The memories that answer a query, by layer precedence, then score.
 
         `score` is calibrated: 0.7 and above means relevant, and nothing is returned when nothing is.
         `as_of` searches what was believed at a time; `now` is the time the question is asked at, which decides
-        what has expired.
+        what has expired. `diverse` prefers, among relevant memories, those that do not say the same.
         """
         from recollect.retrieval.pipeline import SearchRequest, search
 
@@ -413,8 +415,49 @@ class AsyncRecollect:
             as_of=check_time(as_of, "as_of"),
             now=check_time(now, "now") or workspace.clock(),
             explain=explain,
+            diverse=diverse,
         )
         return await search(workspace, self._context, request)
+
+    async def context(
+        self,
+        query: str,
+        *,
+        max_tokens: int = 3000,
+        limit: int = 15,
+        threshold: float = 0.7,
+        layers: Sequence[str] | None = None,
+        scope: str | None = None,
+        types: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        as_of: datetime | str | None = None,
+        now: datetime | str | None = None,
+        domain: bool = True,
+    ) -> AugmentedContext:
+        """What is known about a question, as text for a model's prompt that has at most `max_tokens` tokens.
+
+        Summaries come first, then what scores best; a memory is in it whole or not at all, and `omitted` says how
+        many relevant ones are not. With a domain database, current data joins it; `domain=False` leaves that out.
+        """
+        from recollect.retrieval.assemble import augmented_retrieval, check_max_tokens
+        from recollect.retrieval.pipeline import SearchRequest
+
+        budget = check_max_tokens(max_tokens)
+        workspace = await self._workspace()
+        request = SearchRequest.check(
+            query=query,
+            limit=_check_limit(limit),
+            threshold=threshold,
+            layers=parse_layers(layers),
+            scope=None if scope is None else ScopeName.parse(scope),
+            types=_types(types),
+            filters=parse_filters(filters),
+            as_of=check_time(as_of, "as_of"),
+            now=check_time(now, "now") or workspace.clock(),
+            explain=False,
+            diverse=True,
+        )
+        return await augmented_retrieval(workspace, self._context, request, max_tokens=budget, domain=domain)
 
     async def export_jsonl(
         self,

@@ -16,6 +16,7 @@ from uuid import UUID
 from recollect.client import UNCHANGED, AsyncRecollect, Memories, Progress
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants
 from recollect.config import Settings
+from recollect.domain.context import AugmentedContext
 from recollect.domain.memory import Memory
 from recollect.domain.results import (
     AddReport,
@@ -143,9 +144,9 @@ class Recollect:
         return face
 
     @property
-    def context(self) -> TenantContext:
+    def tenant_context(self) -> TenantContext:
         """Who is asking."""
-        return self._async.context
+        return self._async.tenant_context
 
     @property
     def settings(self) -> Settings:
@@ -375,12 +376,13 @@ class Recollect:
         as_of: datetime | str | None = None,
         now: datetime | str | None = None,
         explain: bool = False,
+        diverse: bool = False,
     ) -> SearchResults:
         """The memories that answer a query, by layer precedence, then score.
 
         `score` is calibrated: 0.7 and above means relevant, and nothing is returned when nothing is.
         `as_of` searches what was believed at a time; `now` is the time the question is asked at, which decides
-        what has expired.
+        what has expired. `diverse` prefers, among relevant memories, those that do not say the same.
         """
         return self._portal.run(
             self._async.search(
@@ -394,6 +396,43 @@ class Recollect:
                 as_of=as_of,
                 now=now,
                 explain=explain,
+                diverse=diverse,
+            )
+        )
+
+    def context(
+        self,
+        query: str,
+        *,
+        max_tokens: int = 3000,
+        limit: int = 15,
+        threshold: float = 0.7,
+        layers: Sequence[str] | None = None,
+        scope: str | None = None,
+        types: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        as_of: datetime | str | None = None,
+        now: datetime | str | None = None,
+        domain: bool = True,
+    ) -> AugmentedContext:
+        """What is known about a question, as text for a model's prompt that has at most `max_tokens` tokens.
+
+        Summaries come first, then what scores best; a memory is in it whole or not at all, and `omitted` says how
+        many relevant ones are not. With a domain database, current data joins it; `domain=False` leaves that out.
+        """
+        return self._portal.run(
+            self._async.context(
+                query,
+                max_tokens=max_tokens,
+                limit=limit,
+                threshold=threshold,
+                layers=layers,
+                scope=scope,
+                types=types,
+                filters=filters,
+                as_of=as_of,
+                now=now,
+                domain=domain,
             )
         )
 

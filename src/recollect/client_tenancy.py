@@ -22,7 +22,7 @@ class Host(Protocol):
     """What these faces need of the client they belong to."""
 
     @property
-    def context(self) -> TenantContext:
+    def tenant_context(self) -> TenantContext:
         """Who is asking."""
         ...
 
@@ -44,7 +44,7 @@ class AsyncTenants:
         from recollect.storage import scopes
 
         self._client._need_operator("create tenants")
-        context = self._client.context
+        context = self._client.tenant_context
         workspace = await self._client._workspace()
         if not await scopes.create_tenant(workspace.store, id, name):
             raise ConflictError(f"tenant {id!r} exists already")
@@ -64,14 +64,14 @@ class AsyncTenants:
         from recollect.storage import scopes
 
         workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.context) as tx:
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
             return await scopes.get_tenant(tx)
 
     async def forget(self, id: str) -> Receipt:
         """Erase a tenant with everything in it. Needs the operator role, or admin of that tenant."""
         from recollect.memories.forgetting import forget_tenant
 
-        receipt = await forget_tenant(await self._client._workspace(), self._client.context, id)
+        receipt = await forget_tenant(await self._client._workspace(), self._client.tenant_context, id)
         self._client._tenant_is_gone(id)
         return receipt
 
@@ -80,7 +80,7 @@ class AsyncTenants:
         from recollect.storage import scopes
 
         workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.context) as tx:
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
             await scopes.describe_caller(tx)
             await scopes.set_retention(tx, Layer.parse(layer), days)
             return await scopes.get_tenant(tx)
@@ -98,7 +98,7 @@ class AsyncScopes:
 
         workspace = await self._client._workspace()
         above = None if parent is None else ScopeName.parse(parent)
-        async with workspace.store.transaction(self._client.context) as tx:
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
             return await scopes.create_scope(tx, ScopeName.parse(scope), above)
 
     async def list(self, layers: Sequence[str] | None = None) -> Sequence[Scope]:
@@ -106,7 +106,7 @@ class AsyncScopes:
         from recollect.storage import scopes
 
         workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.context) as tx:
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
             await scopes.describe_caller(tx)
             return await scopes.list_scopes(tx, parse_layers(layers))
 
@@ -115,7 +115,7 @@ class AsyncScopes:
         from recollect.storage import scopes
 
         workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.context) as tx:
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
             return await scopes.move_scope(tx, ScopeName.parse(scope), ScopeName.parse(parent))
 
     async def delete(self, scope: str) -> Receipt:
@@ -123,7 +123,7 @@ class AsyncScopes:
         from recollect.memories.forgetting import delete_scope
 
         workspace = await self._client._workspace()
-        return await delete_scope(workspace, self._client.context, ScopeName.parse(scope))
+        return await delete_scope(workspace, self._client.tenant_context, ScopeName.parse(scope))
 
 
 class AsyncMembers:
@@ -137,7 +137,7 @@ class AsyncMembers:
         from recollect.storage import scopes
 
         workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.context) as tx:
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
             return await scopes.add_member(tx, user_id, ScopeName.parse(scope), role)
 
     async def remove(self, user_id: str, scope: str) -> None:
@@ -145,7 +145,7 @@ class AsyncMembers:
         from recollect.storage import scopes
 
         workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.context) as tx:
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
             await scopes.remove_member(tx, user_id, ScopeName.parse(scope))
 
     async def list(self, scope: str | None = None, *, user_id: str | None = None) -> Sequence[Member]:
@@ -153,7 +153,7 @@ class AsyncMembers:
         from recollect.storage import scopes
 
         workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.context) as tx:
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
             await scopes.describe_caller(tx)
             return await scopes.list_members(tx, None if scope is None else ScopeName.parse(scope), user_id)
 

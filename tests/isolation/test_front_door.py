@@ -115,9 +115,9 @@ def test_importing_a_line_with_a_hidden_id_changes_nothing_of_it(as_user: AsUser
 def test_importing_a_line_that_names_another_tenant_stores_it_in_ones_own(
     as_user: AsUser, other: Recollect
 ) -> None:
-    line = json.dumps({"text": "smuggled", "tenant_id": other.context.tenant_id, "scope": "user/ana"})
+    line = json.dumps({"text": "smuggled", "tenant_id": other.tenant_context.tenant_id, "scope": "user/ana"})
     as_user("ana").import_jsonl(io.StringIO(line))
-    assert [m.tenant_id for m in as_user("ana").list()] == [as_user("ana").context.tenant_id]
+    assert [m.tenant_id for m in as_user("ana").list()] == [as_user("ana").tenant_context.tenant_id]
     assert len(other.list()) == 0
 
 
@@ -127,7 +127,7 @@ def test_an_export_of_one_tenant_says_nothing_of_another(as_user: AsUser, other:
     target = io.StringIO()
     assert as_user("root", roles=("admin",)).export_jsonl(target) == 1
     assert "plan" not in target.getvalue()
-    assert other.context.tenant_id not in target.getvalue()
+    assert other.tenant_context.tenant_id not in target.getvalue()
 
 
 def test_sessions_and_agents_of_the_same_name_are_two(as_user: AsUser) -> None:
@@ -205,17 +205,17 @@ def test_a_lead_can_not_make_a_scope_in_a_colleagues_name(client: Recollect, as_
 
 def test_rights_over_tenants_and_people_are_not_for_everybody(as_user: AsUser, other: Recollect) -> None:
     ana, admin = as_user("ana"), as_user("root", roles=("admin",))
-    theirs = other.context.tenant_id
+    theirs = other.tenant_context.tenant_id
     for call in (
         lambda: ana.tenants.create("x"),
         lambda: admin.tenants.create("x"),
         lambda: admin.tenants.list(),
         lambda: admin.tenants.forget(theirs),
-        lambda: ana.tenants.forget(ana.context.tenant_id),
+        lambda: ana.tenants.forget(ana.tenant_context.tenant_id),
         lambda: ana.tenants.set_retention("user", 1),
         lambda: ana.forget_user("bob"),
         lambda: ana.reembed(),
-        lambda: ana.members.add("ana", f"company/{ana.context.tenant_id}", role="lead"),
+        lambda: ana.members.add("ana", f"company/{ana.tenant_context.tenant_id}", role="lead"),
     ):
         with pytest.raises((ForbiddenError, NotFoundError)):
             call()
@@ -265,7 +265,7 @@ def test_hostile_names_of_tenants_users_and_scopes_are_only_names(
 def test_many_callers_at_once_on_one_connection_get_their_own(
     settings: Settings, store: Recollect, tenant_id: str, other: Recollect
 ) -> None:
-    tenants = [tenant_id, other.context.tenant_id]
+    tenants = [tenant_id, other.tenant_context.tenant_id]
     people = [TenantContext(tenant_id=t, user_id=u) for t in tenants for u in ("ana", "bob", "cleo")]
     for context in people:
         store.for_context(context).add(f"{context.tenant_id} {context.user_id}")

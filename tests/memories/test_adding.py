@@ -56,7 +56,7 @@ def test_every_field_comes_back_from_get_as_it_was_added(client: Recollect) -> N
     for name, value in EVERYTHING.items():
         assert getattr(got, name) == value, name
     assert got.text == "Ana has worked at Acme since May."
-    assert got.tenant_id == client.context.tenant_id
+    assert got.tenant_id == client.tenant_context.tenant_id
     assert (got.use_count, got.utility, got.status, got.position) == (0, 0.0, "active", 0)
     assert (got.superseded_by, got.superseded_at) == (None, None)
 
@@ -162,7 +162,7 @@ def test_turns_of_a_conversation_never_merge(client: Recollect) -> None:
 
 
 def test_writers_in_two_clients_never_share_a_position(client: Recollect, settings: Settings) -> None:
-    with Recollect(settings=settings, context=client.context) as other:
+    with Recollect(settings=settings, context=client.tenant_context) as other:
 
         def append(who: tuple[Recollect, str]) -> None:
             for number in range(15):

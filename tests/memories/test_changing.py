@@ -246,7 +246,7 @@ def test_counts_stay_right_through_every_kind_of_change(client: Recollect, owner
                    y.memories, y.vectors, y.terms
             from recollect.tally y where y.tenant_id = %s
             """,
-            [client.context.tenant_id],
+            [client.tenant_context.tenant_id],
         ).fetchall()
     assert len(counted) == 1
     assert counted[0][:3] == counted[0][3:]

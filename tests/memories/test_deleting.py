@@ -116,13 +116,13 @@ def test_a_deleted_memory_is_in_no_table(client: Recollect, owner_conninfo: str)
     versions = [str(m.id) for m in client.list(include_superseded=True) if mark in m.text]
     assert len(versions) == 3
     assert tables_with(owner_conninfo, mark, str(memory.id))
-    before = count(owner_conninfo, client.context.tenant_id)
+    before = count(owner_conninfo, client.tenant_context.tenant_id)
 
     receipt = client.delete(memory.id)
 
     assert tables_with(owner_conninfo, mark, *versions) == []
     assert set(map(str, receipt.memory_ids)) == set(versions)
-    after = count(owner_conninfo, client.context.tenant_id)
+    after = count(owner_conninfo, client.tenant_context.tenant_id)
     assert {name: rows for name, rows in receipt.rows.items() if rows} == lost(before, after)
     assert receipt.memories == 3
     assert [m.text for m in client.list(include_superseded=True)] == ["an innocent bystander"]
@@ -137,7 +137,7 @@ def test_a_deleted_memory_is_in_no_table(client: Recollect, owner_conninfo: str)
 
 def test_a_receipt_says_when_whose_and_what_it_can_not_reach(client: Recollect) -> None:
     receipt = client.delete(one(client.add("x")).id)
-    assert receipt.tenant_id == client.context.tenant_id
+    assert receipt.tenant_id == client.tenant_context.tenant_id
     assert receipt.vacuum == "rewritten"
     assert any("write-ahead log" in item for item in receipt.unreachable)
     assert any("backups" in item for item in receipt.unreachable)
@@ -188,11 +188,11 @@ def test_conditions_erase_what_meets_all_of_them(
     world: Recollect, owner_conninfo: str, conditions: dict[str, Any], gone: set[str]
 ) -> None:
     everything = {m.text for m in world.list()}
-    before = count(owner_conninfo, world.context.tenant_id)
+    before = count(owner_conninfo, world.tenant_context.tenant_id)
     receipt = world.delete(**conditions)
     assert {m.text for m in world.list()} == everything - gone
     assert receipt.memories == len(receipt.memory_ids) == len(gone)
-    after = count(owner_conninfo, world.context.tenant_id)
+    after = count(owner_conninfo, world.tenant_context.tenant_id)
     assert {name: rows for name, rows in receipt.rows.items() if rows} == lost(before, after)
 
 
@@ -252,7 +252,7 @@ def test_the_terms_of_a_deleted_memory_no_longer_count(client: Recollect, owner_
     with psycopg.connect(owner_conninfo) as connection:
         row = connection.execute(
             "select memories, vectors, terms from recollect.tally where tenant_id = %s",
-            [client.context.tenant_id],
+            [client.tenant_context.tenant_id],
         ).fetchone()
     assert row == (0, 0, 0)
 
@@ -272,9 +272,9 @@ def test_deleting_a_scope_erases_its_memories_members_and_name(
     with pytest.raises(ConflictError, match="scopes below it"):
         client.scopes.delete(f"team/{mark}")
     client.scopes.delete("project/x")
-    before = count(owner_conninfo, client.context.tenant_id)
+    before = count(owner_conninfo, client.tenant_context.tenant_id)
     receipt = client.scopes.delete(f"team/{mark}")
-    after = count(owner_conninfo, client.context.tenant_id)
+    after = count(owner_conninfo, client.tenant_context.tenant_id)
     assert {name: rows for name, rows in receipt.rows.items() if rows} == lost(before, after)
     assert (receipt.rows["membership"], receipt.rows["scope"], receipt.memories) == (1, 1, 1)
     assert tables_with(owner_conninfo, mark) == []
@@ -282,7 +282,7 @@ def test_deleting_a_scope_erases_its_memories_members_and_name(
     with pytest.raises(ScopeNotFoundError):
         client.scopes.delete(f"team/{mark}")
     with pytest.raises(InvalidInputError, match="goes with its tenant"):
-        client.scopes.delete(f"company/{client.context.tenant_id}")
+        client.scopes.delete(f"company/{client.tenant_context.tenant_id}")
 
 
 def test_a_user_scope_with_sessions_goes_with_the_user(
@@ -306,11 +306,11 @@ def test_forgetting_a_user_leaves_nothing_of_them_and_all_of_others(
     shared = one(client.add("shared", layer="team", scope="team/api"))
     as_user(name).update(shared.id, importance=0.9)
     as_user("ben").update(shared.id, importance=0.8)
-    before = count(owner_conninfo, client.context.tenant_id)
+    before = count(owner_conninfo, client.tenant_context.tenant_id)
 
     receipt = client.forget_user(name)
 
-    after = count(owner_conninfo, client.context.tenant_id)
+    after = count(owner_conninfo, client.tenant_context.tenant_id)
     assert receipt.memories == len(receipt.memory_ids) == 3
     assert lost(before, after) == {
         "memory": 3, "embedding": 3, "posting": before["posting"] - after["posting"], "conversation": 3,
@@ -347,14 +347,14 @@ def test_forgetting_a_tenant_leaves_nothing_of_it_and_all_of_others(
 ) -> None:
     mark = f"zq{uuid4().hex[:10]}"
     store.tenants.create(mark, name=f"{mark} Inc.")
-    doomed = store.for_context(client.context.replace(tenant_id=mark))
+    doomed = store.for_context(client.tenant_context.replace(tenant_id=mark))
     doomed.scopes.create("team/api")
     doomed.members.add("ana", "team/api")
     doomed.tenants.set_retention("user", 10)
     plant(doomed, f"{mark}x")
     client.add("stays")
     before = count(owner_conninfo, mark)
-    untouched = count(owner_conninfo, client.context.tenant_id)
+    untouched = count(owner_conninfo, client.tenant_context.tenant_id)
     with pytest.raises(ForbiddenError):
         as_user("ana", roles=("admin",)).tenants.forget(mark)
 
@@ -365,7 +365,7 @@ def test_forgetting_a_tenant_leaves_nothing_of_it_and_all_of_others(
     assert receipt.memories == before["memory"]
     assert (receipt.rows["tenant"], receipt.rows["retention"], receipt.tenant_id) == (1, 1, mark)
     assert tables_with(owner_conninfo, mark) == []
-    assert count(owner_conninfo, client.context.tenant_id) == untouched
+    assert count(owner_conninfo, client.tenant_context.tenant_id) == untouched
     with pytest.raises(TenantNotFoundError):
         store.tenants.forget(mark)
     with pytest.raises(TenantNotFoundError):
@@ -428,7 +428,7 @@ def test_a_forgotten_tenant_is_in_no_file(own_home: Path) -> None:
     mark = f"zq{uuid4().hex[:10]}"
     with Recollect(settings=Settings(home=own_home, embedder="wordllama")) as client:
         client.tenants.create(mark)
-        doomed = client.for_context(client.context.replace(tenant_id=mark, user_id=f"{mark}-user"))
+        doomed = client.for_context(client.tenant_context.replace(tenant_id=mark, user_id=f"{mark}-user"))
         doomed.add_many([{"text": f"{mark} {n}", "entities": [f"{mark} {n}"]} for n in range(600)])
         owner = open_door(own_home, None).owner
         assert owner is not None

@@ -49,7 +49,7 @@ def test_a_sweep_erases_what_expired_and_says_so(timed: Recollect, clock: Clock,
     assert (receipt.at, receipt.vacuum) == (clock.now, "rewritten")
     with psycopg.connect(owner_conninfo) as connection:
         left = connection.execute(
-            "select memory_id from recollect.memory where tenant_id = %s", [timed.context.tenant_id]
+            "select memory_id from recollect.memory where tenant_id = %s", [timed.tenant_context.tenant_id]
         ).fetchall()
     assert left == [(stays.id,)]
 
@@ -153,7 +153,7 @@ def test_a_member_sweeps_what_the_member_may_erase(timed: Recollect, clock: Cloc
     timed.members.add("ana", "team/api")
     timed.add_many([{"text": f"rule {n}", "layer": "company", "expires_at": soon} for n in range(5)])
     timed.add("team secret", layer="team", scope="team/api", expires_at=soon)
-    ana = timed.for_context(timed.context.replace(user_id="ana", roles=()))
+    ana = timed.for_context(timed.tenant_context.replace(user_id="ana", roles=()))
     ana.add("own", expires_at=soon)
     assert len(texts(ana)) == 7
     clock.forward(hours=2)

@@ -81,7 +81,7 @@ def test_a_store_answers_and_grows_while_it_is_embedded_anew(home: Path) -> None
         first.add_many([{"text": f"memory number {n} of the first store"} for n in range(400)])
         first.add("the parrot is called Humphrey")
         changing = first.add("changing")
-        first.for_context(first.context.replace(tenant_id="second")).add("in another tenant")
+        first.for_context(first.tenant_context.replace(tenant_id="second")).add("in another tenant")
     with open_store(home, "auto") as user, open_store(home, "auto") as operator:
         thread = threading.Thread(target=use, args=[user])
         thread.start()
@@ -163,7 +163,7 @@ def test_only_an_operator_embeds_anew(home: Path) -> None:
     with open_store(home, "wordllama") as client:
         client.add("x")
         with pytest.raises(ForbiddenError, match="operator"):
-            client.for_context(client.context.replace(roles=("admin",))).reembed("minilm")
+            client.for_context(client.tenant_context.replace(roles=("admin",))).reembed("minilm")
 
 
 def test_a_second_target_waits_for_the_first(home: Path) -> None:

@@ -15,7 +15,7 @@ from recollect.errors import ConflictError
 
 
 def test_threads_beyond_the_pool_share_a_client(client: Recollect, settings: Settings) -> None:
-    with Recollect(settings=settings.replace(pool_size=2), context=client.context) as narrow:
+    with Recollect(settings=settings.replace(pool_size=2), context=client.tenant_context) as narrow:
 
         def work(number: int) -> str:
             memory = narrow.add(f"thread {number}")
@@ -29,7 +29,7 @@ def test_threads_beyond_the_pool_share_a_client(client: Recollect, settings: Set
 
 def test_tasks_beyond_the_pool_share_a_client(client: Recollect, settings: Settings) -> None:
     async def main() -> int:
-        async with AsyncRecollect(settings=settings.replace(pool_size=2), context=client.context) as narrow:
+        async with AsyncRecollect(settings=settings.replace(pool_size=2), context=client.tenant_context) as narrow:
             adds = [narrow.add(f"task {n}") for n in range(30)]
             lists = [narrow.list(limit=3) for _ in range(30)]
             searches = [narrow.search("task", threshold=0) for _ in range(10)]
@@ -40,7 +40,7 @@ def test_tasks_beyond_the_pool_share_a_client(client: Recollect, settings: Setti
 
 
 def test_the_first_call_of_many_opens_the_store_once(client: Recollect, settings: Settings) -> None:
-    lazy = Recollect(settings=settings, context=client.context)
+    lazy = Recollect(settings=settings, context=client.tenant_context)
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(lambda _: len(lazy.list()), range(8))) == [0] * 8
     lazy.close()
@@ -49,9 +49,9 @@ def test_the_first_call_of_many_opens_the_store_once(client: Recollect, settings
 def test_closing_twice_is_once_and_using_after_it_is_a_conflict(
     client: Recollect, settings: Settings
 ) -> None:
-    other = Recollect(settings=settings, context=client.context)
+    other = Recollect(settings=settings, context=client.tenant_context)
     other.add("before")
-    view = other.for_context(client.context)
+    view = other.for_context(client.tenant_context)
     other.close()
     other.close()
     for call in (other.list, view.list, lambda: other.add("after"), other.status, other.open):
@@ -62,7 +62,7 @@ def test_closing_twice_is_once_and_using_after_it_is_a_conflict(
 
 def test_a_closed_asynchronous_client_is_a_conflict_too(client: Recollect, settings: Settings) -> None:
     async def main() -> None:
-        other = AsyncRecollect(settings=settings, context=client.context)
+        other = AsyncRecollect(settings=settings, context=client.tenant_context)
         await other.list()
         await other.close()
         await other.close()
@@ -79,7 +79,7 @@ def test_a_client_that_was_never_used_closes_in_peace(settings: Settings) -> Non
 
 def test_an_interrupted_call_leaves_the_client_usable(client: Recollect, settings: Settings) -> None:
     async def main() -> list[str]:
-        async with AsyncRecollect(settings=settings.replace(pool_size=1), context=client.context) as other:
+        async with AsyncRecollect(settings=settings.replace(pool_size=1), context=client.tenant_context) as other:
             await other.add("first")
             for _ in range(5):
                 task = asyncio.create_task(other.add_many([{"text": f"cancelled {n}"} for n in range(600)]))
@@ -106,7 +106,7 @@ async def main():
         await client.search('x', threshold=0)
 asyncio.run(main())
 """,
-    "view closed": "client = Recollect(settings=settings); client.for_context(client.context).add('x'); client.close()",
+    "view closed": "client = Recollect(settings=settings); client.for_context(client.tenant_context).add('x'); client.close()",
     "failed": """
 with Recollect(settings=settings) as client:
     try:

@@ -147,10 +147,10 @@ def test_a_server_that_refuses_for_lack_of_room_is_a_full_store(
             " raise exception 'could not extend file: No space left on device' using errcode = 'disk_full';"
             " end if; return new; end $$"
         )
-        trigger = f"no_room_{client.context.tenant_id.replace('-', '_')}"
+        trigger = f"no_room_{client.tenant_context.tenant_id.replace('-', '_')}"
         connection.execute(
             f"create trigger {trigger} before insert on recollect.memory for each row"  # type: ignore[arg-type]
-            f" execute function public.no_room('{client.context.tenant_id}')"
+            f" execute function public.no_room('{client.tenant_context.tenant_id}')"
         )
         try:
             with pytest.raises(StoreFullError, match="no space left"):

@@ -40,7 +40,7 @@ def exported(client: Recollect, **conditions: Any) -> list[dict[str, Any]]:
 
 def without_tenant(client: Recollect, lines: list[dict[str, Any]]) -> list[str]:
     """The lines as text, with the tenant's own name, which differs on purpose, taken out."""
-    return [json.dumps(line, sort_keys=True).replace(client.context.tenant_id, "TENANT") for line in lines]
+    return [json.dumps(line, sort_keys=True).replace(client.tenant_context.tenant_id, "TENANT") for line in lines]
 
 
 def imported(client: Recollect, *lines: object) -> Any:
@@ -103,9 +103,9 @@ def test_an_export_imported_into_an_empty_tenant_exports_the_same(
     source.scopes.create("team/b")
     source.scopes.create("team/a", parent="team/b")
     source.scopes.create("project/p", parent="team/a")
-    as_ana = store.for_context(source.context.replace(user_id="ana"))
+    as_ana = store.for_context(source.tenant_context.replace(user_id="ana"))
     as_ana.add("Ana in her session", layer="session", scope="session/s")
-    bot = store.for_context(TenantContext(tenant_id=source.context.tenant_id, agent_id="x"))
+    bot = store.for_context(TenantContext(tenant_id=source.tenant_context.tenant_id, agent_id="x"))
     bot.add("an agent that belongs to nobody", layer="agent")
     source.add("a company memory", layer="company")
     report = source.add_many(items)
@@ -174,14 +174,14 @@ def test_sessions_of_two_users_with_one_name_stay_apart(store: Recollect) -> Non
     source = new_tenant(store)
     for user in ("ana", "ben"):
         person = store.for_context(
-            TenantContext(tenant_id=source.context.tenant_id, user_id=user, session_id="s")
+            TenantContext(tenant_id=source.tenant_context.tenant_id, user_id=user, session_id="s")
         )
         person.add(f"{user} speaking", layer="session", conversation="c1")
     target = new_tenant(store)
     assert imported(target, *exported(source)).errors == ()
     for user in ("ana", "ben"):
         person = store.for_context(
-            TenantContext(tenant_id=target.context.tenant_id, user_id=user, session_id="s")
+            TenantContext(tenant_id=target.tenant_context.tenant_id, user_id=user, session_id="s")
         )
         assert [m.text for m in person.list()] == [f"{user} speaking"]
 
@@ -190,7 +190,7 @@ def test_only_an_admin_imports_what_belongs_to_others(
     client: Recollect, store: Recollect, as_user: Callable[..., Recollect]
 ) -> None:
     source = new_tenant(store)
-    store.for_context(source.context.replace(user_id="ana")).add("Ana's", layer="session", scope="session/s")
+    store.for_context(source.tenant_context.replace(user_id="ana")).add("Ana's", layer="session", scope="session/s")
     source.add("root's")
     outcome = imported(as_user("eve"), *exported(source))
     assert outcome.added == 0
@@ -343,7 +343,7 @@ def test_a_long_file_is_read_as_it_is_stored(client: Recollect) -> None:
                 stored_when_read.append(sum(scope.memories for scope in other.scopes.list()))
             yield json.dumps({"text": f"line {number}"})
 
-    with Recollect(settings=client.settings, context=client.context) as other:
+    with Recollect(settings=client.settings, context=client.tenant_context) as other:
         assert client.import_jsonl(lines()).added == 5_000
     assert stored_when_read[0] == 0
     assert stored_when_read[-1] >= 2_000, "lines were stored before the last one was read"

@@ -42,6 +42,19 @@ def count_tokens(text: str) -> int:
 estimate_tokens = count_tokens
 
 
+def first_tokens(text: str, limit: int) -> str:
+    """The text if it has no more than so many tokens, else its beginning and an ellipsis, within the limit."""
+    # No token is longer than 128 characters, so what is behind them can't be among the first.
+    tokens = load_encoding().encode_ordinary(text[: 128 * (limit + 1)])
+    if len(tokens) <= limit:
+        return text
+    for kept in range(limit - 1, 0, -1):
+        beginning = load_encoding().decode_bytes(tokens[:kept]).decode("utf-8", errors="ignore").rstrip()
+        if count_tokens(shortened := f"{beginning}…") <= limit:
+            return shortened
+    return ""
+
+
 def _pieces(text: str) -> Iterator[str]:
     """The text, cut at long runs of blanks where the vocabulary's own expression cuts as well.
 

@@ -64,7 +64,7 @@ def get_tenant(
     """Show one tenant."""
     inv = invocation(ctx)
     with inv.client() as client:
-        asked = client if id is None else client.for_context(client.context.replace(tenant_id=id))
+        asked = client if id is None else client.for_context(client.tenant_context.replace(tenant_id=id))
         tenant = asked.tenants.get()
     _show_tenants(inv, tenant, [tenant])
 

@@ -1,0 +1,106 @@
+"""The whole way from a question to a context: memories and current data are asked for at the same time.
+
+Current data never holds a context up for long or makes it fail: `domaindb` bounds its time, and what goes wrong
+there becomes a note here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from uuid import UUID
+
+from recollect.domain.answers import DomainResults
+from recollect.domain.context import AugmentedContext
+from recollect.domain.query import Understanding
+from recollect.domain.results import Hit
+from recollect.domain.tenancy import TenantContext
+from recollect.providers.tokens import load_encoding
+from recollect.retrieval.assemble.recalled import Recalled
+from recollect.retrieval.assemble.text import assemble, check_max_tokens
+from recollect.retrieval.pipeline import SearchRequest, search
+from recollect.storage.reading import get_memories
+from recollect.workspace import Workspace
+
+_log = logging.getLogger(__name__)
+
+
+async def augmented_retrieval(
+    workspace: Workspace,
+    context: TenantContext,
+    request: SearchRequest,
+    *,
+    max_tokens: int = 3000,
+    domain: bool = True,
+) -> AugmentedContext:
+    """The memories that answer a query and, where it needs them, current data, as one text within `max_tokens`."""
+    check_max_tokens(max_tokens)
+    vocabulary = asyncio.create_task(asyncio.to_thread(load_encoding))
+    asked: list[Understanding] = []
+    current: list[asyncio.Task[DomainResults | None]] = []
+
+    def understood(understanding: Understanding) -> None:
+        # A search that has to begin again, because the store was re-embedded, understands twice.
+        if not asked and domain and understanding.type.requires_domain_db:
+            current.append(asyncio.create_task(_current_data(workspace, context, understanding)))
+        asked.append(understanding)
+
+    try:
+        results = await search(workspace, context, request, on_understood=understood)
+        recalled = await _load(workspace, context, results.hits)
+        answer = await current[0] if current else None
+        await vocabulary
+    finally:
+        for task in (vocabulary, *current):
+            task.cancel()
+    made = await asyncio.to_thread(
+        assemble, recalled, asked[-1], max_tokens=max_tokens, domain_results=answer
+    )
+    hits = tuple(item.hit for item in made.memories)
+    _mark_used(workspace, context, results.query_id, hits)
+    return AugmentedContext(
+        text=made.text,
+        memories=hits,
+        tokens=made.tokens,
+        max_tokens=max_tokens,
+        query=results.query,
+        query_id=results.query_id,
+        query_type=asked[-1].type,
+        time_range=asked[-1].time_range,
+        domain_results=answer,
+        notes=(*results.notes, *(() if answer is None else answer.notes), *made.notes),
+        omitted=made.omitted,
+    )
+
+
+async def _load(workspace: Workspace, context: TenantContext, hits: Sequence[Hit]) -> list[Recalled]:
+    """The memories behind hits; one that was deleted in this moment is left out."""
+    if not hits:
+        return []
+    async with workspace.store.transaction(context) as tx:
+        memories = {memory.id: memory for memory in await get_memories(tx, [hit.id for hit in hits])}
+    return [Recalled(hit=hit, memory=memories[hit.id]) for hit in hits if hit.id in memories]
+
+
+async def _current_data(
+    workspace: Workspace, context: TenantContext, asked: Understanding
+) -> DomainResults | None:
+    try:
+        open_domain = getattr(workspace, "domain", None)
+        database = None if open_domain is None else await open_domain(context)
+        if database is None:
+            return None
+        return await database.query(
+            query=asked.query, query_type=asked.type, entities=asked.entities, time_range=asked.time_range
+        )
+    except Exception as error:
+        _log.warning("the domain database could not be asked: %s", type(error).__name__, exc_info=error)
+        return DomainResults(notes=(f"the domain database could not be asked ({type(error).__name__})",))
+
+
+def _mark_used(workspace: Workspace, context: TenantContext, query_id: UUID, hits: Sequence[Hit]) -> None:
+    """What is in a context was of use: an outcome that rankings learn from."""
+    events = getattr(workspace, "events", None)
+    if hits and events is not None:
+        events.mark_used(context, query_id, [hit.id for hit in hits])
