@@ -69,12 +69,14 @@ def test_a_small_run_measures_both_cases_and_finds_everything() -> None:
         assert 0 < case["floor_ms"]["p50"] < case["search_ms"]["p95"]
     assert result.measures["embedding"]["self_cosine"] > 0.9999
     assert result.measures["ingest"]["rows_per_s"] > 0
-    assert len(bar_table(result).rows) == len(result.bars) == 7
+    assert len(bar_table(result).rows) == len(result.bars) == 11
     assert [table.title for table in tables_of(result)] == [
         "Search",
         "Texts per second",
         "Growth of one tenant",
+        "Stages of one tenant's searches, p50 / p95 ms",
     ]
+    assert {"understand", "generate", "rank", "total"} <= set(one["stages_ms"])
 
 
 def test_tenants_can_be_named_into_one_partition(owner_conninfo: str) -> None:
@@ -89,7 +91,7 @@ def test_tenants_can_be_named_into_one_partition(owner_conninfo: str) -> None:
 
 @pytest.mark.parametrize(
     ("changes", "complaint"),
-    [({"tenants": 2}, "too few"), ({"rows": 50}, "too few"), ({"sizes": [300]}, "must be smaller")],
+    [({"tenants": 2}, "too few"), ({"rows": 50}, "too few"), ({"sizes": [3]}, "or more each")],
 )
 def test_plans_that_measure_nothing_are_refused(changes: dict[str, object], complaint: str) -> None:
     plan = Plan(**{"rows": 300, "tenants": 4, "queries": 5, "sample": 10, "sizes": [], **changes})  # type: ignore[arg-type]

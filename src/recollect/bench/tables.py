@@ -100,7 +100,26 @@ def _scale(measures: Mapping[str, Any]) -> list[Table]:
         Table(
             title="Growth of one tenant", columns=heading, rows=[_case(point) for point in measures["growth"]]
         ),
+        _stages(measures["growth"]),
     ]
+
+
+def _stages(growth: Sequence[Mapping[str, Any]]) -> Table:
+    names = [
+        stage
+        for stage in ("understand", "embed", "generate", "rank", "show", "total")
+        if stage in growth[-1]["stages_ms"]
+    ]
+    rows = [
+        [
+            f"{point['rows']:,}",
+            *(f"{s['p50']:.2f} / {s['p95']:.2f}" for s in (point["stages_ms"][n] for n in names)),
+        ]
+        for point in growth
+    ]
+    return Table(
+        title="Stages of one tenant's searches, p50 / p95 ms", columns=["memories", *names], rows=rows
+    )
 
 
 def _case(case: Mapping[str, Any]) -> list[str]:

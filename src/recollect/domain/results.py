@@ -43,12 +43,16 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResults(Sequence[Hit]):
-    """Hits by layer precedence, then score. `notes` says what was degraded, and how to mend it."""
+    """Hits by layer precedence, then score. `notes` says what was degraded, and how to mend it.
+
+    `timings_ms` has how long each stage took, and `total`.
+    """
 
     hits: tuple[Hit, ...]
     query: str
     query_id: UUID
     notes: tuple[str, ...] = ()
+    timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...
@@ -113,6 +117,21 @@ class AddReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConsolidateReport:
+    """How many summaries were made, made anew, still right, or taken away, and of what none could be made.
+
+    `notes` says why something was skipped, or done in a simpler way than asked for.
+    """
+
+    made: int = 0
+    refreshed: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    skipped: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryEntry:
     """One change of one memory: what happened, when, by whom, and the fields as they were before."""
 
@@ -129,7 +148,9 @@ class Receipt:
 
     `vacuum` is "rewritten" (the tables were rewritten: the bytes are gone from the data files),
     "vacuumed" (dead rows are out of heap and index; their bytes stay in free space until it is reused)
-    or "none" (asked for without). `unreachable` names what deletion can't reach.
+    or "none" (asked for without). `unreachable` names what deletion can't reach. `rows` counts what was erased by
+    table; summaries made from what was erased are among it, and `rebuilt` counts those that were made again
+    from what is left.
     """
 
     id: UUID
@@ -139,6 +160,7 @@ class Receipt:
     memories: int
     rows: Mapping[str, int]
     memory_ids: tuple[UUID, ...] = ()
+    rebuilt: int = 0
     vacuum: str = "none"
     unreachable: tuple[str, ...] = ()
 

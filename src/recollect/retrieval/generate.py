@@ -1,23 +1,27 @@
 """Second stage: the candidates.
 
 The best by words are looked up while the question is still being embedded; then one statement adds the nearest by
-vector and the turns around them, and measures every candidate both ways, so that ranking never guesses a missing
-measure. Which of them matter is decided in `rank/`.
+vector, what the question's entities, time and type lead to, and the turns around the best, and measures every
+candidate in every way, so that ranking never guesses a missing measure. Which of them matter is decided in `rank/`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.domain.query import Understanding
 from recollect.retrieval.rank import Pool
+from recollect.retrieval.stopwatch import Stopwatch
 from recollect.storage.scopes import Caller
 from recollect.storage.search import (
     Conditions,
     DenseRequest,
     LexicalMatches,
+    Sources,
     TermCounts,
     fetch_candidates,
     fetch_lexical,
@@ -34,30 +38,65 @@ ANCHORS = 25
 REACH = 2
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What to look for, where, and how many at least."""
+
+    understanding: Understanding
+    entities: Sequence[str]
+    conditions: Conditions
+    space: Space
+    exact: bool
+    limit: int
+    without: frozenset[str] = frozenset()
+
+
 async def generate(
     tx: Transaction,
     caller: Caller,
+    wanted: Wanted,
     *,
-    terms: Sequence[str],
     counts: TermCounts,
     vector: Awaitable[NDArray[np.float32]],
-    space: Space,
-    exact: bool,
-    conditions: Conditions,
-    limit: int,
+    watch: Stopwatch,
 ) -> Pool:
     """The candidate pool of one query. `vector` may still be on its way."""
-    matches = await fetch_lexical(tx, caller, terms, conditions, limit=max(LEXICAL, 2 * limit), counts=counts)
-    dense = DenseRequest(
-        vector=await vector,
-        space_id=space.id,
-        dimensions=space.dimensions,
-        exact=exact,
-        limit=max(DENSE, 2 * limit),
-        anchors=ANCHORS,
-        reach=REACH,
+    asked = wanted.understanding
+    with watch.stage("generate"):
+        matches = await fetch_lexical(
+            tx,
+            caller,
+            asked.terms if "lexical" not in wanted.without else (),
+            wanted.conditions,
+            limit=max(LEXICAL, 2 * wanted.limit),
+            counts=counts,
+        )
+    with watch.stage("embed"):
+        # Only the waiting: the rest of it was hidden behind the stages before.
+        embedded = await vector
+    with watch.stage("generate"):
+        dense = DenseRequest(
+            vector=embedded,
+            space_id=wanted.space.id,
+            dimensions=wanted.space.dimensions,
+            exact=wanted.exact,
+            limit=max(DENSE, 2 * wanted.limit),
+            anchors=ANCHORS if "neighbours" not in wanted.without else 0,
+            reach=REACH,
+        )
+        rows = await fetch_candidates(tx, caller, matches, dense, wanted.conditions, _sources(wanted))
+        return to_pool(rows, matches)
+
+
+def _sources(wanted: Wanted) -> Sources:
+    """Which other sources this question asks; `without` leaves some out, to measure what they are worth."""
+    asked = wanted.understanding
+    return Sources(
+        entities=wanted.entities if "entity" not in wanted.without else (),
+        time_range=asked.time_range if "temporal" not in wanted.without else None,
+        procedures=asked.type.procedural and "type" not in wanted.without,
+        summaries="summary" not in wanted.without,
     )
-    return to_pool(await fetch_candidates(tx, caller, matches, dense, conditions), matches)
 
 
 def to_pool(rows: Sequence[Row], matches: LexicalMatches) -> Pool:
@@ -78,7 +117,7 @@ def to_pool(rows: Sequence[Row], matches: LexicalMatches) -> Pool:
         importance=np.array([row["importance"] for row in rows], dtype=np.float64),
         created_at=[row["created_at"] for row in rows],
         digest=[bytes(row["digest"]) for row in rows],
-        sources=[_sources(row["by_dense"], row["memory_id"] in by_words) for row in rows],
+        sources=[_found_by(row, row["memory_id"] in by_words) for row in rows],
     )
 
 
@@ -86,6 +125,6 @@ def _cosine(distance: float | None) -> float:
     return float("nan") if distance is None else 1.0 - distance
 
 
-def _sources(by_vector: bool, by_words: bool) -> tuple[str, ...]:
-    found = (("semantic", by_vector), ("lexical", by_words))
-    return tuple(name for name, by in found if by) or ("neighbours",)
+def _found_by(row: Row, by_words: bool) -> tuple[str, ...]:
+    found = [name for name, by in (("semantic", row["by_dense"]), ("lexical", by_words)) if by]
+    return (*found, *sorted(row["sources"] or ())) or ("neighbours",)

@@ -23,7 +23,7 @@ from recollect.domain.memory import MemoryType
 from recollect.domain.results import Explanation, Hit, SearchResults
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import InvalidInputError
-from recollect.retrieval.generate import generate
+from recollect.retrieval.generate import Wanted, generate
 from recollect.retrieval.rank import (
     Calibration,
     Meaning,
@@ -37,6 +37,7 @@ from recollect.retrieval.rank import (
     select,
 )
 from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, measured
+from recollect.retrieval.stopwatch import Stopwatch
 from recollect.retrieval.understand import Understanding, read_query
 from recollect.storage import scopes
 from recollect.storage import search as storage
@@ -62,6 +63,8 @@ class SearchRequest:
     now: datetime
     explain: bool
     diverse: bool = False
+    #: Sources and signals to leave out, for measuring what they are worth.
+    without: frozenset[str] = frozenset()
 
     @classmethod
     def check(cls, *, query: str, threshold: object, **parts: Any) -> SearchRequest:
@@ -87,6 +90,7 @@ async def search(
     """The memories that answer a query. `on_understood` hears what is asked as soon as that is known."""
     if on_understood is not None:
         on_understood(request.understanding)
+    watch = Stopwatch()
     active: int | None = None
     while True:
         opened = await workspace.open_space(context, active)
@@ -98,7 +102,9 @@ async def search(
             async with workspace.store.transaction(context, keep_plans=True) as tx:
                 caller = await _caller(tx, request)
                 if caller.space_id in (None, opened.space.id):
-                    return await _answer(workspace, tx, caller, opened, calibration, embedding, request)
+                    return await _answer(
+                        workspace, tx, caller, opened, calibration, embedding, request, watch
+                    )
         finally:
             embedding.cancel()
         # The store was re-embedded since this client opened it: follow, and ask again.
@@ -113,31 +119,34 @@ async def _answer(
     calibration: Calibration,
     vector: Awaitable[NDArray[np.float32]],
     request: SearchRequest,
+    watch: Stopwatch,
 ) -> SearchResults:
     """Generate, rank and show, inside one transaction."""
-    asked = request.understanding
+    with watch.stage("understand"):
+        asked = request.understanding
     notes = list(asked.notes)
     if caller.scope_ids == [] or caller.memories == 0:
-        return _results(request, [], notes)
-    pool = await generate(
-        tx,
-        caller,
-        terms=asked.terms,
-        counts=workspace.term_counts,
-        vector=vector,
-        space=opened.space,
-        exact=await _exact(workspace, tx, caller, opened, notes),
+        return _results(request, [], notes, watch)
+    wanted = Wanted(
+        understanding=asked,
+        entities=asked.entity_keys,
         conditions=Conditions(
             moment=Moment.as_of(request.as_of) if request.as_of else Moment.now(request.now),
             types=request.types,
             filters=request.filters,
         ),
+        space=opened.space,
+        exact=await _exact(workspace, tx, caller, opened, notes),
         limit=request.limit,
+        without=request.without,
     )
-    ranking = rank(pool, query=asked.query, calibration=calibration)
-    # Three times as many as asked for: among them repeats are dropped.
-    first = best_first(pool, ranking, threshold=request.threshold)[: 3 * request.limit]
-    shown = await storage.fetch_hits(tx, [pool.ids[row] for row in first], opened.space.id)
+    pool = await generate(tx, caller, wanted, counts=workspace.term_counts, vector=vector, watch=watch)
+    with watch.stage("rank"):
+        ranking = rank(pool, query=asked.query, calibration=calibration)
+        # Three times as many as asked for: among them repeats are dropped.
+        first = best_first(pool, ranking, threshold=request.threshold)[: 3 * request.limit]
+    with watch.stage("show"):
+        shown = await storage.fetch_hits(tx, [pool.ids[row] for row in first], opened.space.id)
     meanings = {
         id: Meaning.of(row["text"], row["embedding"].to_numpy().astype(np.float32))
         for id, row in shown.items()
@@ -149,7 +158,7 @@ async def _answer(
     hits = [
         _to_hit(pool, ranking, row, shown[pool.ids[row]], request) for row in rows if pool.ids[row] in shown
     ]
-    return _results(request, hits, notes)
+    return _results(request, hits, notes, watch)
 
 
 async def _caller(tx: Transaction, request: SearchRequest) -> Caller:
@@ -220,7 +229,13 @@ def _explanation(pool: Pool, ranking: Ranking, row: int) -> Explanation:
     return Explanation(signals=signals, sources=pool.sources[row], sentence=explain(signals))
 
 
-def _results(request: SearchRequest, hits: Sequence[Hit], notes: Sequence[str]) -> SearchResults:
+def _results(
+    request: SearchRequest, hits: Sequence[Hit], notes: Sequence[str], watch: Stopwatch
+) -> SearchResults:
     return SearchResults(
-        hits=tuple(hits), query=request.understanding.query, query_id=new_id(), notes=tuple(notes)
+        hits=tuple(hits),
+        query=request.understanding.query,
+        query_id=new_id(),
+        notes=tuple(notes),
+        timings_ms=watch.stop(),
     )
