@@ -27,6 +27,7 @@ from recollect.domain.memory import Memory, MemoryType, check_time, make_draft, 
 from recollect.domain.results import (
     AddReport,
     Check,
+    ConsolidateReport,
     HistoryEntry,
     Page,
     Receipt,
@@ -503,6 +504,28 @@ class AsyncRecollect:
         from recollect.memories.forgetting import sweep
 
         return await sweep(await self._workspace(), self._context)
+
+    async def consolidate(
+        self,
+        *,
+        scope: str | None = None,
+        kinds: Sequence[str] = ("session", "scope", "entity"),
+        entity: str | None = None,
+        conversation: str | None = None,
+        force: bool = False,
+        progress: Progress | None = None,
+    ) -> ConsolidateReport:
+        """Summarise conversations, scopes and entities that have enough memories, where that is not done or stale.
+
+        A summary is a memory of type `summary` in the scope it is of; `metadata["sources"]` names the memories it
+        came from. `entity` or `conversation` asks for that one alone; `force` makes again what is up to date.
+        """
+        from recollect.memories.summaries.consolidate import ConsolidateRequest, consolidate
+
+        request = ConsolidateRequest.check(
+            scope=scope, kinds=kinds, entity=entity, conversation=conversation, force=force
+        )
+        return await consolidate(await self._workspace(), self._context, request, progress)
 
     async def reembed(
         self, embedder: str | None = None, *, progress: Progress | None = None

@@ -21,6 +21,7 @@ from recollect.domain.memory import Memory
 from recollect.domain.results import (
     AddReport,
     Check,
+    ConsolidateReport,
     HistoryEntry,
     Member,
     Page,
@@ -465,6 +466,32 @@ class Recollect:
     def sweep(self) -> Receipt:
         """Erase memories that have expired or passed their layer's retention (they are invisible already)."""
         return self._portal.run(self._async.sweep())
+
+    def consolidate(
+        self,
+        *,
+        scope: str | None = None,
+        kinds: Sequence[str] = ("session", "scope", "entity"),
+        entity: str | None = None,
+        conversation: str | None = None,
+        force: bool = False,
+        progress: Progress | None = None,
+    ) -> ConsolidateReport:
+        """Summarise conversations, scopes and entities that have enough memories, where that is not done or stale.
+
+        A summary is a memory of type `summary` in the scope it is of; `metadata["sources"]` names the memories it
+        came from. `entity` or `conversation` asks for that one alone; `force` makes again what is up to date.
+        """
+        return self._portal.run(
+            self._async.consolidate(
+                scope=scope,
+                kinds=kinds,
+                entity=entity,
+                conversation=conversation,
+                force=force,
+                progress=progress,
+            )
+        )
 
     def reembed(self, embedder: str | None = None, *, progress: Progress | None = None) -> ReembedReport:
         """Embed the whole store anew with another embedder, while it answers. Resumes when it was interrupted."""

@@ -14,9 +14,14 @@ from recollect.domain.results import Receipt
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError, TenantNotFoundError
-from recollect.storage import erasing, scopes, writing
+from recollect.memories.summaries.consolidate import rebuild
+from recollect.storage import erasing, learning, scopes, writing
 from recollect.storage.store import Transaction
+from recollect.storage.summaries import SummaryKey, find_citing
 from recollect.workspace import Workspace
+
+#: Summaries made again before a delete returns; the next consolidation makes the rest.
+_REBUILT_AT_ONCE = 20
 
 Pick = Callable[[Transaction], Awaitable[list[UUID]]]
 
@@ -27,8 +32,11 @@ async def delete_one(
     """Erase one memory."""
     async with workspace.store.transaction(context) as tx:
         await writing.lock_memory(tx, memory_id)
+        quoting = await find_citing(tx, [memory_id])
         ids, rows = await erasing.erase_memories(tx, [memory_id])
-    return await _receipt(workspace, context, f"memory {memory_id}", ids, rows, vacuum=vacuum)
+    return await _receipt(
+        workspace, context, f"memory {memory_id}", ids, rows, vacuum=vacuum, quoting=quoting
+    )
 
 
 async def delete_matching(
@@ -112,6 +120,7 @@ async def forget_user(workspace: Workspace, context: TenantContext, user_id: str
         # Before the memberships: a member may write to the histories that name them, a stranger may not.
         rows["history"] += await tx.execute("forget_author", user=user)
         rows["membership"] += len(await tx.fetch("delete_members", user=user, scope=None))
+        rows += await learning.forget_learner(tx, user)
         kept = await scopes.list_members(tx, None, user)
     receipt = await _receipt(workspace, context, f"user {user}", ids, rows, vacuum=True)
     if not kept:
@@ -138,15 +147,17 @@ async def _erase_all(
 ) -> Receipt:
     ids: list[UUID] = []
     rows: Counter[str] = Counter()
+    quoting: list[tuple[UUID, SummaryKey]] = []
     async with workspace.store.transaction(context) as tx:
         await scopes.describe_caller(tx)
         while batch := await pick(tx):
+            quoting += await find_citing(tx, batch)
             erased, counted = await erasing.erase_memories(tx, batch)
             if not erased:
                 break
             ids += erased
             rows += counted
-    return await _receipt(workspace, context, what, ids, rows, vacuum=vacuum and bool(ids))
+    return await _receipt(workspace, context, what, ids, rows, vacuum=vacuum and bool(ids), quoting=quoting)
 
 
 async def _receipt(
@@ -157,6 +168,11 @@ async def _receipt(
     rows: Counter[str],
     *,
     vacuum: bool,
+    quoting: Sequence[tuple[UUID, SummaryKey]] = (),
 ) -> Receipt:
+    # The summaries that quoted it were erased with it; now they are made again from what is left.
+    keys = list(dict.fromkeys(key for _, key in quoting))[:_REBUILT_AT_ONCE]
+    rebuilt = await rebuild(workspace, context, keys) if keys else 0
     vacuumed = await erasing.vacuum(workspace.store, context.tenant_id) if vacuum else "none"
-    return erasing.make_receipt(context.tenant_id, what, ids, rows, vacuumed, now=workspace.clock())
+    receipt = erasing.make_receipt(context.tenant_id, what, ids, rows, vacuumed, now=workspace.clock())
+    return replace(receipt, rebuilt=rebuilt)

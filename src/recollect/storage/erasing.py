@@ -23,6 +23,7 @@ from recollect.domain.memory import MemoryType
 from recollect.domain.results import Receipt
 from recollect.storage.filters import Parameters, all_of, compile_filter, in_layers, of_types
 from recollect.storage.store import Store, Transaction, compose
+from recollect.storage.summaries import find_citing
 from recollect.storage.writing import bump_tallies
 
 #: Rewriting a table locks it; up to this size it takes about a second here, and is done at once.
@@ -75,24 +76,34 @@ async def expired_ids(tx: Transaction, now: datetime) -> list[UUID]:
 async def erase_memories(tx: Transaction, ids: Sequence[UUID]) -> tuple[list[UUID], Counter[str]]:
     """Erase memories with all that was made from them. Returns the erased ids and the rows per table."""
     await tx.execute("lock_memories", ids=list(ids))
-    versions = [row["memory_id"] for row in await tx.fetch("versions_of", ids=list(ids))]
-    doomed = list(dict.fromkeys([*ids, *versions]))
+    # After the lock: a summary that was being stored from one of them is there by now.
+    quoting = [summary for summary, _ in await find_citing(tx, ids)]
+    if quoting:
+        await tx.execute("lock_memories", ids=quoting)
+    versions = [row["memory_id"] for row in await tx.fetch("versions_of", ids=[*ids, *quoting])]
+    doomed = list(dict.fromkeys([*ids, *quoting, *versions]))
     tallies = await tx.fetch("tally_of_memories", ids=doomed)
     rows: Counter[str] = Counter()
     rows["posting"] = await tx.execute("delete_postings", ids=doomed)
     rows["embedding"] = await tx.execute("delete_embeddings", ids=doomed)
+    spoken = [row["entity"] for row in await tx.fetch("entities_of", ids=doomed)]
     rows["mention"] = await tx.execute("delete_mentions", ids=doomed)
     rows["history"] = await tx.execute("delete_history", ids=doomed)
+    rows["summary_source"] = await tx.execute("delete_sources", ids=doomed)
+    rows["summary"] = await tx.execute("delete_summaries", ids=doomed)
     await tx.execute("forget_superseding", ids=doomed)
     await tx.execute("forget_restored", texts=[str(id) for id in doomed])
     await tx.execute("forget_former", ids=doomed)
     erased = await tx.fetch("delete_memories", ids=doomed)
     rows["memory"] = len(erased)
+    # Also those of other people's searches, which the caller can't see.
+    traces = await tx.fetch_one("forget_traces", ids=doomed, entities=spoken)
+    assert traces is not None
+    rows["feedback"], rows["retrieval_hit"] = traces["feedback"], traces["hits"]
     conversations = list({row["conversation_id"] for row in erased if row["conversation_id"]})
     if conversations:
         await tx.execute("lock_conversations", ids=conversations)
         rows["conversation"] = await tx.execute("delete_conversations", ids=conversations)
-        await tx.execute("measure_conversations", ids=conversations)
     await bump_tallies(
         tx, {row["scope_id"]: (-row["memories"], -row["vectors"], -row["terms"]) for row in tallies}
     )
@@ -112,6 +123,7 @@ async def erase_tenant(store: Store, tenant_id: str) -> Counter[str]:
                 compose("delete_tenant_rows", {"table": target}), {"tenant": tenant_id}
             )
             rows[table] = cursor.rowcount
+        await connection.execute(compose("forget_jobs"), {"tenant": tenant_id})
     return rows
 
 

@@ -174,6 +174,7 @@ def show_receipt(out: Output, receipt: Receipt) -> None:
         [
             ("erased", f"{receipt.memories} memories ({receipt.what})"),
             ("rows", rows),
+            ("made again", f"{receipt.rebuilt} summaries" if receipt.rebuilt else ""),
             ("vacuum", receipt.vacuum),
             ("not reached", "; ".join(receipt.unreachable)),
             ("receipt", f"{receipt.id} of {receipt.at.isoformat(timespec='seconds')}"),

@@ -1,0 +1,113 @@
+"""A summary in a model's own words, every sentence of it checked against the memories it names.
+
+The model is shown numbered memories between fences and gives sentences with the numbers they rest on. A sentence
+that names no memory, or has figures, names or too many words that are in none of those it names, is dropped; if
+none is left, `consolidate` quotes instead. The instructions are in summarise.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from recollect.memories.summaries.extract import MAX_SENTENCES, MAX_WORDS, Chosen
+from recollect.memories.summaries.sentences import CHATTER, Passage, count_words
+from recollect.retrieval.terms import terms
+
+if TYPE_CHECKING:
+    from recollect.providers.models import ChatModel
+
+#: Memories one request shows. More does not fit small models, and those chosen say most of what there is.
+MAX_SHOWN = 40
+_SHOWN_CHARS = 600
+_OUTPUT_TOKENS = 600
+#: Of a sentence's words, so many must be in what it cites; the rest joins them into a sentence.
+_GROUNDED_SHARE = 0.6
+_FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
+_NAME = re.compile(r"(?<=[\w,;:)] )[A-Z][\w'’-]*")
+_FENCE = re.compile(r"<(/?\s*memories)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSentence:
+    """One sentence of a summary, and the numbers of the memories it rests on."""
+
+    text: str
+    sources: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSummary:
+    """What the model is asked for."""
+
+    sentences: list[ModelSentence]
+
+
+@cache
+def instructions() -> str:
+    """What the model is told."""
+    return resources.files(__package__).joinpath("summarise.md").read_text(encoding="utf-8")
+
+
+async def rephrase(
+    model: ChatModel, title: str, passages: Sequence[Passage], shown: Sequence[int]
+) -> list[Chosen]:
+    """The model's sentences that hold; raises a `ModelError` when it gave none of the asked form."""
+    answer = await model.answer(
+        instructions(), fenced(title, passages, shown), ModelSummary, max_tokens=_OUTPUT_TOKENS
+    )
+    return grounded(answer.value.sentences, passages, shown)
+
+
+def fenced(title: str, passages: Sequence[Passage], shown: Sequence[int]) -> str:
+    """The memories as the model sees them; nothing in them can close the fence."""
+    lines = [f"About: {_harmless(title)}"]
+    for number, index in enumerate(shown, 1):
+        passage = passages[index]
+        speaker = f", {_harmless(passage.speaker)}" if passage.speaker else ""
+        text = _harmless(passage.text)[:_SHOWN_CHARS]
+        lines.append(f"[{number}] {passage.at:%Y-%m-%d}{speaker}: {text}")
+    return "<memories>\n" + "\n".join(lines) + "\n</memories>"
+
+
+def _harmless(text: str) -> str:
+    return _FENCE.sub(r"‹\1", " ".join(text.split()))
+
+
+def grounded(
+    sentences: Sequence[ModelSentence], passages: Sequence[Passage], shown: Sequence[int]
+) -> list[Chosen]:
+    """Of a model's sentences those that say what the memories they cite say, within the budget."""
+    kept: list[Chosen] = []
+    words = 0
+    for sentence in sentences:
+        text = " ".join(sentence.text.split())
+        numbers = list(dict.fromkeys(sentence.sources))
+        if not text or not numbers or not all(1 <= number <= len(shown) for number in numbers):
+            continue
+        cited = [shown[number - 1] for number in numbers]
+        words += count_words(text)
+        if words > MAX_WORDS or len(kept) == MAX_SENTENCES:
+            break
+        if any(text == other.text for other in kept) or not holds(text, [passages[i] for i in cited]):
+            continue
+        kept.append(Chosen(text=text, passages=tuple(cited)))
+    return kept
+
+
+def holds(text: str, cited: Sequence[Passage]) -> bool:
+    """Whether the cited memories have a sentence's figures, its names and most of its words."""
+    evidence = " ".join(f"{p.at:%Y-%m-%d} {p.at.day} {p.at:%B %Y} {p.speaker or ''} {p.text}" for p in cited)
+    figures = set(_FIGURE.findall(evidence))
+    if not set(_FIGURE.findall(text)) <= figures:
+        return False
+    known = set(terms(evidence))
+    for name in _NAME.findall(text):
+        if not set(terms(name)) <= known:
+            return False
+    said = [term for term in set(terms(text)) if term not in CHATTER]
+    return bool(said) and sum(term in known for term in said) >= _GROUNDED_SHARE * len(said)

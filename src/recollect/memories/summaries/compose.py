@@ -1,0 +1,78 @@
+"""The text of a summary: a line that says of what and when, then one line per sentence with who said it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from recollect.memories.summaries.extract import Chosen
+from recollect.memories.summaries.sentences import Passage
+from recollect.storage.summaries import Place, Target
+
+#: More speakers than this are counted, not named.
+_NAMED_SPEAKERS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A summary ready to be stored: its text, and the passages it came from."""
+
+    text: str
+    metadata: dict[str, Any]
+    sources: tuple[Passage, ...]
+    begins_at: datetime
+    model: str | None = None
+
+
+def compose(
+    target: Target,
+    place: Place,
+    passages: Sequence[Passage],
+    chosen: Sequence[Chosen],
+    *,
+    read: Sequence[int] = (),
+    model: str | None = None,
+) -> Written:
+    """Write chosen sentences down. `read`: passages a model has read beside those it cites."""
+    used = sorted({number for sentence in chosen for number in sentence.passages} | set(read))
+    number_of = {passage: number for number, passage in enumerate(used, 1)}
+    dated = target.key.kind != "session"
+    lines = [_heading(target, place, passages)]
+    for sentence in chosen:
+        first = passages[sentence.passages[0]]
+        # A model speaks about people by name; a quotation needs its speaker.
+        said_by = f"{first.speaker}: " if first.speaker and model is None else ""
+        day = f"({_day(first.at)}) " if dated else ""
+        lines.append(f"- {day}{said_by}{sentence.text}")
+    return Written(
+        text="\n".join(lines),
+        metadata={
+            "summary": {"kind": target.key.kind, "about": target.key.about},
+            "sources": [str(passages[index].id) for index in used],
+            # One entry per line: the numbers of its sources, counted from 1.
+            "citations": [[number_of[index] for index in sentence.passages] for sentence in chosen],
+        },
+        sources=tuple(passages[index] for index in used),
+        begins_at=min(passage.at for passage in passages),
+        model=model,
+    )
+
+
+def _heading(target: Target, place: Place, passages: Sequence[Passage]) -> str:
+    first, last = min(p.at for p in passages), max(p.at for p in passages)
+    when = _day(first) if first.date() == last.date() else f"{_day(first)} to {_day(last)}"
+    if target.key.kind == "scope":
+        return f"Summary of {place.layer.value}/{place.name}, {when}:"
+    if target.key.kind == "entity":
+        return f"About {target.title}, {when}:"
+    speakers = list(dict.fromkeys(p.speaker for p in passages if p.speaker))
+    if not speakers or len(speakers) > _NAMED_SPEAKERS:
+        return f"Conversation {target.title}, {when}:"
+    names = " and ".join([", ".join(speakers[:-1]), speakers[-1]] if len(speakers) > 1 else speakers)
+    return f"Conversation of {names}, {when}:"
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B %Y}"

@@ -1,0 +1,170 @@
+"""A summary into the store, in one transaction with the proof that it still holds.
+
+The memories it came from are held while it is stored: whoever deletes one of them waits and then finds the
+summary, or was first and then it is not stored. A summary that is made anew replaces its words in place, under its
+id, without a former version: what it said before is in the memories themselves, and an erased one must not live on
+in an archive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from recollect.domain.ids import new_id
+from recollect.domain.memory import DEFAULT_IMPORTANCE, Draft, MemoryType
+from recollect.domain.tenancy import TenantContext
+from recollect.domain.text import text_digest
+from recollect.memories.intake import believed_until
+from recollect.memories.summaries.compose import Written
+from recollect.retrieval.terms import terms
+from recollect.storage import erasing, scopes, spaces, summaries, writing
+from recollect.storage.filters import FOREVER
+from recollect.storage.store import Transaction
+from recollect.storage.summaries import Place, Target
+from recollect.storage.writing import NewMemory, Vectors
+from recollect.workspace import Workspace, embed_windows
+
+SOURCE = "consolidate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ready:
+    """A summary with everything its rows need."""
+
+    target: Target
+    place: Place
+    written: Written
+    ends_at: datetime | None
+    stale: bool
+    digest: bytes
+    terms: Counter[str]
+    vectors: Vectors
+    now: datetime
+
+
+async def keep(
+    workspace: Workspace,
+    context: TenantContext,
+    target: Target,
+    place: Place,
+    written: Written,
+    *,
+    ends_at: datetime | None,
+    stale: bool,
+    force: bool,
+) -> str:
+    """Store a summary; says whether it was "made", "refreshed", "unchanged", a "repeat", or its sources "moved"."""
+    text = written.text
+    while True:
+        opened = await workspace.open_space(context)
+        [parts] = await asyncio.to_thread(embed_windows, opened.embedder, [text])
+        async with workspace.store.transaction(context) as tx:
+            active = await spaces.share_switch_lock(tx)
+            if active == opened.space.id:
+                ready = _Ready(
+                    target=target,
+                    place=place,
+                    written=written,
+                    ends_at=ends_at,
+                    stale=stale,
+                    digest=text_digest(text),
+                    terms=Counter(terms(text)),
+                    vectors=Vectors(space_id=active, parts=parts),
+                    now=workspace.clock(),
+                )
+                return await _store(tx, ready, force=force)
+        await workspace.open_space(context, active)
+
+
+async def _store(tx: Transaction, ready: _Ready, *, force: bool) -> str:
+    key, now = ready.target.key, ready.now
+    await summaries.lock_key(tx, key)
+    sources = [(passage.id, passage.digest) for passage in ready.written.sources]
+    # Sources before the summary's own row: whoever erases a source locks in this order, too.
+    if not await summaries.hold_sources(tx, key, sources, now=now):
+        return "moved"
+    found = await summaries.find_kept(tx, key)
+    if found is not None and found.inputs == ready.target.inputs and not found.stale and not force:
+        return "unchanged"  # another process was faster, and saw the same
+    repeats = await writing.find_repeats(tx, [(key.scope_id, ready.digest)])
+    same = next(iter(repeats.values()), None)
+    if same is not None and (found is None or same != found.memory_id):
+        return "repeat"
+    if found is None:
+        memory_id = new_id()
+        await _insert(tx, memory_id, ready)
+    else:
+        memory_id = found.memory_id
+        await _replace(tx, memory_id, ready)
+    await summaries.store_links(
+        tx, memory_id, ready.target, sources, model=ready.written.model, stale=ready.stale, now=now
+    )
+    return "made" if found is None else "refreshed"
+
+
+async def _insert(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:
+    draft = Draft(
+        text=ready.written.text,
+        layer=ready.place.layer,
+        type=MemoryType.SUMMARY,
+        entities=_entities(ready.target),
+        importance=DEFAULT_IMPORTANCE[MemoryType.SUMMARY],
+        metadata=ready.written.metadata,
+        source=SOURCE,
+        created_at=ready.now,
+        valid_from=ready.written.begins_at,
+        expires_at=ready.ends_at,
+    )
+    memory = NewMemory(
+        id=memory_id,
+        draft=draft,
+        scope_id=ready.target.key.scope_id,
+        digest=ready.digest,
+        terms=ready.terms,
+        vectors=[ready.vectors],
+        since=ready.now,
+        until=await _until(tx, ready),
+        updated_at=ready.now,
+    )
+    inserted = await writing.insert_memories(tx, [memory])
+    await writing.count_inserted(tx, [memory], inserted)
+
+
+async def _replace(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:
+    """New words under the same id. Former versions (somebody changed it by hand) go with the old words."""
+    _, row = await writing.lock_memory(tx, memory_id)
+    versions = [version["memory_id"] for version in await tx.fetch("versions_of", ids=[memory_id])]
+    if versions:
+        await erasing.erase_memories(tx, versions)
+    await writing.unindex_memory(tx, memory_id)
+    columns: dict[str, Any] = {
+        "text": ready.written.text,
+        "digest": ready.digest,
+        "metadata": ready.written.metadata,
+        "created_at": ready.now,
+        "valid_from": ready.written.begins_at,
+        "expires_at": ready.ends_at,
+        "since": ready.now,
+        "until": await _until(tx, ready) or FOREVER,
+        "superseded_by": None,
+        "superseded_at": None,
+    }
+    await writing.change_memory(tx, memory_id, columns, now=ready.now)
+    scope_id: UUID = row["scope_id"]
+    await writing.index_memory(tx, memory_id, scope_id, ready.terms, [ready.vectors])
+    # Not what it said: that may be the words of a memory that is being forgotten.
+    await writing.record(tx, memory_id, scope_id, "updated", None, at=ready.now)
+
+
+def _entities(target: Target) -> tuple[str, ...]:
+    return (target.title,) if target.key.kind == "entity" else ()
+
+
+async def _until(tx: Transaction, ready: _Ready) -> datetime | None:
+    days = (await scopes.get_tenant(tx)).retention_days.get(ready.place.layer.value)
+    return believed_until(ready.now, ready.ends_at, days)
