@@ -12,7 +12,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from recollect import Memory, Recollect, Settings, TenantContext
@@ -383,33 +382,3 @@ def test_contexts_of_agents_and_sessions_write_where_they_stand(
     assert scopes == ["agent/bot", "user/ana", "session/s1"]
     with pytest.raises(InvalidInputError, match="needs a scope"):
         client.add("x", layer="project")
-
-
-def test_a_conversation_knows_how_long_its_turns_are_together(
-    client: Recollect, owner_conninfo: str, tenant_id: str
-) -> None:
-    def lengths() -> tuple[int, int]:
-        with psycopg.connect(owner_conninfo) as connection:
-            row = connection.execute(
-                "select c.terms, (select sum(d.dl) from (select distinct p.memory_id, p.dl from recollect.posting p"
-                "  where p.tenant_id = c.tenant_id and p.conversation_id = c.conversation_id) d)"
-                " from recollect.conversation c where c.tenant_id = %s and c.name = 'long'",
-                [tenant_id],
-            ).fetchone()
-        assert row is not None
-        return row[0], row[1]
-
-    turns = client.add(
-        [
-            {"role": "user", "content": "the harbour crane lifts forty containers"},
-            {"role": "assistant", "content": "forty containers is a good hour"},
-        ],
-        conversation="long",
-    )
-    assert isinstance(turns, list)
-    first = lengths()
-    assert first[0] == first[1] > 0
-    client.update(turns[0].id, text="the crane rests")
-    assert lengths()[0] == lengths()[1] < first[0]
-    client.delete(turns[1].id, vacuum=False)
-    assert lengths()[0] == lengths()[1] < first[0] / 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -27,7 +28,8 @@ from recollect.domain.text import check_metadata, check_text, text_digest
 from recollect.errors import ConflictError, InvalidInputError
 from recollect.memories.intake import believed_until
 from recollect.retrieval.terms import terms
-from recollect.storage import scopes, spaces, writing
+from recollect.retrieval.understand.names import find_names
+from recollect.storage import entities, scopes, spaces, writing
 from recollect.storage.filters import FOREVER
 from recollect.storage.store import Row, Transaction
 from recollect.storage.writing import Vectors
@@ -39,6 +41,8 @@ CHANGEABLE = frozenset(
     " expires_at".split()
 )
 _COMPOSED = ("subject", "predicate", "object", "trigger", "action")
+#: What a memory's links with entities are made from.
+_LINKED = frozenset({"text", "entities", "subject"})
 _PARTS = frozenset({"subject", "predicate", "object", "trigger", "action", "source"})
 
 
@@ -119,8 +123,6 @@ async def _retext(
                     await writing.unindex_memory(tx, current.id)
                 vectors = [Vectors(space_id=active, parts=parts)]
                 await writing.index_memory(tx, current.id, row["scope_id"], Counter(terms(indexed)), vectors)
-                if row["conversation_id"] is not None:
-                    await tx.execute("measure_conversations", ids=[row["conversation_id"]])
                 return await _apply(tx, before, row, {**checked, "digest": digest}, now=now)
         await workspace.open_space(context, active)
 
@@ -140,15 +142,21 @@ async def _apply(
 ) -> Memory:
     """Write the new values of a locked memory, and its history."""
     columns = dict(checked)
+    unlinked = []
+    if not columns.keys().isdisjoint(_LINKED):
+        names = find_names(columns.get("text", before.text), known=await entities.declared_names(tx))
+        columns["mentions"] = [name.text for name in names]
+        after = replace(before, **{key: columns[key] for key in ("entities", "subject") if key in columns})
+        unlinked = await entities.unlink(tx, [before.id])
+        await entities.link(tx, [writing.linked(before.id, row["scope_id"], after, names)])
     if "entities" in columns:
         columns["entities"] = list(columns["entities"])
-        await tx.execute("delete_mentions", ids=[before.id])
-        await writing.insert_mentions(tx, [(before.id, row["scope_id"], columns["entities"])])
     if "expires_at" in columns and before.superseded_at is None:
         columns["until"] = await _until(tx, before.layer, before, columns["expires_at"])
     if columns:
         await writing.change_memory(tx, before.id, columns, now=now)
         await tx.execute("align_embeddings", ids=[before.id])
+    await entities.forget_unmentioned(tx, unlinked)
     old = {name: _plain(getattr(before, name)) for name in checked if name != "digest"}
     if old:
         await writing.record(tx, before.id, row["scope_id"], "updated", old, at=now)

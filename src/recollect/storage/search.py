@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from uuid import UUID
@@ -47,9 +47,6 @@ class LexicalMatches:
     ids: Sequence[UUID]
     idf: Sequence[float]
     leads: Sequence[bool]
-    #: BM25 of whole conversations, and turns of the best of them.
-    talks: Mapping[UUID, float] = field(default_factory=dict)
-    said: Sequence[UUID] = ()
 
 
 NO_MATCHES = LexicalMatches(terms=(), ids=(), idf=(), leads=())
@@ -73,12 +70,6 @@ class Sources:
 NO_SOURCES = Sources()
 #: How many of the newest a source looks through for the nearest; each costs one look-up by key.
 _SCAN = 300
-#: Conversations: how many are weighed, how many bring their best turns along, and how many turns.
-_TALKS = 100
-_TALK_LEADS = 10
-_TALK_TURNS = 2
-#: A conversation of average length, in terms; most are shorter than a page or longer than five.
-AVERAGE_TALK_TERMS = 600.0
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
 _FAR_AHEAD = datetime(9998, 1, 1, tzinfo=UTC)
 
@@ -120,10 +111,6 @@ async def fetch_lexical(
             "known": known,
             "posting_budget": POSTING_BUDGET,
             "lexical_limit": limit,
-            "avg_talk": AVERAGE_TALK_TERMS,
-            "talk_limit": _TALKS,
-            "talk_leads": _TALK_LEADS,
-            "talk_turns": _TALK_TURNS,
             **_corpus(caller),
             **parameters.values,
         },
@@ -135,8 +122,6 @@ async def fetch_lexical(
         ids=row["ids"] or [],
         idf=row["idf"],
         leads=row["leads"],
-        talks=dict(zip(row["talks"] or [], row["talk_bm25"] or [], strict=True)),
-        said=row["said"] or [],
     )
 
 
@@ -170,7 +155,6 @@ async def fetch_candidates(
             "idf": list(lexical.idf),
             "leads": list(lexical.leads),
             "lexical": list(lexical.ids),
-            "said": list(lexical.said),
             "entities": list(sources.entities),
             "range_start": (asked.start if asked else None) or _LONG_AGO,
             "range_end": (asked.end if asked else None) or _FAR_AHEAD,

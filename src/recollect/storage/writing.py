@@ -21,9 +21,12 @@ from psycopg.types.json import Jsonb
 from recollect.domain.ids import new_id
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.memory import Draft, Memory
+from recollect.domain.names import Name
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError, MemoryNotFoundError
+from recollect.storage import entities
+from recollect.storage.entities import Linked
 from recollect.storage.faults import translated
-from recollect.storage.filters import FOREVER, entity_key
+from recollect.storage.filters import FOREVER
 from recollect.storage.rows import MEMORY_COLUMNS, to_memory
 from recollect.storage.store import Row, Transaction
 
@@ -56,11 +59,29 @@ class NewMemory:
     superseded_by: UUID | None = None
     superseded_at: datetime | None = None
     version_of: UUID | None = None
+    #: Found in the text.
+    names: Sequence[Name] = ()
+
+    def linked(self) -> Linked:
+        """With which entities the memory is linked."""
+        return linked(self.id, self.scope_id, self.draft, self.names)
+
+
+def linked(memory_id: UUID, scope_id: UUID, draft: Draft | Memory, names: Sequence[Name]) -> Linked:
+    """With which entities a memory is linked: what its author says it is about, and what its text names."""
+    about = (draft.subject,) if draft.subject else ()
+    return Linked(
+        memory_id=memory_id,
+        scope_id=scope_id,
+        given=(*draft.entities, *about),
+        found=names,
+        speaker=draft.speaker,
+    )
 
 
 _MEMORY_TYPES = (
     "uuid uuid int2 text text bytea text text text text text text[] float8 int4 float8 jsonb text uuid int4 text"
-    " timestamptz timestamptz timestamptz timestamptz uuid timestamptz uuid timestamptz timestamptz timestamptz"
+    " timestamptz timestamptz timestamptz timestamptz uuid timestamptz uuid timestamptz timestamptz timestamptz text[]"
 ).split()
 _EMBEDDING_TYPES = ["int2", "uuid", "int2", "halfvec"]
 _POSTING_TYPES = ["text", "uuid", "int2", "int4"]
@@ -69,9 +90,9 @@ _MAX_TF = 32_767
 
 
 async def insert_memories(tx: Transaction, memories: Sequence[NewMemory]) -> set[UUID]:
-    """Store memories with their vectors, postings and mentions; returns the ids that were new.
+    """Store memories with their vectors and postings; returns the ids that were new.
 
-    `count_inserted` comes after it, at the transaction's end.
+    `link_inserted` and `count_inserted` come after it, at the transaction's end.
     """
     if not memories:
         return set()
@@ -85,20 +106,29 @@ async def insert_memories(tx: Transaction, memories: Sequence[NewMemory]) -> set
     await tx.execute("insert_staged_embeddings", ids=ids)
     await tx.copy("copy_postings", _POSTING_TYPES, [row for m in new for row in _posting_rows(m)])
     await tx.execute("insert_staged_postings", ids=ids)
-    await insert_mentions(tx, [(m.id, m.scope_id, m.draft.entities) for m in new])
     return inserted
+
+
+async def link_inserted(
+    tx: Transaction,
+    memories: Sequence[NewMemory],
+    inserted: Set[UUID],
+    repeated: Sequence[tuple[UUID, UUID, Draft]],
+) -> None:
+    """Link what was inserted, and what (id, scope, draft) was repeated, with entities.
+
+    All of a transaction at once: entities are locked in the order of their keys.
+    """
+    links = [memory.linked() for memory in _new_ones(memories, inserted)]
+    again = [linked(memory_id, scope_id, draft, ()) for memory_id, scope_id, draft in repeated]
+    await entities.link(tx, links + again, again=bool(again))
 
 
 async def count_inserted(tx: Transaction, memories: Sequence[NewMemory], inserted: Set[UUID]) -> None:
     """Add what was inserted to the counts of its scopes."""
     counts: dict[UUID, list[int]] = {}
-    lengths: Counter[UUID] = Counter()
     for memory in _new_ones(memories, inserted):
         _count(counts, memory.scope_id, 1, _active_parts(memory), memory.terms.total())
-        if memory.conversation_id is not None:
-            lengths[memory.conversation_id] += memory.terms.total()
-    if lengths:
-        await tx.execute("lengthen_conversations", ids=list(lengths), terms=list(lengths.values()))
     await bump_tallies(tx, counts)
 
 
@@ -115,6 +145,7 @@ def _memory_row(m: NewMemory) -> tuple[Any, ...]:
         d.trigger, d.action, list(d.entities), d.importance, m.use_count, m.utility, Jsonb(dict(d.metadata)), d.source,
         m.conversation_id, m.position, d.speaker, d.created_at, d.valid_from, d.valid_to, d.expires_at,
         m.superseded_by, m.superseded_at, m.version_of, m.since, m.until or FOREVER, m.updated_at,
+        [name.text for name in m.names],
     )  # fmt: skip
 
 
@@ -156,14 +187,6 @@ async def bump_tallies(tx: Transaction, counts: Mapping[UUID, Sequence[int]]) ->
         )
 
 
-async def insert_mentions(tx: Transaction, links: Sequence[tuple[UUID, UUID, Sequence[str]]]) -> None:
-    """Link memories (id, scope, names) with the entities they name."""
-    rows = [(entity_key(name), memory, scope) for memory, scope, names in links for name in names]
-    if rows:
-        entities, ids, scopes = zip(*rows, strict=True)
-        await tx.execute("insert_mentions", entities=list(entities), ids=list(ids), scopes=list(scopes))
-
-
 async def find_repeats(tx: Transaction, keys: Sequence[tuple[UUID, bytes]]) -> dict[tuple[UUID, bytes], UUID]:
     """Which (scope, digest) pairs are stored already."""
     if not keys:
@@ -175,8 +198,8 @@ async def find_repeats(tx: Transaction, keys: Sequence[tuple[UUID, bytes]]) -> d
 
 async def reinforce(
     tx: Transaction, memory_id: UUID, draft: Draft, *, times: int, until: datetime | None, now: datetime
-) -> None:
-    """Count a repeat of a memory."""
+) -> UUID:
+    """Count a repeat of a memory; returns its scope."""
     row = await tx.fetch_one(
         "reinforce",
         id=memory_id,
@@ -191,12 +214,13 @@ async def reinforce(
     )
     if row is None:
         raise MemoryNotFoundError(f"memory {memory_id} disappeared while it was repeated; add it again")
-    await insert_mentions(tx, [(memory_id, row["scope_id"], draft.entities)])
     if row["revived"]:
         await tx.execute("align_embeddings", ids=[memory_id])
     event = "revived" if row["revived"] else "reinforced"
     before = {name: value for name, value in row["before"].items() if value != row["after"][name]}
     await record(tx, memory_id, row["scope_id"], event, before, at=now)
+    scope_id: UUID = row["scope_id"]
+    return scope_id
 
 
 async def owned_scope(tx: Transaction, name: ScopeName, owner: str) -> UUID:
@@ -300,7 +324,7 @@ async def index_memory(
     await tx.copy(
         "copy_postings", _POSTING_TYPES, [(t, memory_id, min(tf, _MAX_TF), length) for t, tf in terms.items()]
     )
-    await tx.execute("insert_postings_of", id=memory_id)
+    await tx.execute("insert_postings_of", id=memory_id, scope=scope_id)
     await bump_tallies(tx, {scope_id: (0, len(vectors[0].parts) if vectors else 0, length)})
 
 

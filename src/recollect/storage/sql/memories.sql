@@ -5,7 +5,8 @@ create temporary table if not exists stage_memory (
     object text, trigger text, action text, entities text[], importance double precision, use_count integer, utility double precision,
     metadata jsonb, source text, conversation_id uuid, position integer, speaker text, created_at timestamptz,
     valid_from timestamptz, valid_to timestamptz, expires_at timestamptz, superseded_by uuid,
-    superseded_at timestamptz, version_of uuid, since timestamptz, until timestamptz, updated_at timestamptz
+    superseded_at timestamptz, version_of uuid, since timestamptz, until timestamptz, updated_at timestamptz,
+    mentions text[]
 ) on commit delete rows;
 create temporary table if not exists stage_embedding (
     space_id smallint, memory_id uuid, part smallint, embedding public.halfvec
@@ -32,11 +33,11 @@ copy stage_posting from stdin (format binary);
 insert into recollect.memory (
     tenant_id, scope_id, memory_id, layer, type, text, digest, subject, predicate, object, trigger, action, entities,
     importance, use_count, utility, metadata, source, conversation_id, position, speaker, created_at, valid_from,
-    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until, updated_at)
+    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until, updated_at, mentions)
 select %(tenant)s, s.scope_id, s.memory_id, s.layer, s.type, s.text, s.digest, s.subject, s.predicate, s.object,
     s.trigger, s.action, s.entities, s.importance, s.use_count, s.utility, s.metadata, s.source, s.conversation_id,
     s.position, s.speaker, s.created_at, s.valid_from, s.valid_to, s.expires_at, s.superseded_by, s.superseded_at,
-    s.version_of, s.since, s.until, s.updated_at
+    s.version_of, s.since, s.until, s.updated_at, s.mentions
 from stage_memory s
 order by s.scope_id, s.digest, s.memory_id
 on conflict do nothing
@@ -53,22 +54,11 @@ on conflict do nothing;
 
 -- name: insert_staged_postings
 -- Store the staged postings of memories that were really inserted.
-insert into recollect.posting (tenant_id, term, memory_id, scope_id, tf, dl, conversation_id)
-select %(tenant)s, p.term, p.memory_id, s.scope_id, p.tf, p.dl, s.conversation_id
+insert into recollect.posting (tenant_id, term, memory_id, scope_id, tf, dl)
+select %(tenant)s, p.term, p.memory_id, s.scope_id, p.tf, p.dl
 from stage_posting p
 join stage_memory s on s.memory_id = p.memory_id
 where p.memory_id = any(%(ids)s::uuid[]);
-
--- name: insert_mentions
--- Link memories with the entities they name.
-insert into recollect.mention (tenant_id, entity, memory_id, scope_id)
-select %(tenant)s, x.entity, x.memory_id, x.scope_id
-from unnest(%(entities)s::text[], %(ids)s::uuid[], %(scopes)s::uuid[]) as x(entity, memory_id, scope_id)
-on conflict do nothing;
-
--- name: delete_mentions
--- Unlink memories from their entities.
-delete from recollect.mention where tenant_id = %(tenant)s and memory_id = any(%(ids)s::uuid[]);
 
 -- name: bump_tallies
 -- Add to the counts of scopes, in the order of their ids so that concurrent writers can't deadlock.
@@ -234,7 +224,7 @@ delete from recollect.history where tenant_id = %(tenant)s and memory_id = any(%
 -- name: delete_memories
 -- Erase memories.
 delete from recollect.memory where tenant_id = %(tenant)s and memory_id = any(%(ids)s::uuid[])
-returning memory_id, conversation_id;
+returning memory_id, conversation_id, scope_id, speaker;
 
 -- name: lock_conversations
 -- Hold conversations, so that nobody adds a turn while they are looked at.
@@ -255,11 +245,11 @@ where c.tenant_id = %(tenant)s and c.conversation_id = any(%(ids)s::uuid[])
 insert into recollect.memory (
     tenant_id, scope_id, memory_id, layer, type, text, digest, subject, predicate, object, trigger, action, entities,
     importance, use_count, utility, metadata, source, conversation_id, position, speaker, created_at, valid_from,
-    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until, updated_at)
+    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until, updated_at, mentions)
 select m.tenant_id, m.scope_id, %(archived)s, m.layer, m.type, m.text, m.digest, m.subject, m.predicate, m.object,
     m.trigger, m.action, m.entities, m.importance, m.use_count, m.utility, m.metadata, m.source, null, null, m.speaker,
     m.created_at, m.valid_from, m.valid_to, m.expires_at, m.memory_id, %(at)s, m.memory_id, m.since,
-    least(m.until, %(at)s), m.updated_at
+    least(m.until, %(at)s), m.updated_at, m.mentions
 from recollect.memory m where m.tenant_id = %(tenant)s and m.memory_id = %(id)s;
 
 -- name: move_embeddings
@@ -268,38 +258,15 @@ update recollect.embedding set memory_id = %(archived)s, until = least(until, %(
 where tenant_id = %(tenant)s and memory_id = %(id)s;
 
 -- name: move_postings
--- The postings of a memory's former text go with its version, which is no turn of the conversation any more.
-update recollect.posting set memory_id = %(archived)s, conversation_id = null
+-- The postings of a memory's former text go with its version.
+update recollect.posting set memory_id = %(archived)s
 where tenant_id = %(tenant)s and memory_id = %(id)s;
-
--- name: share_mentions
--- A memory's former version names the same entities.
-insert into recollect.mention (tenant_id, entity, memory_id, scope_id)
-select x.tenant_id, x.entity, %(archived)s, x.scope_id from recollect.mention x
-where x.tenant_id = %(tenant)s and x.memory_id = %(id)s;
 
 -- name: insert_postings_of
 -- Store the staged postings of one memory.
-insert into recollect.posting (tenant_id, term, memory_id, scope_id, tf, dl, conversation_id)
-select %(tenant)s, p.term, p.memory_id, m.scope_id, p.tf, p.dl, m.conversation_id
-from stage_posting p
-join recollect.memory m on m.tenant_id = %(tenant)s and m.memory_id = p.memory_id
-where p.memory_id = %(id)s;
-
--- name: lengthen_conversations
--- Add the terms of new turns to the lengths of their conversations.
-update recollect.conversation c set terms = c.terms + x.terms
-from unnest(%(ids)s::uuid[], %(terms)s::bigint[]) as x(conversation_id, terms)
-where c.tenant_id = %(tenant)s and c.conversation_id = x.conversation_id;
-
--- name: measure_conversations
--- The lengths of conversations anew, after turns were changed or erased.
-update recollect.conversation c set terms = coalesce((
-    select sum(d.dl) from recollect.memory m
-    cross join lateral (select p.dl from recollect.posting p
-        where p.tenant_id = m.tenant_id and p.memory_id = m.memory_id limit 1) d
-    where m.tenant_id = %(tenant)s and m.conversation_id = c.conversation_id), 0)
-where c.tenant_id = %(tenant)s and c.conversation_id = any(%(ids)s::uuid[]);
+insert into recollect.posting (tenant_id, term, memory_id, scope_id, tf, dl)
+select %(tenant)s, p.term, p.memory_id, %(scope)s, p.tf, p.dl
+from stage_posting p where p.memory_id = %(id)s;
 
 -- name: delete_conversations_of
 -- Erase the conversations of scopes whose memories are gone.

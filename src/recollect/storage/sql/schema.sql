@@ -90,14 +90,12 @@ create table recollect.tally (
 
 -- Memories ----------------------------------------------------------------------------------------
 
--- terms: the length of all its turns together, for weighing words that any of them says.
 create table recollect.conversation (
     tenant_id text collate "C" not null,
     conversation_id uuid not null,
     scope_id uuid not null,
     name text not null,
     turns integer not null default 0,
-    terms bigint not null default 0,
     primary key (tenant_id, conversation_id),
     unique (tenant_id, scope_id, name),
     unique (tenant_id, scope_id, conversation_id),
@@ -186,8 +184,7 @@ create table recollect.posting (
     scope_id uuid not null,
     tf smallint not null,
     dl integer not null,
-    conversation_id uuid,
-    primary key (tenant_id, term, memory_id) include (scope_id, tf, dl, conversation_id)
+    primary key (tenant_id, term, memory_id) include (scope_id, tf, dl)
 ) partition by hash (tenant_id);
 create index posting_memory on recollect.posting (tenant_id, memory_id);
 

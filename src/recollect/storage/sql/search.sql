@@ -1,6 +1,6 @@
 -- name: lexical
--- The best memories and conversations by BM25, with each term's weight and in how many visible memories it stands,
--- as one row of arrays. {where} has the caller's conditions; {scopes_p} narrows to the visible scopes where they are known.
+-- The best memories by BM25, with each term's weight and in how many visible memories it stands, as one row of
+-- arrays. {where} has the caller's conditions; {scopes_p} narrows to the visible scopes where they are known.
 with weight as materialized (
     -- Counting here, under row-level security, makes the statistics those of the visible memories; `known` has
     -- counts of common terms from a moment ago. The formula is that of retrieval/rank/lexical.py, which says why a
@@ -15,16 +15,13 @@ with weight as materialized (
             where p.tenant_id = %(tenant)s and p.term = t.term collate "C" {scopes_p})) as df
         from unnest(%(terms)s::text[], %(known)s::float8[]) with ordinality as t(term, known, place) offset 0) x
     window rarest as (partition by x.df > 0 order by x.df, x.place)
-), hit as materialized (
-    select p.memory_id, p.conversation_id, w.place, w.idf, p.tf, p.dl
+), scored as materialized (
+    select p.memory_id,
+        sum(w.idf * p.tf * 2.2::float4
+            / (p.tf + 1.2::float4 * (0.25::float4 + 0.75::float4 * p.dl / %(avg_dl)s::float4))) as bm25
     from weight w join {posting} p on p.tenant_id = %(tenant)s and p.term = w.term collate "C" {scopes_p}
     where w.df > 0 and w.leads
-), scored as materialized (
-    select h.memory_id, (array_agg(h.conversation_id))[1] as conversation_id,
-        sum(h.idf * h.tf * 2.2::float4
-            / (h.tf + 1.2::float4 * (0.25::float4 + 0.75::float4 * h.dl / %(avg_dl)s::float4))) as bm25
-    from hit h
-    group by h.memory_id
+    group by p.memory_id
 ), best as materialized (
     select s.memory_id, s.bm25
     from (select * from scored order by bm25 desc, memory_id) s
@@ -32,33 +29,11 @@ with weight as materialized (
         where m.tenant_id = %(tenant)s and m.memory_id = s.memory_id and {where} offset 0) m
     order by s.bm25 desc, s.memory_id
     limit %(lexical_limit)s
-), talk as materialized (
-    -- The same for whole conversations: how often their turns say a term, all together.
-    select t.conversation_id,
-        sum(t.idf * t.tf * 2.2::float4
-            / (t.tf + 1.2::float4 * (0.25::float4 + 0.75::float4 * c.terms / %(avg_talk)s::float4))) as bm25
-    from (select h.conversation_id, h.place, h.idf, sum(h.tf)::float4 as tf from hit h
-        where h.conversation_id is not null group by h.conversation_id, h.place, h.idf) t
-    cross join lateral (select c.terms from recollect.conversation c
-        where c.tenant_id = %(tenant)s and c.conversation_id = t.conversation_id offset 0) c
-    group by t.conversation_id
-    order by 2 desc, 1
-    limit %(talk_limit)s
-), said as materialized (
-    -- The best turns of the best conversations, which alone may say too little to be found.
-    select s.memory_id from (
-        select s.memory_id, row_number() over (partition by s.conversation_id order by s.bm25 desc, s.memory_id) as place
-        from scored s join (select t.conversation_id from talk t order by t.bm25 desc, 1 limit %(talk_leads)s) t
-            on t.conversation_id = s.conversation_id) s
-    where s.place <= %(talk_turns)s
 )
 select (select array_agg(b.memory_id order by b.bm25 desc, b.memory_id) from best b) as ids,
     (select array_agg(w.idf::float8 order by w.place) from weight w) as idf,
     (select array_agg(w.df order by w.place) from weight w) as df,
-    (select array_agg(w.leads order by w.place) from weight w) as leads,
-    (select array_agg(t.conversation_id order by t.bm25 desc, t.conversation_id) from talk t) as talks,
-    (select array_agg(t.bm25::float8 order by t.bm25 desc, t.conversation_id) from talk t) as talk_bm25,
-    (select array_agg(x.memory_id order by x.memory_id) from said x) as said;
+    (select array_agg(w.leads order by w.place) from weight w) as leads;
 
 -- name: candidates
 -- The pool for one query: the best by BM25 (given), the nearest by vector, the turns around them, what the other
@@ -79,8 +54,6 @@ with weight as materialized (
     (select memory_id from dense order by distance limit %(anchors)s)
 ), pool as materialized (
     select unnest(%(lexical)b::uuid[]) as memory_id
-    union
-    select unnest(%(said)b::uuid[])
     union
     select memory_id from dense
     union

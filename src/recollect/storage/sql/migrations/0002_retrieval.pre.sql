@@ -3,24 +3,10 @@
 -- The store's own id: hashes of the words of questions are keyed with it. Postings so far are of version 1.
 insert into recollect.store (terms_version) values (1) on conflict do nothing;
 
-alter table recollect.conversation add column terms bigint not null default 0;
-update recollect.conversation c set terms = coalesce((
-    select sum(p.dl) from (
-        select distinct x.memory_id, x.dl from recollect.memory m join recollect.posting x
-            on x.tenant_id = m.tenant_id and x.memory_id = m.memory_id
-        where m.tenant_id = c.tenant_id and m.conversation_id = c.conversation_id) p), 0);
-
 alter table recollect.memory add column mentions text[] not null default '{}';
 alter table recollect.memory alter column mentions set statistics 0;
 create index memory_event on recollect.memory (tenant_id, (coalesce(valid_from, created_at)) desc);
 create index memory_kind on recollect.memory (tenant_id, type, created_at desc) where type in ('procedural', 'summary');
-
-alter table recollect.posting add column conversation_id uuid;
-update recollect.posting p set conversation_id = m.conversation_id from recollect.memory m
-    where m.tenant_id = p.tenant_id and m.memory_id = p.memory_id and m.conversation_id is not null;
-alter table recollect.posting drop constraint posting_pkey;
-alter table recollect.posting add primary key (tenant_id, term, memory_id)
-    include (scope_id, tf, dl, conversation_id);
 
 alter table recollect.mention add column given boolean not null default true;
 
