@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 from uuid import UUID
 
+from recollect.client_ontology import AsyncOntology
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants, parse_layers
 from recollect.config import Settings
 from recollect.domain.context import AugmentedContext
@@ -139,6 +140,11 @@ class AsyncRecollect:
     def members(self) -> AsyncMembers:
         """Who belongs to which scope."""
         return AsyncMembers(self)
+
+    @property
+    def ontology(self) -> AsyncOntology:
+        """What the tenant's own database is about, and what it says."""
+        return AsyncOntology(self)
 
     def for_context(self, context: TenantContext) -> AsyncRecollect:
         """The same store as another caller sees it, on the same connections."""

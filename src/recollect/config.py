@@ -62,6 +62,11 @@ def _setting(
     return field(default=default, metadata=metadata)
 
 
+def _table(parse: Callable[[object], object]) -> Any:
+    """A table of the file: it has no environment variable, and is not shown among the settings."""
+    return field(default_factory=dict, hash=False, metadata={"table": parse})
+
+
 def _whole_number(low: int, high: int) -> Callable[[object], int]:
     def parse(value: object) -> int:
         if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]+", value.strip()):
@@ -148,6 +153,35 @@ def _http_url(value: object) -> str:
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("is not an HTTP address; write it as 'http://127.0.0.1:8080/v1'")
     return text.rstrip("/")
+
+
+def _sqlalchemy_url(value: object) -> str:
+    text = _line(value)
+    if not re.match(r"[a-z][a-z0-9_]*(?:\+[a-z0-9_]+)?://", text):
+        raise ValueError(
+            "is not an SQLAlchemy URL; write it as 'postgresql://user:password@host/database' or 'sqlite:///file.db'"
+        )
+    return text
+
+
+def _urls_by_tenant(value: object) -> Mapping[str, str]:
+    if not isinstance(value, Mapping):
+        raise ValueError('is not a table; write [domain_databases] and one line per tenant: acme = "..."')
+    found = {}
+    for tenant, url in value.items():
+        try:
+            found[_name(tenant)] = _sqlalchemy_url(url)
+        except (ValueError, InvalidInputError) as error:
+            raise ValueError(f"has an entry {tenant!r} that {error}") from None
+    return found
+
+
+def _ontology(value: object) -> Mapping[str, Any]:
+    from recollect.domain.ontology import parse_ontology
+
+    if value:
+        parse_ontology(value)
+    return value if isinstance(value, Mapping) else {}
 
 
 def _name(value: object) -> str:
@@ -291,9 +325,37 @@ class Settings:
         _share,
         default=0.0,
     )
+    summary_turns: int = _setting(
+        "Turns a conversation needs before it is summarised.", _whole_number(1, 100_000), default=6
+    )
+    summary_memories: int = _setting(
+        "Memories a scope needs before it is summarised.", _whole_number(1, 100_000), default=20
+    )
+    summary_mentions: int = _setting(
+        "Memories of a scope that must speak of an entity before it is summarised.",
+        _whole_number(1, 100_000),
+        default=5,
+    )
+    domain_database_url: str | None = _setting(
+        "The tenant's own database, as an SQLAlchemy URL; an ontology says what is in it.",
+        _optional(_sqlalchemy_url),
+        default_text="none",
+        secret=True,
+    )
+    domain_timeout_s: float = _setting(
+        "Seconds one question to a domain database may take.", _seconds(0.05, 300), default=2.0
+    )
+    domain_max_rows: int = _setting(
+        "Rows a question to a domain database may bring back in one table.",
+        _whole_number(1, 1000),
+        default=50,
+    )
     log_level: str = _setting(
         "What the command line logs: debug, info, warning or error.", _log_level, default="warning"
     )
+    #: The `[ontology]` and `[domain_databases]` tables of the file: docs/domain-database.md.
+    ontology: Mapping[str, Any] = _table(_ontology)
+    domain_databases: Mapping[str, str] = _table(_urls_by_tenant)
     #: Where each value came from, by name; what is missing here is a default.
     sources: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
@@ -305,6 +367,14 @@ class Settings:
             except (ValueError, InvalidInputError) as error:
                 source = self.sources.get(item.name, item.name)
                 raise ConfigurationError(_complaint(item, source, value, error)) from error
+            object.__setattr__(self, item.name, parsed)
+        for item in _tables():
+            try:
+                parsed = item.metadata["table"](getattr(self, item.name))
+            except (ValueError, InvalidInputError) as error:
+                source = self.sources.get(item.name, item.name)
+                place = f" (in {source!r})" if source.endswith(FILE_NAME) else ""
+                raise ConfigurationError(f"{item.name}{place}: {error}") from error
             object.__setattr__(self, item.name, parsed)
 
     @classmethod
@@ -333,6 +403,9 @@ class Settings:
                 values[item.name], sources[item.name] = given[item.name], ARGUMENT_SOURCE
             elif environ.get(variable):
                 values[item.name], sources[item.name] = environ[variable], variable
+        for item in _tables():
+            if given.get(item.name) is not None:
+                values[item.name], sources[item.name] = given[item.name], ARGUMENT_SOURCE
         file = folder / FILE_NAME
         if not file.is_file():
             file = cls._home_from(values, sources) / FILE_NAME
@@ -399,6 +472,10 @@ def _declared() -> list[dataclasses.Field[Any]]:
     return [item for item in dataclasses.fields(Settings) if "help" in item.metadata]
 
 
+def _tables() -> list[dataclasses.Field[Any]]:
+    return [item for item in dataclasses.fields(Settings) if "table" in item.metadata]
+
+
 def _default_text(item: dataclasses.Field[Any]) -> str:
     text: str | None = item.metadata["default_text"]
     return text if text is not None else _shown(item, item.default)
@@ -431,7 +508,7 @@ def _complaint(item: dataclasses.Field[Any], source: str, value: object, error: 
 
 
 def _refuse_unknown(names: Mapping[str, object], *, where: str) -> None:
-    known = [item.name for item in _declared()]
+    known = [item.name for item in (*_declared(), *_tables())]
     for name in names:
         if name in known:
             continue

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from recollect.config import Settings
+from recollect.domaindb.tenants import DomainDatabases
 from recollect.errors import EmbedderMismatchError
 from recollect.learning.events import EventLog
 from recollect.learning.strategies import StrategyBook
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recollect.domain.tenancy import TenantContext
+    from recollect.domaindb.database import DomainDatabase
 
 
 #: From this many new memories on, the planner's picture of the tables is wrong enough to matter.
@@ -59,6 +61,7 @@ class Workspace:
         self.term_counts = TermCounts()
         self.events = EventLog(store, enabled=settings.learning)
         self.strategies = StrategyBook(enabled=settings.learning, explore=settings.learning_explore)
+        self.domains = DomainDatabases(settings, store)
         self._open: OpenSpace | None = None
         self._model: ChatModel | None = None
         self._opening = asyncio.Lock()
@@ -85,7 +88,12 @@ class Workspace:
         await self.events.close()
         if self._model is not None:
             await self._model.close()
+        await self.domains.close()
         await self.store.close()
+
+    async def domain(self, context: TenantContext, tx: Transaction | None = None) -> DomainDatabase | None:
+        """The tenant's own database; None without one. Inside a transaction, pass it: none is opened then."""
+        return await self.domains.find(context, tx)
 
     def model(self) -> ChatModel | None:
         """The chat model of the settings, opened when it is first asked for; None when none is set."""

@@ -151,15 +151,21 @@ class DomainDatabase:
 
     async def query(
         self,
-        question: str,
+        query: str,
         *,
+        query_type: QueryType | None = None,
         entities: Sequence[ResolvedEntity | str] | None = None,
         time_range: TimeRange | None = None,
     ) -> DomainResults:
-        """What the database has on a question. Without `entities` (None), names are looked for in the question."""
+        """What the database has on a question; nothing when the question's type says that none is needed.
+
+        Without `entities` (None), names are looked for in the question itself.
+        """
+        if query_type is not None and not query_type.requires_domain_db:
+            return DomainResults()
         try:
             return await self._connections.run(
-                lambda session: self._answering(session).answer(question, entities, time_range)
+                lambda session: self._answering(session).answer(query, entities, time_range)
             )
         except DomainFault as fault:
             return DomainResults(notes=(str(fault),))
@@ -279,6 +285,4 @@ async def query_domain_database(
     time_range: TimeRange | None = None,
 ) -> DomainResults:
     """What the domain database has on a question; nothing when its type says that none is needed."""
-    if query_type is not None and not query_type.requires_domain_db:
-        return DomainResults()
-    return await domain.query(query, entities=entities, time_range=time_range)
+    return await domain.query(query, query_type=query_type, entities=entities, time_range=time_range)

@@ -18,6 +18,7 @@ FILES = (
     "search.sql",
     "spaces.sql",
     "upkeep.sql",
+    "ontology.sql",
     "summaries.sql",
     "jobs.sql",
     "learning.sql",

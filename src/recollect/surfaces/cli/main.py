@@ -43,6 +43,9 @@ SECTIONS: dict[str, dict[str, str]] = {
         "import": f"{_HERE}.transfer",
         "export": f"{_HERE}.transfer",
     },
+    "Your own database": {
+        "ontology": f"{_HERE}.ontology",
+    },
     "Who sees what": {
         "tenants": f"{_HERE}.tenancy",
         "scopes": f"{_HERE}.tenancy",

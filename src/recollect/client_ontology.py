@@ -1,0 +1,89 @@
+"""The client's face for the tenant's own database: `r.ontology`.
+
+Thin like client.py: check, hand over, decide nothing. What an ontology is stands in domain/ontology.py, where it is
+stored in storage/ontology.py, how its database is asked in domaindb/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from recollect.domain.answers import DomainResults
+from recollect.domain.memory import check_time
+from recollect.domain.ontology import DeclaredOntology, parse_ontology
+from recollect.domain.results import Check
+
+if TYPE_CHECKING:
+    from recollect.domain.tenancy import TenantContext
+    from recollect.workspace import Workspace
+
+
+class Host(Protocol):
+    """What this face needs of the client it belongs to."""
+
+    @property
+    def tenant_context(self) -> TenantContext:
+        """Who is asking."""
+        ...
+
+    async def _workspace(self) -> Workspace: ...
+
+
+class AsyncOntology:
+    """What the tenant's own database is about, and what it says."""
+
+    def __init__(self, client: Host) -> None:
+        self._client = client
+
+    async def declare(self, document: Mapping[str, Any]) -> DeclaredOntology:
+        """Declare types, relations and measures, in place of what was declared before. Needs admin.
+
+        The document has the shape of the `[ontology]` table of recollect.toml, and from now on wins over it.
+        """
+        from recollect.storage import ontology
+
+        parse_ontology(document)
+        workspace, context = await self._client._workspace(), self._client.tenant_context
+        async with workspace.store.transaction(context) as tx:
+            await ontology.store_ontology(tx, document)
+        workspace.domains.forget(context.tenant_id)
+        return await workspace.domains.declared(context)
+
+    async def get(self) -> DeclaredOntology:
+        """What is declared, and where: `source` is "stored", "file" or "none"."""
+        from recollect.storage.scopes import describe_caller
+
+        workspace, context = await self._client._workspace(), self._client.tenant_context
+        async with workspace.store.transaction(context) as tx:
+            await describe_caller(tx)
+            workspace.domains.forget(context.tenant_id)
+            return await workspace.domains.declared(context, tx)
+
+    async def check(self) -> Sequence[Check]:
+        """Compare what is declared with the database: a finding per type, relation and measure."""
+        declared = await self.get()
+        workspace, context = await self._client._workspace(), self._client.tenant_context
+        return await workspace.domains.check(context, declared)
+
+    async def clear(self) -> bool:
+        """Withdraw what was declared through `declare`; the one of recollect.toml counts again. Needs admin."""
+        from recollect.storage import ontology
+
+        workspace, context = await self._client._workspace(), self._client.tenant_context
+        async with workspace.store.transaction(context) as tx:
+            cleared = await ontology.clear_ontology(tx)
+        workspace.domains.forget(context.tenant_id)
+        return cleared
+
+    async def query(self, question: str, *, now: datetime | str | None = None) -> DomainResults:
+        """What the database alone answers to a question; `context()` joins the same with memories."""
+        from recollect.retrieval.understand import read_query
+
+        workspace, context = await self._client._workspace(), self._client.tenant_context
+        asked = read_query(question, now=check_time(now, "now") or workspace.clock())
+        database = await workspace.domain(context)
+        if database is None:
+            return DomainResults(notes=(await workspace.domains.why_none(context),))
+        return await database.query(asked.query, time_range=asked.time_range)
