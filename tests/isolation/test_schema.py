@@ -141,7 +141,10 @@ SLOTS: dict[str, sql.Composable] = {
     "limit": sql.Literal(30),
     "type": sql.Literal("summary"),
     "source": sql.Literal("summaries"),
-    "mentioned": sql.SQL("null::text[]"),
+    "scopes_t": sql.SQL("and t.scope_id = any(%(scopes)s::uuid[])"),
+    "common": sql.Literal(20),
+    "about_limit": sql.Literal(5),
+    "naming_limit": sql.Literal(20),
     "table": sql.SQL("recollect.memory"),
     "memory": sql.SQL("recollect.memory_0"),
     "posting": sql.SQL("recollect.posting_0"),
@@ -174,8 +177,8 @@ def test_a_named_query_can_be_prepared(name: str, app: psycopg.Connection[tuple[
     text = queries()[name]
     if name == "create_staging":
         return  # the fixture ran it
-    if name == "mentioned":
-        return  # an expression of `candidates`
+    if name in {"about", "links", "measured"}:
+        return  # parts of `candidates` and `linked`
     if text.startswith("copy "):
         with app.transaction(force_rollback=True), app.cursor().copy(text.encode()) as copy:
             copy.set_types([])
@@ -183,12 +186,14 @@ def test_a_named_query_can_be_prepared(name: str, app: psycopg.Connection[tuple[
     forms = ["dense_exact", "dense_index"] if name == "candidates" else [""]
     for form in forms:
         slots = dict(SLOTS)
+        slots["about"] = sql.SQL(queries()["about"])  # type: ignore[arg-type]
+        slots["links"] = sql.SQL(queries()["links"] if name == "linked" else "null")  # type: ignore[arg-type]
+        slots["measured"] = sql.SQL(queries()["measured"]).format(**slots)  # type: ignore[arg-type]
         if form:
             slots["dense"] = sql.SQL(queries()[form]).format(**SLOTS)  # type: ignore[arg-type]
             parts = ("found_by_entity", "found_by_time", "found_by_type", "found_nothing")
             found = [sql.SQL(queries()[part]).format(**SLOTS) for part in parts]  # type: ignore[arg-type]
             slots["found"] = sql.SQL("({})").format(sql.SQL(") union all (").join(found))
-            slots["mentioned"] = sql.SQL(queries()["mentioned"])  # type: ignore[arg-type]
         filled = sql.SQL(text).format(**slots).as_string(app) if re.search(r"\{\w+\}", text) else text  # type: ignore[arg-type]
         app.execute(f"prepare tried as {numbered(filled)}".encode())
         app.execute("deallocate tried")

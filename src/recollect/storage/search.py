@@ -70,6 +70,12 @@ class Sources:
 NO_SOURCES = Sources()
 #: How many of the newest a source looks through for the nearest; each costs one look-up by key.
 _SCAN = 300
+#: The second hop: how many memories it may bring, and how many may share an entity before it says nothing.
+LINKED = 30
+COMMON_ENTITY = 20
+#: Of each entity, so many memories that are about it, and so many that name it.
+_ABOUT_LIMIT = 5
+_NAMING_LIMIT = 20
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
 _FAR_AHEAD = datetime(9998, 1, 1, tzinfo=UTC)
 
@@ -171,6 +177,44 @@ async def fetch_candidates(
     )
 
 
+async def fetch_linked(
+    tx: Transaction,
+    caller: Caller,
+    hits: Sequence[UUID],
+    lexical: LexicalMatches,
+    dense: DenseRequest,
+    conditions: Conditions,
+    entities: Sequence[str],
+) -> list[Row]:
+    """Where the best hits lead: memories that share an entity with them, each with all measures and its links."""
+    if not hits:
+        return []
+    parameters = Parameters()
+    where, _ = _where(conditions, parameters)
+    statement = _linked_statement(
+        await tx.partition(),
+        dense.dimensions,
+        caller.scope_ids is not None,
+        where.as_string(None),
+        LINKED,
+        COMMON_ENTITY,
+    )
+    return await tx.fetch_statement(
+        statement,
+        {
+            "scopes": caller.scope_ids,
+            "terms": list(lexical.terms),
+            "idf": list(lexical.idf),
+            "hits": list(hits),
+            "entities": list(entities),
+            "vector": HalfVector(dense.vector),
+            "space": dense.space_id,
+            **_corpus(caller),
+            **parameters.values,
+        },
+    )
+
+
 def _where(conditions: Conditions, parameters: Parameters) -> tuple[sql.Composable, sql.Composable]:
     """All conditions, and those beside belief (which vectors carry themselves)."""
     only = all_of(of_types(conditions.types, parameters), compile_filter(conditions.filters, parameters))
@@ -216,11 +260,34 @@ def _candidates_statement(
         "scopes_m": sql.SQL("m.scope_id = any(%(scopes)s::uuid[])" if narrowed else "true"),
     }
     slots["dense"] = compose(form, slots)
+    slots["links"] = sql.SQL("null::uuid[] as link_hits")
     pieces = [_found_piece(source, limit, slots) for source, limit in found]
     slots["found"] = sql.SQL(" union all ").join(pieces) if pieces else compose("found_nothing")
     by_name = any(source == "entity" for source, _ in found)
-    slots["mentioned"] = compose("mentioned") if by_name else sql.SQL("null::text[]")
+    slots["about"] = compose("about") if by_name else sql.SQL("0::float8")
+    slots["measured"] = compose("measured", slots)
     return compose("candidates", slots).as_string(None)
+
+
+@lru_cache(maxsize=256)
+def _linked_statement(
+    partition: int, dimensions: int, narrowed: bool, where: str, limit: int, common: int
+) -> str:
+    """The text of `linked` for one shape of question."""
+    slots: dict[str, sql.Composable] = {
+        **_tables(partition),
+        "where": sql.SQL(where),
+        "dimensions": sql.Literal(dimensions),
+        "scopes_t": _scopes("t", narrowed),
+        "about": compose("about"),
+        "links": compose("links"),
+        "limit": sql.Literal(limit),
+        "common": sql.Literal(common),
+        "about_limit": sql.Literal(_ABOUT_LIMIT),
+        "naming_limit": sql.Literal(_NAMING_LIMIT),
+    }
+    slots["measured"] = compose("measured", slots)
+    return compose("linked", slots).as_string(None)
 
 
 def _found_shape(sources: Sources) -> tuple[tuple[str, int], ...]:

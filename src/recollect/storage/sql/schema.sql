@@ -199,6 +199,7 @@ create table recollect.mention (
     primary key (tenant_id, entity, memory_id)
 );
 create index mention_memory on recollect.mention (tenant_id, memory_id);
+create index mention_given on recollect.mention (tenant_id, entity, given, memory_id);
 
 -- Every change of a memory after it was added; before: the changed fields as they were.
 create table recollect.history (

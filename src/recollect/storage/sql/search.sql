@@ -38,8 +38,8 @@ select (select array_agg(b.memory_id order by b.bm25 desc, b.memory_id) from bes
 -- name: candidates
 -- The pool for one query: the best by BM25 (given), the nearest by vector, the turns around them, what the other
 -- sources find, and for each of them all measures exactly. {dense} is one of the forms below, {found} the sources
--- this query asks for; {where} and {dense_where} are the caller's conditions; `matched` has a bit for each term of the query. "lateral ... offset 0" makes the planner look a few
--- rows up by key, whatever it believes of the table's size.
+-- this query asks for; {where} and {dense_where} are the caller's conditions; `matched` has a bit for each term of the
+-- query. "lateral ... offset 0" makes the planner look a few rows up by key, whatever it believes of the table's size.
 with weight as materialized (
     select t.term, 1::bigint << (t.place - 1)::int as bit, t.idf::float4 as idf, t.leads
     from unnest(%(terms)s::text[], %(idf)s::float8[], %(leads)s::boolean[])
@@ -67,7 +67,55 @@ with weight as materialized (
         where n.tenant_id = %(tenant)s and n.conversation_id = a.conversation_id
             and n.position between a.position - %(reach)s and a.position + %(reach)s offset 0) n
     where a.conversation_id is not null
-), posted as (
+), {measured};
+
+-- name: linked
+-- Where the best hits lead: the entities they name, and the other memories that are about those (given) or name them,
+-- measured like every candidate. Links are arrays: which hit, whether the target is about the entity, and among how
+-- many others. What many memories name leads nowhere.
+with weight as materialized (
+    select t.term, 1::bigint << (t.place - 1)::int as bit, t.idf::float4 as idf, false as leads
+    from unnest(%(terms)s::text[], %(idf)s::float8[]) with ordinality as t(term, idf, place)
+), named as materialized (
+    select h.memory_id as hit, n.entity
+    from unnest(%(hits)b::uuid[]) as h(memory_id)
+    cross join lateral (select n.entity from recollect.mention n
+        where n.tenant_id = %(tenant)s and n.memory_id = h.memory_id offset 0) n
+    where n.entity <> all(%(entities)s::text[])
+), led as materialized (
+    select e.entity, g.given, t.memory_id, t.place, count(*) over (partition by e.entity, g.given) as others
+    from (select distinct n.entity from named n) e
+    cross join (values (true, {about_limit}), (false, {naming_limit})) as g(given, most)
+    cross join lateral (
+        select t.memory_id, row_number() over () as place
+        from (select t.memory_id from recollect.mention t
+            where t.tenant_id = %(tenant)s and t.entity = e.entity collate "C" and t.given = g.given {scopes_t}
+            order by t.memory_id limit {common} + 2) t) t
+), edge as materialized (
+    select n.hit, l.memory_id, l.given, l.others - l.itself as others
+    from named n
+    cross join lateral (
+        select l.memory_id, l.given, l.others, l.place, s.itself
+        from led l
+        cross join lateral (select count(*) as itself from led s
+            where s.entity = l.entity and s.given = l.given and s.memory_id = n.hit) s
+        where l.entity = n.entity and l.memory_id <> n.hit) l
+    where l.others - l.itself <= {common}
+        and l.place <= case when l.given then {about_limit} else {naming_limit} end + 1
+), target as materialized (
+    select e.memory_id from edge e group by e.memory_id
+    order by bool_or(e.given) desc, min(e.others), e.memory_id limit {limit}
+), dense as materialized (
+    select null::uuid as memory_id, null::float8 as distance where false
+), found as materialized (
+    select t.memory_id, 'linked' as source from target t
+), pool as materialized (
+    select t.memory_id from target t
+), {measured};
+
+-- name: measured
+-- Slot of `candidates` and `linked`: every measure of every member of the pool.
+posted as (
     -- Leading terms have few postings: read them all. A common term is looked up for each candidate.
     select p.memory_id, w.bit, w.idf, x.tf, x.dl
     from weight w join {posting} x on x.tenant_id = %(tenant)s and x.term = w.term collate "C"
@@ -89,7 +137,7 @@ select m.memory_id, m.layer, m.type, m.digest, m.conversation_id, m.position, m.
     m.created_at, m.event_at, m.use_count, m.utility,
     coalesce(d.distance, e.distance) as distance, coalesce(s.bm25, 0)::float8 as bm25,
     coalesce(s.matched, 0)::bigint as matched, d.memory_id is not null as by_dense,
-    f.sources, {mentioned} as mentioned
+    f.sources, {about} as about, {links}
 from pool p
 cross join lateral (
     select m.memory_id, m.layer, m.type, m.digest, m.conversation_id, m.position, m.speaker, m.importance,
@@ -149,10 +197,16 @@ cross join lateral (
     where e.tenant_id = %(tenant)s and e.space_id = %(space)s and e.memory_id = x.memory_id offset 0) e
 order by e.distance limit {limit};
 
--- name: mentioned
--- Slot of `candidates`: which of the question's entities a candidate names.
-(select array_agg(n.entity) from recollect.mention n
+-- name: about
+-- Slot of `measured`: whether a candidate is about one of the question's entities, or at least names one.
+(select max(case when n.given then 1.0 else 0.3 end)::float8 from recollect.mention n
     where n.tenant_id = %(tenant)s and n.memory_id = p.memory_id and n.entity = any(%(entities)s::text[]));
+
+-- name: links
+-- Slot of `measured`: what leads to a candidate.
+(select array_agg(g.hit order by g.hit, g.given) from edge g where g.memory_id = p.memory_id) as link_hits,
+(select array_agg(g.given order by g.hit, g.given) from edge g where g.memory_id = p.memory_id) as link_given,
+(select array_agg(g.others order by g.hit, g.given) from edge g where g.memory_id = p.memory_id) as link_others;
 
 -- name: dense_exact
 -- Slot of `candidates`: every visible vector compared; "+ 0" keeps the vector index out.

@@ -9,6 +9,7 @@ create index memory_event on recollect.memory (tenant_id, (coalesce(valid_from, 
 create index memory_kind on recollect.memory (tenant_id, type, created_at desc) where type in ('procedural', 'summary');
 
 alter table recollect.mention add column given boolean not null default true;
+create index mention_given on recollect.mention (tenant_id, entity, given, memory_id);
 
 -- What texts are about --------------------------------------------------------------------------------
 
