@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from datetime import datetime
+from datetime import datetime, tzinfo
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -37,6 +37,7 @@ from recollect.domain.results import (
     StoreStatus,
 )
 from recollect.domain.tenancy import LOCAL_TENANT, TenantContext
+from recollect.domain.zones import check_timezone
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -399,6 +400,7 @@ class AsyncRecollect:
         filters: Mapping[str, Any] | None = None,
         as_of: datetime | str | None = None,
         now: datetime | str | None = None,
+        timezone: str | tzinfo | None = None,
         explain: bool = False,
         diverse: bool = False,
     ) -> SearchResults:
@@ -406,7 +408,8 @@ class AsyncRecollect:
 
         `score` is calibrated: 0.7 and above means relevant, and nothing is returned when nothing is.
         `as_of` searches what was believed at a time; `now` is the time the question is asked at, which decides
-        what has expired. `diverse` prefers, among relevant memories, those that do not say the same.
+        what has expired; `timezone` ("Europe/Lisbon", default UTC) is the one it names days in.
+        `diverse` prefers, among relevant memories, those that do not say the same.
         """
         from recollect.retrieval.pipeline import SearchRequest, search
 
@@ -421,6 +424,7 @@ class AsyncRecollect:
             filters=parse_filters(filters),
             as_of=check_time(as_of, "as_of"),
             now=check_time(now, "now") or workspace.clock(),
+            timezone=check_timezone(timezone),
             explain=explain,
             diverse=diverse,
         )
@@ -439,6 +443,7 @@ class AsyncRecollect:
         filters: Mapping[str, Any] | None = None,
         as_of: datetime | str | None = None,
         now: datetime | str | None = None,
+        timezone: str | tzinfo | None = None,
         domain: bool = True,
     ) -> AugmentedContext:
         """What is known about a question, as text for a model's prompt that has at most `max_tokens` tokens.
@@ -461,6 +466,7 @@ class AsyncRecollect:
             filters=parse_filters(filters),
             as_of=check_time(as_of, "as_of"),
             now=check_time(now, "now") or workspace.clock(),
+            timezone=check_timezone(timezone),
             explain=False,
             diverse=True,
         )

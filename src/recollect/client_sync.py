@@ -8,16 +8,19 @@ run the generator.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from os import PathLike
 from typing import Any, Self, TextIO
 from uuid import UUID
 
 from recollect.client import UNCHANGED, AsyncRecollect, Memories, Progress
+from recollect.client_ontology import AsyncOntology
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants
 from recollect.config import Settings
+from recollect.domain.answers import DomainResults
 from recollect.domain.context import AugmentedContext
 from recollect.domain.memory import Memory
+from recollect.domain.ontology import DeclaredOntology
 from recollect.domain.results import (
     AddReport,
     Check,
@@ -34,6 +37,40 @@ from recollect.domain.results import (
 )
 from recollect.domain.tenancy import TenantContext
 from recollect.portal import Portal
+
+
+class Ontology:
+    """What the tenant's own database is about, and what it says."""
+
+    _async: AsyncOntology
+    _portal: Portal
+
+    def __init__(self, client: AsyncOntology, portal: Portal) -> None:
+        self._async = client
+        self._portal = portal
+
+    def declare(self, document: Mapping[str, Any]) -> DeclaredOntology:
+        """Declare types, relations and measures, in place of what was declared before. Needs admin.
+
+        The document has the shape of the `[ontology]` table of recollect.toml, and from now on wins over it.
+        """
+        return self._portal.run(self._async.declare(document))
+
+    def get(self) -> DeclaredOntology:
+        """What is declared, and where: `source` is "stored", "file" or "none"."""
+        return self._portal.run(self._async.get())
+
+    def check(self) -> Sequence[Check]:
+        """Compare what is declared with the database: a finding per type, relation and measure."""
+        return self._portal.run(self._async.check())
+
+    def clear(self) -> bool:
+        """Withdraw what was declared through `declare`; the one of recollect.toml counts again. Needs admin."""
+        return self._portal.run(self._async.clear())
+
+    def query(self, question: str, *, now: datetime | str | None = None) -> DomainResults:
+        """What the database alone answers to a question; `context()` joins the same with memories."""
+        return self._portal.run(self._async.query(question, now=now))
 
 
 class Tenants:
@@ -168,6 +205,11 @@ class Recollect:
     def members(self) -> Members:
         """Who belongs to which scope."""
         return Members(self._async.members, self._portal)
+
+    @property
+    def ontology(self) -> Ontology:
+        """What the tenant's own database is about, and what it says."""
+        return Ontology(self._async.ontology, self._portal)
 
     def for_context(self, context: TenantContext) -> Recollect:
         """The same store as another caller sees it, on the same connections."""
@@ -376,6 +418,7 @@ class Recollect:
         filters: Mapping[str, Any] | None = None,
         as_of: datetime | str | None = None,
         now: datetime | str | None = None,
+        timezone: str | tzinfo | None = None,
         explain: bool = False,
         diverse: bool = False,
     ) -> SearchResults:
@@ -383,7 +426,8 @@ class Recollect:
 
         `score` is calibrated: 0.7 and above means relevant, and nothing is returned when nothing is.
         `as_of` searches what was believed at a time; `now` is the time the question is asked at, which decides
-        what has expired. `diverse` prefers, among relevant memories, those that do not say the same.
+        what has expired; `timezone` ("Europe/Lisbon", default UTC) is the one it names days in.
+        `diverse` prefers, among relevant memories, those that do not say the same.
         """
         return self._portal.run(
             self._async.search(
@@ -396,6 +440,7 @@ class Recollect:
                 filters=filters,
                 as_of=as_of,
                 now=now,
+                timezone=timezone,
                 explain=explain,
                 diverse=diverse,
             )
@@ -414,6 +459,7 @@ class Recollect:
         filters: Mapping[str, Any] | None = None,
         as_of: datetime | str | None = None,
         now: datetime | str | None = None,
+        timezone: str | tzinfo | None = None,
         domain: bool = True,
     ) -> AugmentedContext:
         """What is known about a question, as text for a model's prompt that has at most `max_tokens` tokens.
@@ -433,6 +479,7 @@ class Recollect:
                 filters=filters,
                 as_of=as_of,
                 now=now,
+                timezone=timezone,
                 domain=domain,
             )
         )

@@ -10,7 +10,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,7 @@ class SearchRequest:
     filters: Filter | None
     as_of: datetime | None
     now: datetime
+    timezone: tzinfo = UTC
     explain: bool
     diverse: bool = False
     #: Sources and signals to leave out, for measuring what they are worth.

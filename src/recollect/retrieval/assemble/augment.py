@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from recollect.domain.answers import DomainResults
@@ -54,8 +55,9 @@ async def augmented_retrieval(
     finally:
         for task in (vocabulary, *current):
             task.cancel()
+    understanding = replace(asked[-1], now=asked[-1].now.astimezone(request.timezone))
     made = await asyncio.to_thread(
-        assemble, recalled, asked[-1], max_tokens=max_tokens, domain_results=answer
+        assemble, recalled, understanding, max_tokens=max_tokens, domain_results=answer
     )
     hits = tuple(item.hit for item in made.memories)
     _mark_used(workspace, context, results.query_id, hits)
@@ -87,13 +89,10 @@ async def _current_data(
     workspace: Workspace, context: TenantContext, asked: Understanding
 ) -> DomainResults | None:
     try:
-        open_domain = getattr(workspace, "domain", None)
-        database = None if open_domain is None else await open_domain(context)
+        database = await workspace.domain(context)
         if database is None:
             return None
-        return await database.query(
-            query=asked.query, query_type=asked.type, entities=asked.entities, time_range=asked.time_range
-        )
+        return await database.query(asked.query, entities=asked.entities or None, time_range=asked.time_range)
     except Exception as error:
         _log.warning("the domain database could not be asked: %s", type(error).__name__, exc_info=error)
         return DomainResults(notes=(f"the domain database could not be asked ({type(error).__name__})",))
@@ -101,6 +100,5 @@ async def _current_data(
 
 def _mark_used(workspace: Workspace, context: TenantContext, query_id: UUID, hits: Sequence[Hit]) -> None:
     """What is in a context was of use: an outcome that rankings learn from."""
-    events = getattr(workspace, "events", None)
-    if hits and events is not None:
-        events.mark_used(context, query_id, [hit.id for hit in hits])
+    if hits:
+        workspace.events.mark_used(context, query_id, [hit.id for hit in hits])

@@ -65,7 +65,8 @@ def split_by_side(
 ) -> Mapping[str, Sequence[Recalled]]:
     """The memories by the side they speak for; empty when fewer than two sides have any.
 
-    Each hit's `group` is its side. A memory that speaks for several sides, or for none, is left out: it is told in the other sections.
+    Each hit's `group` becomes its side. A memory that speaks for several sides, or for none, is left out: it is
+    told in the other sections.
     """
     if not is_comparison(query):
         return {}
@@ -78,7 +79,7 @@ def split_by_side(
         _assign(recalled, written, _by_name(written)),
     )
     best = max(ways, key=lambda sides: sum(map(len, sides.values())) if len(sides) > 1 else 0)
-    if max(map(len, (dated, named, written))) < 2:
+    if max(len(dated), len(named), len(written)) < 2:
         # "compare patterns across teams": the question names nothing, so the hits' own groups are the sides.
         best = _assign(recalled, (item.hit.group for item in recalled), lambda item: {item.hit.group})
     return best if len(best) > 1 else {}

@@ -13,34 +13,43 @@ from recollect.retrieval.assemble.sections import Layout
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """The memories that fit, in the order of the text, and the text with its tokens.
-
-    When none fits, `smallest_tokens` is what the context with the smallest of them would need.
-    """
+    """The memories that fit, in the order of the text, and the text with its tokens."""
 
     memories: Sequence[Recalled]
     text: str
     tokens: int
-    smallest_tokens: int | None = None
 
 
-def fit_to_context_window(memories: Sequence[Recalled], layout: Layout, *, max_tokens: int = 3000) -> Fitted:
+def fit_to_context_window(
+    memories: Sequence[Recalled], layout: Layout, *, max_tokens: int = 3000
+) -> Fitted | None:
     """Lay out what fits: summaries first, then the best scores; a memory that is too long makes room for the next.
 
     Tokens of parts add up only nearly to those of the whole, so parts lead the choice and the whole text decides.
+    None when not even one memory fits (or, with no memories, the text without any).
     """
     ranked = sorted(memories, key=lambda item: (item.type is not MemoryType.SUMMARY, -item.hit.score))
-    text = layout.render(ranked)
-    tokens = count_tokens(text)
-    if tokens <= max_tokens or not ranked:
-        return Fitted(memories=layout.order(ranked), text=text, tokens=tokens)
+    fitted = _laid_out(ranked, layout)
+    if fitted.tokens <= max_tokens:
+        return fitted
     chosen = _choose(ranked, layout, max_tokens)
     while chosen:
-        text = layout.render(chosen)
-        if (tokens := count_tokens(text)) <= max_tokens:
-            return Fitted(memories=layout.order(chosen), text=text, tokens=tokens)
+        fitted = _laid_out(chosen, layout)
+        if fitted.tokens <= max_tokens:
+            return fitted
         chosen.pop()
-    return _one_alone(ranked, layout, max_tokens)
+    alone = (_laid_out([item], layout) for item in ranked)
+    return next((fitted for fitted in alone if fitted.tokens <= max_tokens), None)
+
+
+def smallest_context(memories: Sequence[Recalled], layout: Layout) -> int:
+    """The tokens of the shortest text that has a memory in it."""
+    return min(_laid_out([item], layout).tokens for item in memories)
+
+
+def _laid_out(memories: Sequence[Recalled], layout: Layout) -> Fitted:
+    text = layout.render(memories)
+    return Fitted(memories=layout.order(memories), text=text, tokens=count_tokens(text))
 
 
 def _choose(ranked: Sequence[Recalled], layout: Layout, max_tokens: int) -> list[Recalled]:
@@ -53,15 +62,3 @@ def _choose(ranked: Sequence[Recalled], layout: Layout, max_tokens: int) -> list
             chosen.append(item)
             room -= needed
     return chosen
-
-
-def _one_alone(ranked: Sequence[Recalled], layout: Layout, max_tokens: int) -> Fitted:
-    """The first memory that fits by itself; else none, and what the smallest would need."""
-    smallest: int | None = None
-    for item in ranked:
-        text = layout.render([item])
-        tokens = count_tokens(text)
-        if tokens <= max_tokens:
-            return Fitted(memories=[item], text=text, tokens=tokens)
-        smallest = tokens if smallest is None else min(smallest, tokens)
-    return Fitted(memories=[], text="", tokens=0, smallest_tokens=smallest)

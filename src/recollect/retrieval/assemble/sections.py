@@ -140,7 +140,7 @@ class Layout:
         """Turns of one conversation, in order; the time is said once where it is the same."""
         first = block[0]
         ago = self._ago(first)
-        lines = [list_item("In one conversation", self._remark(first, ago))]
+        lines = [f"- In one conversation ({self._remark(first, ago)}):\n"]
         before: int | None = None
         for item in block:
             position = item.memory.position

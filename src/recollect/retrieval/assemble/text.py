@@ -11,14 +11,15 @@ from recollect.errors import InvalidInputError
 from recollect.providers.tokens import count_tokens, first_tokens
 from recollect.retrieval.assemble.compare import split_by_side
 from recollect.retrieval.assemble.current_data import format_domain_results
-from recollect.retrieval.assemble.fit import Fitted, fit_to_context_window
+from recollect.retrieval.assemble.fit import Fitted, fit_to_context_window, smallest_context
 from recollect.retrieval.assemble.recalled import Recalled, one_line
 from recollect.retrieval.assemble.sections import Layout, asks_for_dates, one_line_context
 
 #: More than any model reads; a larger number is a mistake in a unit.
 MAX_MAX_TOKENS = 10_000_000
-#: The question is quoted with at most so many tokens, and with at most a tenth of a small budget.
+#: The question is quoted with at most so many tokens; where nothing fits then, with its first words.
 QUERY_TOKENS = 100
+FEW_QUERY_TOKENS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,74 +57,63 @@ def assemble(
     periods: Sequence[TimeRange] = (),
 ) -> Assembled:
     """The context for a question: never more than `max_tokens`, headings and preamble included. Pure."""
-    question = first_tokens(one_line(asked.query), min(QUERY_TOKENS, max(8, max_tokens // 10)))
-    current_data = "" if domain_results is None else format_domain_results(domain_results)
-    if not recalled and not current_data:
-        return _without_memories(question, max_tokens, recalled, None)
     layout = Layout(
-        question=question,
+        question=first_tokens(one_line(asked.query), QUERY_TOKENS),
         now=asked.now,
         sides=split_by_side(asked.query, recalled, entities=asked.entities, periods=periods),
-        current_data=current_data,
+        current_data="" if domain_results is None else format_domain_results(domain_results),
         dated=asks_for_dates(asked.query),
         scoped=len({item.memory.scope for item in recalled}) > 1,
         found=bool(recalled),
     )
+    terse = replace(layout, question=first_tokens(layout.question, FEW_QUERY_TOKENS))
+    best = _fit_all(recalled, layout, domain_results, max_tokens)
+    if best is None or not best.memories:
+        best = _fit_all(recalled, terse, domain_results, max_tokens) or best
+    if best is None:
+        text = one_line_context(terse.question, found=bool(recalled))
+        best = Fitted(memories=(), text=text, tokens=count_tokens(text))
+        if best.tokens > max_tokens:
+            best = Fitted(memories=(), text="", tokens=0)
+    needed = None if best.memories or not recalled else smallest_context(recalled, terse)
+    return Assembled(
+        text=best.text,
+        tokens=best.tokens,
+        memories=best.memories,
+        omitted=len(recalled) - len(best.memories),
+        notes=_notes(len(recalled), len(best.memories), max_tokens, needed),
+    )
+
+
+def _fit_all(
+    recalled: Sequence[Recalled], layout: Layout, domain_results: DomainResults | None, max_tokens: int
+) -> Fitted | None:
+    """Memories and current data in one text; None when there is neither, or no room for either."""
     fitted = fit_to_context_window(recalled, layout, max_tokens=max_tokens)
-    if domain_results is not None and current_data and not _complete(fitted, recalled, max_tokens):
+    complete = fitted is not None and len(fitted.memories) == len(recalled)
+    if domain_results is not None and layout.current_data and not complete:
         # Neither may crowd out the other: current data gets half, and memories what is left.
-        room = (
-            max_tokens // 2
-            if recalled
-            else max_tokens - count_tokens(replace(layout, current_data="x").render([]))
-        )
+        around = count_tokens(replace(layout, current_data="-").render([]))
+        room = max_tokens // 2 if recalled else max_tokens - around
         layout = replace(layout, current_data=format_domain_results(domain_results, max_tokens=max(room, 0)))
         fitted = fit_to_context_window(recalled, layout, max_tokens=max_tokens)
-    if not fitted.memories:
-        text = layout.render([]) if layout.current_data else ""
-        if not text or count_tokens(text) > max_tokens:
-            return _without_memories(question, max_tokens, recalled, fitted.smallest_tokens)
-        fitted = replace(fitted, text=text, tokens=count_tokens(text))
-    return Assembled(
-        text=fitted.text,
-        tokens=fitted.tokens,
-        memories=fitted.memories,
-        omitted=len(recalled) - len(fitted.memories),
-        notes=_notes(len(recalled), len(fitted.memories), max_tokens, fitted.smallest_tokens),
-    )
+    if fitted is not None and (fitted.memories or layout.current_data):
+        return fitted
+    return fit_to_context_window((), layout, max_tokens=max_tokens) if layout.current_data else None
 
 
-def _complete(fitted: Fitted, recalled: Sequence[Recalled], max_tokens: int) -> bool:
-    return len(fitted.memories) == len(recalled) and fitted.tokens <= max_tokens
-
-
-def _without_memories(
-    question: str, max_tokens: int, recalled: Sequence[Recalled], smallest_tokens: int | None
-) -> Assembled:
-    """One line; in the tightest of budgets, nothing at all."""
-    text = one_line_context(question, found=bool(recalled))
-    tokens = count_tokens(text)
-    if tokens > max_tokens:
-        text, tokens = "", 0
-    return Assembled(
-        text=text,
-        tokens=tokens,
-        memories=(),
-        omitted=len(recalled),
-        notes=_notes(len(recalled), 0, max_tokens, smallest_tokens),
-    )
-
-
-def _notes(found: int, told: int, max_tokens: int, smallest_tokens: int | None) -> tuple[str, ...]:
-    if found == told:
-        return ()
-    if told == 0:
-        return (
-            f"none of the {found} relevant memories fits into {max_tokens} tokens: a context with the smallest one needs "
-            f"{smallest_tokens}; raise max_tokens to that or more",
+def _notes(found: int, told: int, max_tokens: int, needed: int | None) -> tuple[str, ...]:
+    if needed is not None:
+        which = (
+            "the relevant memory does not fit" if found == 1 else f"none of {found} relevant memories fits"
         )
-    left = found - told
-    return (
-        f"{left} more relevant {'memory' if left == 1 else 'memories'} did not fit into {max_tokens} tokens; "
-        "raise max_tokens to see more",
-    )
+        return (
+            f"{which} into {max_tokens} tokens: a context with the smallest one needs {needed}; "
+            "raise max_tokens to that or more",
+        )
+    if left := found - told:
+        which = "memory" if left == 1 else "memories"
+        return (
+            f"{left} more relevant {which} did not fit into {max_tokens} tokens; raise max_tokens to see more",
+        )
+    return ()

@@ -141,6 +141,14 @@ FilterOption = Annotated[
 AsOfOption = Annotated[
     str | None, typer.Option("--as-of", help="What was believed then, as 2026-05-08.", metavar="TIME")
 ]
+NowOption = Annotated[
+    str | None,
+    typer.Option("--now", help="What 'yesterday' in the question is counted from.", metavar="TIME"),
+]
+TimezoneOption = Annotated[
+    str | None,
+    typer.Option("--timezone", help="Whose days the question names, as Europe/Lisbon.", metavar="ZONE"),
+]
 ConversationOption = Annotated[
     str | None, typer.Option("--conversation", help="Only turns of this conversation.", metavar="NAME")
 ]

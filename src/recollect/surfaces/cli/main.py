@@ -33,6 +33,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "demo": f"{_HERE}.demo",
         "add": f"{_HERE}.memories",
         "search": f"{_HERE}.search",
+        "context": f"{_HERE}.context",
         "get": f"{_HERE}.memories",
         "list": f"{_HERE}.memories",
         "history": f"{_HERE}.memories",

@@ -12,7 +12,9 @@ from recollect.surfaces.cli.invocation import (
     FilterOption,
     JsonOption,
     LayersOption,
+    NowOption,
     ScopeOption,
+    TimezoneOption,
     TypesOption,
     invocation,
     parse_object,
@@ -38,10 +40,12 @@ def search(
     filter: FilterOption = None,
     scope: ScopeOption = None,
     as_of: AsOfOption = None,
-    now: Annotated[
-        str | None, typer.Option(help="What 'yesterday' in the question is counted from.", metavar="TIME")
-    ] = None,
+    now: NowOption = None,
+    timezone: TimezoneOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False,
+    diverse: Annotated[
+        bool, typer.Option("--diverse", help="Prefer memories that do not say the same.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Find what answers a question."""
@@ -60,7 +64,9 @@ def search(
             scope=scope,
             as_of=as_of,
             now=now,
+            timezone=timezone,
             explain=explain,
+            diverse=diverse,
         )
         seconds = time.perf_counter() - started
     show_results(inv.out, results, threshold=threshold, seconds=seconds)
