@@ -112,8 +112,9 @@ def test_store_wide_tables_do_not_name_a_tenant(arena: Arena) -> None:
     assert [table.name for table in arena.protected if "tenant_id" not in table.columns] == []
 
 
+# A name with a bracket behind it is a function, which looks for its rows itself.
 USE = re.compile(
-    r"\b(?:from|join|into|update)\s+recollect\.(\w+)(?:\s+(?:as\s+)?(?!set\b|where\b|on\b|order\b)([a-z]\w*))?"
+    r"\b(?:from|join|into|update)\s+recollect\.(\w+)\b(?!\()(?:\s+(?:as\s+)?(?!set\b|where\b|on\b|order\b)([a-z]\w*))?"
 )
 
 

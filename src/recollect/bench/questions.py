@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,8 @@ class Question:
     gold: frozenset[str]
     scope: str
     group: str
+    #: When it was asked, where the data set says so.
+    now: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +82,14 @@ def store_corpus(client: Recollect, corpus: Corpus, show: Show) -> tuple[Recolle
 def ask(
     client: Recollect, questions: Sequence[Question], *, limit: int, show: Show, **options: Any
 ) -> list[Answer]:
-    """Put every question to the public search; `options` are passed on to it."""
+    """Put every question to the public search, at the time it was asked; `options` are passed on to it."""
     answers = []
     with show.stage(str(options.pop("title", "asking")), len(questions)) as progress:
         for number, question in enumerate(questions, 1):
             started = time.perf_counter()
-            results = client.search(question.text, limit=limit, scope=question.scope, **options)
+            results = client.search(
+                question.text, limit=limit, scope=question.scope, now=question.now, **options
+            )
             ms = (time.perf_counter() - started) * 1000
             answers.append(Answer(question=question, found=things(results), ms=ms))
             progress(number, None)

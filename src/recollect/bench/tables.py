@@ -77,6 +77,12 @@ def _locomo(measures: Mapping[str, Any]) -> list[Table]:
     return [*_recall(measures), Table(title="At the default threshold", columns=["", "share"], rows=rows)]
 
 
+def _longmemeval(measures: Mapping[str, Any]) -> list[Table]:
+    undated = measures["recall_without_a_day"]
+    rows = [[cutoff, f"{share:.3f}"] for cutoff, share in undated.items() if cutoff.startswith("@")]
+    return [*_recall(measures), Table(title="Asked without the day", columns=["", "all"], rows=rows)]
+
+
 def _multihop(measures: Mapping[str, Any]) -> list[Table]:
     return [table for name, one in measures["sets"].items() for table in _recall(one, of=f", {name}")]
 
@@ -148,7 +154,7 @@ def _number(value: float) -> str:
 
 _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "locomo": _locomo,
-    "longmemeval": _recall,
+    "longmemeval": _longmemeval,
     "multihop": _multihop,
     "scale": _scale,
     "start": _start,
