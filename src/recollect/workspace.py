@@ -20,6 +20,7 @@ from recollect.learning.strategies import StrategyBook
 from recollect.providers.embedders import Embedder, open_embedder
 from recollect.providers.models import ChatModel, open_model
 from recollect.storage import spaces
+from recollect.storage.jobs import Handover
 from recollect.storage.scopes import create_tenant
 from recollect.storage.search import TermCounts
 from recollect.storage.spaces import Space
@@ -59,6 +60,7 @@ class Workspace:
         self.store = store
         self.clock = clock
         self.term_counts = TermCounts()
+        self.handover = Handover()
         self.events = EventLog(store, enabled=settings.learning)
         self.strategies = StrategyBook(enabled=settings.learning, explore=settings.learning_explore)
         self.domains = DomainDatabases(settings, store)

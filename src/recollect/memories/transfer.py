@@ -24,7 +24,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_metadata, check_name
 from recollect.errors import ConflictError, InvalidInputError, RecollectError
 from recollect.memories.intake import Given, Kept, add_items
-from recollect.storage import reading, scopes, writing
+from recollect.storage import reading, scopes, summaries, writing
 from recollect.workspace import Workspace
 
 FORMAT = 1
@@ -132,6 +132,8 @@ async def import_jsonl(
         stored = dict(zip((number for number, _ in memories), report.ids, strict=True))
         errors += report.errors
         errors += await _import_histories(workspace, context, histories, stored)
+        async with workspace.store.transaction(context) as tx:
+            await summaries.adopt_imported(tx, [id for id in report.ids if id is not None])
         ids += report.ids
         added, reinforced = added + report.added, reinforced + report.reinforced
         unchanged += report.unchanged

@@ -38,7 +38,8 @@ def compose(
     """Write chosen sentences down. `read`: passages a model has read beside those it cites."""
     used = sorted({number for sentence in chosen for number in sentence.passages} | set(read))
     number_of = {passage: number for number, passage in enumerate(used, 1)}
-    dated = target.key.kind != "session"
+    # "Yesterday" in a quotation needs the day it was said on; one day for all is in the heading.
+    dated = len({passage.at.date() for passage in passages}) > 1
     lines = [_heading(target, place, passages)]
     for sentence in chosen:
         first = passages[sentence.passages[0]]

@@ -11,11 +11,12 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
 from recollect.domain.layers import ScopeName
+from recollect.domain.names import entity_key
 from recollect.domain.results import ConsolidateReport
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name
@@ -29,7 +30,6 @@ from recollect.providers.models import ChatModel
 from recollect.retrieval.terms import terms
 from recollect.storage import erasing, scopes, summaries
 from recollect.storage.faults import is_lost_race
-from recollect.storage.filters import entity_key
 from recollect.storage.store import Transaction
 from recollect.storage.summaries import KINDS, Kept, Place, SummaryKey, Target
 from recollect.workspace import Workspace
@@ -284,9 +284,6 @@ class _Maker:
         ]
         if not passages:
             return "moved"
-        if key.kind == "entity" and target.title == key.about:
-            spoken = [p.speaker for p in passages if p.speaker and entity_key(p.speaker) == key.about]
-            target = replace(target, title=spoken[0]) if spoken else target
         if target.memories > MAX_INPUTS:
             self.notes.append(
                 f"{_named(target, place)}: only its newest {MAX_INPUTS:,} memories were looked at"

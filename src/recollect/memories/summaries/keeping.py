@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,12 +18,14 @@ from uuid import UUID
 
 from recollect.domain.ids import new_id
 from recollect.domain.memory import DEFAULT_IMPORTANCE, Draft, MemoryType
+from recollect.domain.names import Name
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import text_digest
 from recollect.memories.intake import believed_until
 from recollect.memories.summaries.compose import Written
 from recollect.retrieval.terms import terms
-from recollect.storage import erasing, scopes, spaces, summaries, writing
+from recollect.retrieval.understand.names import find_names
+from recollect.storage import entities, erasing, scopes, spaces, summaries, writing
 from recollect.storage.filters import FOREVER
 from recollect.storage.store import Transaction
 from recollect.storage.summaries import Place, Target
@@ -44,6 +47,7 @@ class _Ready:
     digest: bytes
     terms: Counter[str]
     vectors: Vectors
+    names: Sequence[Name]
     now: datetime
 
 
@@ -75,6 +79,7 @@ async def keep(
                     digest=text_digest(text),
                     terms=Counter(terms(text)),
                     vectors=Vectors(space_id=active, parts=parts),
+                    names=find_names(_said(text), known=await entities.declared_names(tx)),
                     now=workspace.clock(),
                 )
                 return await _store(tx, ready, force=force)
@@ -127,21 +132,23 @@ async def _insert(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:
         digest=ready.digest,
         terms=ready.terms,
         vectors=[ready.vectors],
+        names=ready.names,
         since=ready.now,
         until=await _until(tx, ready),
         updated_at=ready.now,
     )
     inserted = await writing.insert_memories(tx, [memory])
+    await writing.link_inserted(tx, [memory], inserted)
+    await writing.link_inserted(tx, [memory], inserted)
     await writing.count_inserted(tx, [memory], inserted)
 
 
 async def _replace(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:
     """New words under the same id. Former versions (somebody changed it by hand) go with the old words."""
-    _, row = await writing.lock_memory(tx, memory_id)
+    before, row = await writing.lock_memory(tx, memory_id)
     versions = [version["memory_id"] for version in await tx.fetch("versions_of", ids=[memory_id])]
     if versions:
         await erasing.erase_memories(tx, versions)
-    await writing.unindex_memory(tx, memory_id)
     columns: dict[str, Any] = {
         "text": ready.written.text,
         "digest": ready.digest,
@@ -156,9 +163,19 @@ async def _replace(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:
     }
     await writing.change_memory(tx, memory_id, columns, now=ready.now)
     scope_id: UUID = row["scope_id"]
+    # Entities before counts, as everybody does.
+    unlinked = await entities.unlink(tx, [memory_id])
+    await entities.link(tx, [writing.linked(memory_id, scope_id, before, ready.names)])
+    await entities.forget_unmentioned(tx, unlinked)
+    await writing.unindex_memory(tx, memory_id)
     await writing.index_memory(tx, memory_id, scope_id, ready.terms, [ready.vectors])
     # Not what it said: that may be the words of a memory that is being forgotten.
     await writing.record(tx, memory_id, scope_id, "updated", None, at=ready.now)
+
+
+def _said(text: str) -> str:
+    """The sentences without the heading, whose words name nothing that is spoken of."""
+    return text.partition("\n")[2]
 
 
 def _entities(target: Target) -> tuple[str, ...]:

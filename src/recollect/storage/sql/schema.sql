@@ -158,6 +158,10 @@ create index memory_superseded_by on recollect.memory (tenant_id, superseded_by)
 create index memory_event on recollect.memory (tenant_id, (coalesce(valid_from, created_at)) desc);
 -- The few of a kind that some questions ask for.
 create index memory_kind on recollect.memory (tenant_id, type, created_at desc) where type in ('procedural', 'summary');
+-- The facts known of a subject in a scope, and what was derived from a memory. A B-tree entry has to be short.
+create index memory_fact on recollect.memory (tenant_id, scope_id, subject)
+    where superseded_at is null and length(subject) <= 200;
+create index memory_derived on recollect.memory (tenant_id, source) where length(source) <= 60;
 create index memory_version_of on recollect.memory (tenant_id, version_of) where version_of is not null;
 
 -- Vectors apart from memories: counting a use must not touch a vector index, and two spaces can
@@ -622,7 +626,7 @@ end $$;
 -- The queue's tables are in a schema of their own, made when a worker first runs; these two stand between it and
 -- callers, so that nothing depends on its being there. A job names a tenant and ids, never a text.
 
--- Hand a job of the caller's tenant to the workers. False: no worker has ever run, or the same job waits already.
+-- Hand a job of the caller's tenant to the workers. False: the same job waits already; null: no worker has ever run.
 create function recollect.enqueue(task text, subject text, args jsonb) returns boolean
 language plpgsql
 set search_path = recollect_jobs, pg_catalog, pg_temp
@@ -631,13 +635,16 @@ declare
     named text := recollect.caller_tenant() || ':' || task || ':' || subject;
 begin
     if named is null or to_regclass('recollect_jobs.procrastinate_jobs') is null then
-        return false;
+        return null;
     end if;
     perform procrastinate_defer_jobs_v1(array[row('recollect', 'recollect.' || task, 0, named, named,
         args || jsonb_build_object('tenant', recollect.caller_tenant()), null)::procrastinate_job_to_defer_v1]);
     return true;
-exception when unique_violation or insufficient_privilege then
-    return false;
+exception
+    when unique_violation then
+        return false;
+    when insufficient_privilege then
+        return null;
 end $$;
 
 -- Drop the jobs of a tenant that is being erased; returns how many there were.

@@ -33,25 +33,21 @@ order by m.scope_id;
 -- name: entity_targets
 -- Entities with enough memories in a scope, the most spoken of first: those that name them, and what they said.
 with named as (
-    select distinct x.scope_id, x.entity from recollect.mention x
-    where x.tenant_id = %(tenant)s and x.scope_id = any(%(scopes)s::uuid[])
-        and (%(about)s::text is null or x.entity = %(about)s::text)),
+    select e.scope_id, e.entity, e.name from recollect.entity e
+    where e.tenant_id = %(tenant)s and e.scope_id = any(%(scopes)s::uuid[])
+        and (%(about)s::text is null or e.entity = %(about)s::text)),
 linked as (
-    select x.scope_id, x.entity, x.memory_id from recollect.mention x
-    where x.tenant_id = %(tenant)s and x.scope_id = any(%(scopes)s::uuid[])
-        and (%(about)s::text is null or x.entity = %(about)s::text)
+    select n.scope_id, n.entity, n.name, x.memory_id from named n
+    join recollect.mention x on x.tenant_id = %(tenant)s and x.entity = n.entity and x.scope_id = n.scope_id
     union
-    select n.scope_id, n.entity, m.memory_id from named n
+    select n.scope_id, n.entity, n.name, m.memory_id from named n
     join recollect.memory m on m.tenant_id = %(tenant)s and m.scope_id = n.scope_id and lower(m.speaker) = n.entity)
-select l.scope_id, l.entity as about,
-    coalesce((select min(e.name) from recollect.entity e
-        where e.tenant_id = %(tenant)s and e.entity = l.entity and e.scope_id = l.scope_id), l.entity) as title,
-    count(*) as memories,
+select l.scope_id, l.entity as about, l.name as title, count(*) as memories,
     sha256(string_agg(uuid_send(m.memory_id) || m.digest, ''::bytea order by m.memory_id)) as inputs
 from linked l
 join recollect.memory m on m.tenant_id = %(tenant)s and m.memory_id = l.memory_id and m.scope_id = l.scope_id
 where m.tenant_id = %(tenant)s and m.type <> 'summary' and m.since <= %(now)s and m.until > %(now)s
-group by l.scope_id, l.entity
+group by l.scope_id, l.entity, l.name
 having count(*) >= %(least)s
 order by count(*) desc, l.entity, l.scope_id;
 

@@ -47,6 +47,12 @@ class Invocation:
             home=self.home, database_url=self.database_url, tenant=self.tenant, user=self.user
         )
 
+    def logged_settings(self) -> Settings:
+        """The same, with logging set up as they say."""
+        settings = self.settings()
+        _log_to_stderr(settings.log_level)
+        return settings
+
     def context(self, settings: Settings) -> TenantContext:
         """Who is asking.
 
@@ -63,8 +69,7 @@ class Invocation:
         """The client, opened for the caller the options describe."""
         from recollect.client_sync import Recollect
 
-        settings = self.settings()
-        _log_to_stderr(settings.log_level)
+        settings = self.logged_settings()
         with Recollect(settings=settings, context=self.context(settings)) as client:
             yield client
 

@@ -41,8 +41,10 @@ SECTIONS: dict[str, dict[str, str]] = {
         "supersede": f"{_HERE}.changes",
         "restore": f"{_HERE}.changes",
         "delete": f"{_HERE}.changes",
+        "feedback": f"{_HERE}.learning",
         "import": f"{_HERE}.transfer",
         "export": f"{_HERE}.transfer",
+        "consolidate": f"{_HERE}.consolidate",
     },
     "Your own database": {
         "ontology": f"{_HERE}.ontology",
@@ -56,8 +58,10 @@ SECTIONS: dict[str, dict[str, str]] = {
     "The store": {
         "doctor": f"{_HERE}.upkeep",
         "sweep": f"{_HERE}.upkeep",
+        "worker": f"{_HERE}.consolidate",
         "reembed": f"{_HERE}.upkeep",
         "db": f"{_HERE}.database",
+        "learning": f"{_HERE}.learning",
         "bench": "recollect.bench.cli",
         "settings": f"{_HERE}.upkeep",
         "completion": f"{_HERE}.upkeep",

@@ -7,6 +7,10 @@ alter table recollect.memory add column mentions text[] not null default '{}';
 alter table recollect.memory alter column mentions set statistics 0;
 create index memory_event on recollect.memory (tenant_id, (coalesce(valid_from, created_at)) desc);
 create index memory_kind on recollect.memory (tenant_id, type, created_at desc) where type in ('procedural', 'summary');
+-- The facts known of a subject in a scope, and what was derived from a memory. A B-tree entry has to be short.
+create index memory_fact on recollect.memory (tenant_id, scope_id, subject)
+    where superseded_at is null and length(subject) <= 200;
+create index memory_derived on recollect.memory (tenant_id, source) where length(source) <= 60;
 
 alter table recollect.mention add column given boolean not null default true;
 create index mention_given on recollect.mention (tenant_id, entity, given, memory_id);
@@ -251,7 +255,7 @@ grant execute on function recollect.forget_traces(uuid[], text[]) to recollect_a
 -- The queue's tables are in a schema of their own, made when a worker first runs; these two stand between it and
 -- callers, so that nothing depends on its being there. A job names a tenant and ids, never a text.
 
--- Hand a job of the caller's tenant to the workers. False: no worker has ever run, or the same job waits already.
+-- Hand a job of the caller's tenant to the workers. False: the same job waits already; null: no worker has ever run.
 create function recollect.enqueue(task text, subject text, args jsonb) returns boolean
 language plpgsql
 set search_path = recollect_jobs, pg_catalog, pg_temp
@@ -260,13 +264,16 @@ declare
     named text := recollect.caller_tenant() || ':' || task || ':' || subject;
 begin
     if named is null or to_regclass('recollect_jobs.procrastinate_jobs') is null then
-        return false;
+        return null;
     end if;
     perform procrastinate_defer_jobs_v1(array[row('recollect', 'recollect.' || task, 0, named, named,
         args || jsonb_build_object('tenant', recollect.caller_tenant()), null)::procrastinate_job_to_defer_v1]);
     return true;
-exception when unique_violation or insufficient_privilege then
-    return false;
+exception
+    when unique_violation then
+        return false;
+    when insufficient_privilege then
+        return null;
 end $$;
 
 -- Drop the jobs of a tenant that is being erased; returns how many there were.

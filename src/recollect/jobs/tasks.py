@@ -1,0 +1,99 @@
+"""What workers do. Every task may run twice: a job whose worker died is run again.
+
+A task gets ids and works as an administrator of the job's tenant, which row-level security confines to it. The
+worker that runs it puts the open workspace into the job's context.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+from uuid import UUID
+
+from procrastinate import App, JobContext, PsycopgConnector, RetryStrategy
+
+from recollect.domain.tenancy import TenantContext
+from recollect.errors import TenantNotFoundError
+from recollect.storage.jobs import enqueue
+from recollect.workspace import Workspace
+
+QUEUE = "recollect"
+#: Attempts before a job is given up, those that ended with the death of a worker included.
+MAX_ATTEMPTS = 5
+_RETRY = RetryStrategy(max_attempts=MAX_ATTEMPTS, exponential_wait=4)
+_log = logging.getLogger(__name__)
+
+#: The worker opens it on the store's own connection string.
+app = App(connector=PsycopgConnector())
+
+
+def _workspace(context: JobContext) -> Workspace:
+    found = context.additional_context["workspace"]
+    assert isinstance(found, Workspace)
+    context.additional_context["done"][context.job.task_name] += 1
+    return found
+
+
+def _admin(tenant: str) -> TenantContext:
+    return TenantContext(tenant_id=tenant, roles=("admin",))
+
+
+@app.task(name="recollect.consolidate", queue=QUEUE, pass_context=True, retry=_RETRY)
+async def consolidate(context: JobContext, *, tenant: str, scope: str | None = None) -> None:
+    """Bring the summaries of a scope, or of a whole tenant, up to date."""
+    from recollect.memories.summaries.consolidate import ConsolidateRequest
+    from recollect.memories.summaries.consolidate import consolidate as run
+
+    request = ConsolidateRequest(scope_id=None if scope is None else UUID(scope))
+    try:
+        report = await run(_workspace(context), _admin(tenant), request)
+    except TenantNotFoundError:
+        return  # forgotten since
+    _log.info(
+        "consolidated: %d made, %d refreshed, %d removed", report.made, report.refreshed, report.removed
+    )
+
+
+@app.task(name="recollect.sweep", queue=QUEUE, pass_context=True, retry=_RETRY)
+async def sweep(context: JobContext, *, tenant: str) -> None:
+    """Erase what has expired."""
+    from recollect.memories.forgetting import sweep as run
+
+    try:
+        receipt = await run(_workspace(context), _admin(tenant))
+    except TenantNotFoundError:
+        return
+    _log.info("swept: %d memories", receipt.memories)
+
+
+@app.task(name="recollect.train", queue=QUEUE, pass_context=True, retry=_RETRY)
+async def train(context: JobContext, *, tenant: str) -> None:
+    """Learn from what was recorded of searches."""
+
+
+@app.periodic(cron="7 * * * *")
+@app.task(name="recollect.hourly", queue=QUEUE, pass_context=True, queueing_lock="recollect.hourly")
+async def hourly(context: JobContext, timestamp: int) -> None:
+    """Look at all tenants' summaries: memories that came one by one hand no job over."""
+    await _for_all_tenants(_workspace(context), "consolidate")
+
+
+@app.periodic(cron="37 3 * * *")
+@app.task(name="recollect.daily", queue=QUEUE, pass_context=True, queueing_lock="recollect.daily")
+async def daily(context: JobContext, timestamp: int) -> None:
+    """Sweep and learn, tenant by tenant."""
+    workspace = _workspace(context)
+    await _for_all_tenants(workspace, "sweep")
+    await _for_all_tenants(workspace, "train")
+
+
+async def _for_all_tenants(workspace: Workspace, task: str) -> None:
+    """One job per tenant. Only the owner sees all of them; without it the settings' own tenant is served."""
+    if workspace.store.door.owner is None:
+        tenants = [workspace.settings.tenant]
+    else:
+        rows: list[dict[str, Any]] = await workspace.store.owner_fetch("list_tenants")
+        tenants = [row["tenant_id"] for row in rows]
+    for tenant in tenants:
+        async with workspace.store.transaction(_admin(tenant)) as tx:
+            await enqueue(tx, task, "all", {})

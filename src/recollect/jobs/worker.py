@@ -1,0 +1,117 @@
+"""A worker: takes jobs off the queue until it is told to stop, or until the queue is empty.
+
+SIGTERM and SIGINT let running jobs end first. A worker that dies says nothing; its heart stops beating in the
+database, and the others put its jobs back into the queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import ConnectorException, UniqueViolation
+from procrastinate.jobs import Status
+from procrastinate.schema import SchemaManager
+
+from recollect.config import Settings
+from recollect.jobs.tasks import MAX_ATTEMPTS, QUEUE, app
+from recollect.storage.jobs import SCHEMA, make_queue
+from recollect.workspace import Workspace
+
+HEARTBEAT_S = 10.0
+#: A heart that has been silent for so long belongs to a dead worker.
+STALLED_S = 30.0
+#: How long running jobs may take to end after a signal; then they are stopped and go back into the queue.
+_GRACE_S = 30.0
+#: Jobs that failed for good are kept so long, for somebody to look at.
+_KEEP_FAILED_HOURS = 7 * 24
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkReport:
+    """What a worker did until it stopped: jobs that were begun, by task, and jobs of dead workers put back."""
+
+    jobs: dict[str, int] = field(default_factory=dict)
+    rescued: int = 0
+
+
+async def work(
+    settings: Settings,
+    *,
+    once: bool = False,
+    heartbeat_s: float = HEARTBEAT_S,
+    stalled_s: float = STALLED_S,
+) -> WorkReport:
+    """Run jobs: all that wait with `once`, else until a signal. Makes the queue when there is none."""
+    workspace = await Workspace.open(settings)
+    done: Counter[str] = Counter()
+    rescued = Counter[str]()
+    try:
+        await make_queue(workspace.store, SchemaManager.get_schema())
+        connector = PsycopgConnector(
+            conninfo=workspace.store.door.app,
+            kwargs={"options": f"-c search_path={SCHEMA}"},
+            min_size=1,
+            max_size=4,
+        )
+        async with app.with_connector(connector).open_async() as queue:
+            rescued["jobs"] += await rescue(queue, stalled_s=stalled_s)
+            rescuer = asyncio.create_task(_keep_rescuing(queue, stalled_s, rescued))
+            try:
+                await queue.run_worker_async(
+                    queues=[QUEUE],
+                    wait=not once,
+                    listen_notify=not once,
+                    additional_context={"workspace": workspace, "done": done},
+                    delete_jobs="successful",
+                    shutdown_graceful_timeout=_GRACE_S,
+                    update_heartbeat_interval=heartbeat_s,
+                    stalled_worker_timeout=stalled_s,
+                    install_signal_handlers=True,
+                )
+            finally:
+                rescuer.cancel()
+                with suppress(asyncio.CancelledError):
+                    await rescuer
+    finally:
+        await workspace.close()
+    return WorkReport(jobs=dict(done), rescued=rescued["jobs"])
+
+
+async def rescue(queue: App, *, stalled_s: float) -> int:
+    """Put the jobs of dead workers back into the queue; one that killed too many is given up."""
+    back = 0
+    for job in await queue.job_manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=stalled_s):
+        if job.attempts + 1 >= MAX_ATTEMPTS:
+            _log.error(
+                "job %s (%s) ended with its worker %d times; given up",
+                job.id,
+                job.task_name,
+                job.attempts + 1,
+            )
+            await queue.job_manager.finish_job(job, Status.FAILED, delete_job=False)
+            continue
+        try:
+            await queue.job_manager.retry_job(job)
+            back += 1
+        except UniqueViolation:
+            # The same job waits already: this one has nothing left to do.
+            await queue.job_manager.finish_job(job, Status.ABORTED, delete_job=True)
+    return back
+
+
+async def _keep_rescuing(queue: App, stalled_s: float, rescued: Counter[str]) -> None:
+    while True:
+        await asyncio.sleep(stalled_s)
+        try:
+            rescued["jobs"] += await rescue(queue, stalled_s=stalled_s)
+            await queue.job_manager.delete_old_jobs(
+                nb_hours=_KEEP_FAILED_HOURS, queue=QUEUE, include_failed=True, include_aborted=True
+            )
+        except ConnectorException as error:
+            _log.warning("jobs of dead workers were not looked for: %s", error)
