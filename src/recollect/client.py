@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 from uuid import UUID
 
+from recollect.client_learning import AsyncLearning
 from recollect.client_ontology import AsyncOntology
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants, parse_layers
 from recollect.config import Settings
@@ -24,6 +25,7 @@ from recollect.domain.context import AugmentedContext
 from recollect.domain.filters import parse_filters
 from recollect.domain.ids import parse_id
 from recollect.domain.layers import ScopeName
+from recollect.domain.learning import Feedback, FeedbackKind, check_score
 from recollect.domain.memory import Memory, MemoryType, check_time, make_draft, message_fields
 from recollect.domain.results import (
     AddReport,
@@ -141,6 +143,11 @@ class AsyncRecollect:
     def members(self) -> AsyncMembers:
         """Who belongs to which scope."""
         return AsyncMembers(self)
+
+    @property
+    def learning(self) -> AsyncLearning:
+        """What searches have taught: status, training, experiments. For admins."""
+        return AsyncLearning(self)
 
     @property
     def ontology(self) -> AsyncOntology:
@@ -374,6 +381,34 @@ class AsyncRecollect:
         workspace = await self._workspace()
         async with workspace.store.transaction(self._context) as tx:
             return await reading.list_history(tx, await get_memory(tx, parse_id(id)))
+
+    async def feedback(
+        self,
+        memory_id: UUID | str,
+        kind: str,
+        *,
+        score: float | None = None,
+        query_id: UUID | str | None = None,
+    ) -> Feedback:
+        """Say what a recalled memory was worth: helpful, irrelevant, outdated, inaccurate or duplicate.
+
+        `score` from -1 to 1 says how much; each kind has its own when none is given. `query_id` names the search
+        that returned it (`results.query_id`), which lets rankings learn from it, too.
+        """
+        from recollect.learning.feedback import give_feedback
+
+        meant = FeedbackKind.parse(kind)
+        workspace = await self._workspace()
+        return await give_feedback(
+            workspace.store,
+            workspace.events,
+            self._context,
+            memory_id=parse_id(memory_id, what="memory_id"),
+            kind=meant,
+            score=check_score(score, meant),
+            query_id=None if query_id is None else parse_id(query_id, what="query_id"),
+            now=workspace.clock(),
+        )
 
     async def supersede(self, id: UUID | str, *, by: UUID | str) -> Memory:
         """Retire a memory in favour of another one; `restore` undoes it."""

@@ -14,11 +14,13 @@ from typing import Any, Self, TextIO
 from uuid import UUID
 
 from recollect.client import UNCHANGED, AsyncRecollect, Memories, Progress
+from recollect.client_learning import AsyncLearning
 from recollect.client_ontology import AsyncOntology
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants
 from recollect.config import Settings
 from recollect.domain.answers import DomainResults
 from recollect.domain.context import AugmentedContext
+from recollect.domain.learning import Experiment, ExperimentReport, Feedback, LearningStatus, TrainReport
 from recollect.domain.memory import Memory
 from recollect.domain.ontology import DeclaredOntology
 from recollect.domain.results import (
@@ -37,6 +39,64 @@ from recollect.domain.results import (
 )
 from recollect.domain.tenancy import TenantContext
 from recollect.portal import Portal
+
+
+class Learning:
+    """What searches have taught. Needs the admin role, but for `log_retrieval_event`."""
+
+    _async: AsyncLearning
+    _portal: Portal
+
+    def __init__(self, client: AsyncLearning, portal: Portal) -> None:
+        self._async = client
+        self._portal = portal
+
+    def log_retrieval_event(self, query_id: UUID | str, used_in_response: Sequence[UUID | str]) -> None:
+        """Say which memories of one of your searches served your response; an empty list says that none did.
+
+        Nothing teaches the ranking more. A context made with `context()` is noted without it, but says only what
+        was there to read.
+        """
+        self._portal.run(self._async.log_retrieval_event(query_id, used_in_response))
+
+    def status(self) -> LearningStatus:
+        """What is recorded, what was learned from it, and what is still missing."""
+        return self._portal.run(self._async.status())
+
+    def train(self) -> TrainReport:
+        """Learn from everything recorded so far: memories' utility, and signal weights that prove better."""
+        return self._portal.run(self._async.train())
+
+    def start_experiment(
+        self,
+        name: str,
+        arms: Mapping[str, Mapping[str, Any]],
+        *,
+        shares: Mapping[str, float] | None = None,
+        unit: str = "user",
+    ) -> Experiment:
+        """Compare strategies on live questions: `arms={"table": {}, "recent": {"temporal_relevance": 1}}`.
+
+        An arm gives weights by signal, for all questions, or by strategy; an empty one ranks as without the
+        experiment. The first arm is what the others are compared with. `shares` may leave a rest that takes no
+        part. Lots are drawn per `unit`: user, session or query; the same one always gets the same arm.
+        """
+        return self._portal.run(self._async.start_experiment(name, arms, shares=shares, unit=unit))
+
+    def stop_experiment(self, name: str) -> Experiment:
+        """Stop an experiment; its report stays."""
+        return self._portal.run(self._async.stop_experiment(name))
+
+    def report(self, name: str | None = None) -> ExperimentReport:
+        """What an experiment (the latest, when none is named) has shown so far."""
+        return self._portal.run(self._async.report(name))
+
+    def reset(self, *, events: bool = False) -> Mapping[str, int]:
+        """Forget learned weights and experiments, and make every memory's utility 0; returns the rows per table.
+
+        Uses stay counted. `events=True` also erases all recorded searches and feedback.
+        """
+        return self._portal.run(self._async.reset(events=events))
 
 
 class Ontology:
@@ -205,6 +265,11 @@ class Recollect:
     def members(self) -> Members:
         """Who belongs to which scope."""
         return Members(self._async.members, self._portal)
+
+    @property
+    def learning(self) -> Learning:
+        """What searches have taught: status, training, experiments. For admins."""
+        return Learning(self._async.learning, self._portal)
 
     @property
     def ontology(self) -> Ontology:
@@ -397,6 +462,21 @@ class Recollect:
     def history(self, id: UUID | str) -> Sequence[HistoryEntry]:
         """Every change of a memory, the oldest first."""
         return self._portal.run(self._async.history(id))
+
+    def feedback(
+        self,
+        memory_id: UUID | str,
+        kind: str,
+        *,
+        score: float | None = None,
+        query_id: UUID | str | None = None,
+    ) -> Feedback:
+        """Say what a recalled memory was worth: helpful, irrelevant, outdated, inaccurate or duplicate.
+
+        `score` from -1 to 1 says how much; each kind has its own when none is given. `query_id` names the search
+        that returned it (`results.query_id`), which lets rankings learn from it, too.
+        """
+        return self._portal.run(self._async.feedback(memory_id, kind, score=score, query_id=query_id))
 
     def supersede(self, id: UUID | str, *, by: UUID | str) -> Memory:
         """Retire a memory in favour of another one; `restore` undoes it."""

@@ -48,6 +48,10 @@ DEFAULT_SCORES: Mapping[FeedbackKind, float] = {
 }
 
 
+#: How far exploring tilts the weights towards one signal.
+EXPLORE_TILT = 0.2
+
+
 def check_score(score: object, kind: FeedbackKind) -> float:
     """The score of a piece of feedback: what was given, from -1 to 1, else the kind's own."""
     if score is None:

@@ -196,7 +196,7 @@ async def _write_use(tx: Transaction, use: _Use) -> None:
     reward = UTILITY_REWARDS.reported if use.reported else UTILITY_REWARDS.assembled
     step = UTILITY_REWARDS.step(reward, baseline)
     moved = await storage.reward_memories(tx, {id: (1, step) for id in fresh})
-    await storage.settle_hits(tx, [use.query_id], moved)
+    await storage.settle_hits(tx, [(use.query_id, id) for id in moved])
 
 
 def log_retrieval_event(

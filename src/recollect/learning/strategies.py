@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from recollect.domain.learning import Choice
+from recollect.domain.learning import EXPLORE_TILT, Choice
 from recollect.domain.query import SIGNALS, QueryType, Strategy
 from recollect.storage import learning as storage
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 TTL_S = 30.0
 #: Callers whose weights are kept in memory; a few hundred bytes each.
 _MAX_KEPT = 10_000
-#: How far exploring tilts the weights towards one signal.
-TILT = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,10 @@ class StrategyBook:
 
 def tilted(weights: Mapping[str, float], signal: str) -> dict[str, float]:
     """The weights with more of one signal and in proportion less of the others."""
-    return {name: (1 - TILT) * weights.get(name, 0.0) + (TILT if name == signal else 0.0) for name in SIGNALS}
+    return {
+        name: (1 - EXPLORE_TILT) * weights.get(name, 0.0) + (EXPLORE_TILT if name == signal else 0.0)
+        for name in SIGNALS
+    }
 
 
 def _learned(known: _Known, context: TenantContext, default: Strategy) -> Strategy:
@@ -153,11 +154,12 @@ def assign(
     digest = hashlib.blake2b(f"{context.tenant_id}\0{name}\0{subject}".encode(), digest_size=8).digest()
     point = int.from_bytes(digest, "big") / 2**64
     reached = 0.0
-    for arm, share in plan["shares"].items():
+    for arm in plan["order"]:
+        share: float = plan["shares"][arm]
         reached += share
         if point < reached:
             return arm, share
     rest = 1.0 - reached
     if rest > 1e-9:
         return None, rest
-    return arm, share  # the shares add up to 1 but for rounding
+    return plan["order"][-1], share  # the shares add up to 1 but for rounding

@@ -1,18 +1,99 @@
-"""Which memories are worth recalling: `MemoryUtilityTrainer`."""
+"""Which memories are worth recalling: `MemoryUtilityTrainer`.
+
+Each outcome of a recalled memory is a reward; the tenant's running mean of rewards is the baseline; the memory's
+utility moves by the advantage, within -1 and 1 (as Memory-R1 trains what to remember, with a bandit's update in
+place of a policy network). Utility and use_count feed the reinforcement signal in `retrieval/rank`.
+
+Whoever may write to a memory's scope moves its utility at once. A reader's outcome waits, and `train`, run by an
+admin, applies it. Neither leaves a line in the memory's history nor touches a vector.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from recollect.learning.rewards import BaselineEMA
+from recollect.learning.rewards import UTILITY_REWARDS, BaselineEMA, UtilityRewards
+from recollect.storage import learning as storage
 
 if TYPE_CHECKING:
     from recollect.storage.store import Transaction
 
+_BATCH = 5_000
+_EVER = datetime(1970, 1, 1, tzinfo=UTC)
+#: Events are written a moment after they happen; looking back this far finds those that came late. What was
+#: applied once is marked, so nothing counts twice.
+_LATE = timedelta(hours=1)
+#: A search without an outcome may still get one for this long.
+IGNORED_AFTER = timedelta(hours=1)
+
 
 async def read_baseline(tx: Transaction) -> BaselineEMA:
     """The tenant's running mean of rewards."""
-    from recollect.storage import learning as storage
-
     row = await storage.utility_state(tx)
     return BaselineEMA() if row is None else BaselineEMA(value=row["baseline"], count=row["count"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UtilityReport:
+    """How many memories' utility moved, how many searches turned out ignored, and the baseline after it."""
+
+    rewarded: int
+    ignored: int
+    baseline: BaselineEMA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryUtilityTrainer:
+    """Applies the outcomes that no memory has learned from yet, and moves the tenant's baseline."""
+
+    rewards: UtilityRewards = UTILITY_REWARDS
+
+    async def train(self, tx: Transaction, now: datetime) -> UtilityReport:
+        """One run, as an admin: a caller with fewer rights would see only its own outcomes."""
+        state = await storage.utility_state(tx)
+        since: datetime = _EVER if state is None else state["until"]
+        baseline = await read_baseline(tx)
+        ignored = await storage.mark_ignored(tx, since=since - _LATE, before=now - IGNORED_AFTER)
+        moved = await self._apply_feedback(tx, baseline)
+        moved |= await self._apply_hits(tx, baseline, since - _LATE)
+        for reward in await storage.rewards_since(
+            tx,
+            since,
+            reported=self.rewards.reported,
+            assembled=self.rewards.assembled,
+            refined=self.rewards.refined,
+        ):
+            baseline = baseline.update(reward)
+        await storage.save_utility_state(tx, baseline=baseline.value, count=baseline.count, until=now)
+        return UtilityReport(rewarded=len(moved), ignored=ignored, baseline=baseline)
+
+    async def _apply_feedback(self, tx: Transaction, baseline: BaselineEMA) -> set[UUID]:
+        moved: set[UUID] = set()
+        while rows := await storage.pending_feedback(tx, _BATCH):
+            steps: defaultdict[UUID, float] = defaultdict(float)
+            for row in rows:
+                steps[row["memory_id"]] += self.rewards.step(row["score"], baseline)
+            moved.update(await storage.reward_memories(tx, {id: (0, step) for id, step in steps.items()}))
+            await storage.settle_feedback(tx, [row["feedback_id"] for row in rows])
+        return moved
+
+    async def _apply_hits(self, tx: Transaction, baseline: BaselineEMA, since: datetime) -> set[UUID]:
+        moved: set[UUID] = set()
+        while rows := await storage.pending_hits(tx, since=since, limit=_BATCH):
+            uses: defaultdict[UUID, int] = defaultdict(int)
+            steps: defaultdict[UUID, float] = defaultdict(float)
+            for row in rows:
+                uses[row["memory_id"]] += bool(row["used"])
+                steps[row["memory_id"]] += self.rewards.step(self._reward(row), baseline)
+            moved.update(await storage.reward_memories(tx, {id: (uses[id], steps[id]) for id in steps}))
+            await storage.settle_hits(tx, [(row["query_id"], row["memory_id"]) for row in rows])
+        return moved
+
+    def _reward(self, row: dict[str, Any]) -> float:
+        if not row["used"]:
+            return self.rewards.refined
+        return self.rewards.reported if row["outcome"] == "used" else self.rewards.assembled

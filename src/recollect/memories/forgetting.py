@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from uuid import UUID
 
 from recollect.domain.filters import Filter, is_trivial
@@ -69,7 +70,11 @@ async def sweep(workspace: Workspace, context: TenantContext) -> Receipt:
     async def pick(tx: Transaction) -> list[UUID]:
         return await erasing.expired_ids(tx, now)
 
-    return await _erase_all(workspace, context, "expired memories", pick, vacuum=True)
+    receipt = await _erase_all(workspace, context, "expired memories", pick, vacuum=True)
+    kept_since = now - timedelta(days=workspace.settings.learning_retention_days)
+    async with workspace.store.transaction(context) as tx:
+        forgotten = await learning.expire(tx, before=kept_since)
+    return replace(receipt, rows={**receipt.rows, **forgotten})
 
 
 async def delete_scope(workspace: Workspace, context: TenantContext, name: ScopeName) -> Receipt:
@@ -98,6 +103,8 @@ async def _erase_scopes(tx: Transaction, scope_ids: Sequence[UUID]) -> tuple[lis
         ids += erased
         rows += counted
     rows["conversation"] += await tx.execute("delete_conversations_of", scopes=list(scope_ids))
+    rows["entity"] += await tx.execute("delete_entities_of", scopes=list(scope_ids))
+    rows["entity_key"] += await tx.execute("delete_entity_keys_of", scopes=list(scope_ids))
     rows["tally"] += await tx.execute("delete_tallies_of", scopes=list(scope_ids))
     rows["membership"] += await tx.execute("delete_members_of", scopes=list(scope_ids))
     for scope_id in scope_ids:
@@ -113,6 +120,8 @@ async def forget_user(workspace: Workspace, context: TenantContext, user_id: str
     user = check_name(user_id, what="user_id")
     if not context.is_admin and user != context.user_id:
         raise ForbiddenError(f"only {user!r} or an admin may forget {user!r}")
+    # What was asked a moment ago is written first, or it would come back after the user is gone.
+    await workspace.events.flush()
     async with workspace.store.transaction(context) as tx:
         owned = [row["scope_id"] for row in await tx.fetch("owned_scopes", user=user)]
         # Sessions and agents hang under the user's scope: children first.

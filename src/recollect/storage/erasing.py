@@ -21,6 +21,8 @@ from recollect.domain.ids import new_id
 from recollect.domain.layers import Layer
 from recollect.domain.memory import MemoryType
 from recollect.domain.results import Receipt
+from recollect.storage import entities
+from recollect.storage.facts import forget_sources
 from recollect.storage.filters import Parameters, all_of, compile_filter, in_layers, of_types
 from recollect.storage.store import Store, Transaction, compose
 from recollect.storage.summaries import find_citing
@@ -76,6 +78,11 @@ async def expired_ids(tx: Transaction, now: datetime) -> list[UUID]:
 async def erase_memories(tx: Transaction, ids: Sequence[UUID]) -> tuple[list[UUID], Counter[str]]:
     """Erase memories with all that was made from them. Returns the erased ids and the rows per table."""
     await tx.execute("lock_memories", ids=list(ids))
+    # A fact goes with the last memory it was derived from.
+    derived = [id for id in await forget_sources(tx, ids) if id not in set(ids)]
+    if derived:
+        await tx.execute("lock_memories", ids=derived)
+        ids = [*ids, *derived]
     # After the lock: a summary that was being stored from one of them is there by now.
     quoting = [summary for summary, _ in await find_citing(tx, ids)]
     if quoting:
@@ -87,8 +94,10 @@ async def erase_memories(tx: Transaction, ids: Sequence[UUID]) -> tuple[list[UUI
     rows["posting"] = await tx.execute("delete_postings", ids=doomed)
     rows["embedding"] = await tx.execute("delete_embeddings", ids=doomed)
     spoken = [row["entity"] for row in await tx.fetch("entities_of", ids=doomed)]
-    rows["mention"] = await tx.execute("delete_mentions", ids=doomed)
+    unlinked = await entities.unlink(tx, doomed)
+    rows["mention"] = len(unlinked)
     rows["history"] = await tx.execute("delete_history", ids=doomed)
+    rows["conflict"] = await tx.execute("delete_conflicts", ids=doomed)
     rows["summary_source"] = await tx.execute("delete_sources", ids=doomed)
     rows["summary"] = await tx.execute("delete_summaries", ids=doomed)
     await tx.execute("forget_superseding", ids=doomed)
@@ -96,6 +105,7 @@ async def erase_memories(tx: Transaction, ids: Sequence[UUID]) -> tuple[list[UUI
     await tx.execute("forget_former", ids=doomed)
     erased = await tx.fetch("delete_memories", ids=doomed)
     rows["memory"] = len(erased)
+    rows.update(await entities.forget_unmentioned(tx, [*unlinked, *entities.speakers_of(erased)]))
     # Also those of other people's searches, which the caller can't see.
     traces = await tx.fetch_one("forget_traces", ids=doomed, entities=spoken)
     assert traces is not None
@@ -141,6 +151,8 @@ async def vacuum(store: Store, tenant_id: str) -> str:
             assert row is not None
             size += row["bytes"]
             targets.append(sql.SQL(row["name"]))
+        # Aliases learned in other people's scopes, of names that are gone with what was erased.
+        await connection.execute(compose("delete_lost_keys"), {"tenant": tenant_id})
         rewrite = size <= REWRITE_LIMIT_BYTES
         await _forget_statistics(connection, targets)
         for target in targets:

@@ -7,11 +7,14 @@ reward is worth is decided in `learning/`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from recollect.domain.ids import new_id
+from recollect.domain.learning import Experiment, Feedback, FeedbackKind, Policy
 from recollect.storage.store import Row, Transaction
 
 #: Outcomes, from the weakest to the strongest; a stronger one replaces a weaker one.
@@ -70,9 +73,9 @@ async def reward_memories(tx: Transaction, steps: Mapping[UUID, tuple[int, float
     return [row["memory_id"] for row in await tx.fetch("reward_memories", steps=_json(rows))]
 
 
-async def settle_hits(tx: Transaction, queries: Iterable[UUID], ids: Iterable[UUID]) -> None:
-    """Note that hits have moved their memories' utility."""
-    await tx.execute("settle_hits", queries=list(queries), ids=list(ids))
+async def settle_hits(tx: Transaction, pairs: Sequence[tuple[UUID, UUID]]) -> None:
+    """Note that hits, each a search and a memory, have moved their memories' utility."""
+    await tx.execute("settle_hits", queries=[query for query, _ in pairs], ids=[id for _, id in pairs])
 
 
 async def learned_choices(tx: Transaction) -> Row:
@@ -82,9 +85,237 @@ async def learned_choices(tx: Transaction) -> Row:
     return row
 
 
+# Feedback -----------------------------------------------------------------------------------------
+
+
+async def find_event(tx: Transaction, query: UUID) -> Row | None:
+    """A search the caller may know of."""
+    return await tx.fetch_one("find_event", query=query)
+
+
+async def returned(tx: Transaction, query: UUID, ids: Sequence[UUID]) -> set[UUID]:
+    """Which of these memories a search returned."""
+    return {row["memory_id"] for row in await tx.fetch("find_hit", query=query, ids=list(ids))}
+
+
+async def find_feedback(
+    tx: Transaction, *, user: str, memory: UUID, kind: FeedbackKind, query: UUID | None, since: datetime
+) -> Feedback | None:
+    """The same judgement by the same user, given since then."""
+    row = await tx.fetch_one(
+        "find_feedback", user=user, memory=memory, kind=kind.value, query=query, since=since
+    )
+    if row is None:
+        return None
+    return Feedback(
+        id=row["feedback_id"],
+        memory_id=row["memory_id"],
+        kind=FeedbackKind(row["kind"]),
+        score=row["score"],
+        at=row["at"],
+        query_id=row["query_id"],
+        applied=row["applied"],
+    )
+
+
+async def rescore_feedback(tx: Transaction, feedback: Feedback) -> None:
+    """Keep a judgement's new score."""
+    await tx.execute("rescore_feedback", id=feedback.id, score=feedback.score, at=feedback.at)
+
+
+async def insert_feedback(tx: Transaction, user: str, feedback: Feedback) -> None:
+    """Store a judgement."""
+    await tx.execute(
+        "insert_feedback",
+        id=feedback.id,
+        memory=feedback.memory_id,
+        query=feedback.query_id,
+        user=user,
+        kind=feedback.kind.value,
+        score=feedback.score,
+        at=feedback.at,
+        applied=feedback.applied,
+    )
+
+
+# Training -----------------------------------------------------------------------------------------
+
+
+async def hold_learning(tx: Transaction) -> None:
+    """Let nobody else train this tenant until the transaction ends."""
+    await tx.execute("hold_learning")
+
+
 async def utility_state(tx: Transaction) -> Row | None:
     """The tenant's running mean of rewards; None before the first training."""
     return await tx.fetch_one("utility_state")
+
+
+async def save_utility_state(tx: Transaction, *, baseline: float, count: int, until: datetime) -> None:
+    """Keep the tenant's running mean of rewards."""
+    await tx.execute("save_utility_state", id=new_id(), baseline=baseline, count=count, until=until)
+
+
+async def pending_feedback(tx: Transaction, limit: int) -> list[Row]:
+    """Judgements no utility has learned from."""
+    return await tx.fetch("pending_feedback", limit=limit)
+
+
+async def settle_feedback(tx: Transaction, ids: Sequence[UUID]) -> None:
+    """Note that judgements have moved their memories' utility."""
+    await tx.execute("settle_feedback", ids=list(ids))
+
+
+async def pending_hits(tx: Transaction, *, since: datetime, limit: int) -> list[Row]:
+    """Hits no utility has learned from."""
+    return await tx.fetch("pending_hits", since=since, limit=limit)
+
+
+async def rewards_since(
+    tx: Transaction, since: datetime, *, reported: float, assembled: float, refined: float
+) -> list[float]:
+    """What outcomes were worth since a moment, the oldest first."""
+    rows = await tx.fetch(
+        "rewards_since", since=since, reported=reported, assembled=assembled, refined=refined
+    )
+    return [row["reward"] for row in rows]
+
+
+async def mark_ignored(tx: Transaction, *, since: datetime, before: datetime) -> int:
+    """Note the searches of which nothing was used, where others of the session were."""
+    return await tx.execute("mark_ignored", since=since, before=before)
+
+
+async def judged_groups(tx: Transaction, least: int) -> list[Row]:
+    """Users ('' for all) and kinds of questions with enough searches whose use is known."""
+    return await tx.fetch("judged_groups", least=least)
+
+
+async def judged_hits(tx: Transaction, *, user: str, strategy: str, limit: int) -> list[Row]:
+    """The latest searches of a group whose use is known, hit by hit, the oldest first."""
+    return await tx.fetch("judged_hits", user=user, strategy=strategy, limit=limit)
+
+
+async def explored_outcomes(
+    tx: Transaction, *, user: str, strategy: str, since: datetime, limit: int
+) -> list[Row]:
+    """Searches of a group from when some were ranked at random."""
+    return await tx.fetch("explored_outcomes", user=user, strategy=strategy, since=since, limit=limit)
+
+
+async def list_policies(tx: Transaction) -> list[Policy]:
+    """Learned weights that are in use or were tried last."""
+    return [_to_policy(row) for row in await tx.fetch("list_policies")]
+
+
+async def group_policies(tx: Transaction, *, user: str, strategy: str) -> dict[str, Policy]:
+    """The weights of a group by state: the active ones, and the last candidate."""
+    rows = await tx.fetch("group_policies", user=user, strategy=strategy)
+    return {row["state"]: _to_policy(row) for row in rows}
+
+
+async def save_policy(tx: Transaction, policy: Policy) -> None:
+    """Store weights; a candidate replaces the last candidate, active ones replace both."""
+    states = ["candidate", "active"] if policy.state == "active" else ["candidate"]
+    user = policy.user_id or ""
+    await tx.execute("retire_policies", user=user, strategy=policy.strategy, states=states)
+    await tx.execute(
+        "insert_policy",
+        id=policy.id,
+        user=user,
+        strategy=policy.strategy,
+        weights=_json(policy.weights),
+        evaluation=_json(policy.evaluation),
+        events=policy.events,
+        state=policy.state,
+        at=policy.created_at,
+    )
+
+
+def _to_policy(row: Row) -> Policy:
+    return Policy(
+        id=row["policy_id"],
+        user_id=row["user_id"] or None,
+        strategy=row["category"],
+        weights=row["weights"],
+        state=row["state"],
+        events=row["events"],
+        evaluation=row["evaluation"],
+        created_at=row["created_at"],
+    )
+
+
+async def count_learning(tx: Transaction) -> list[Row]:
+    """Searches by outcome, judgements by kind."""
+    return await tx.fetch("learning_counts")
+
+
+# Experiments --------------------------------------------------------------------------------------
+
+
+async def list_experiments(tx: Transaction) -> list[Experiment]:
+    """Experiments, the latest first."""
+    return [
+        Experiment(
+            name=row["name"],
+            arms={arm: row["plan"]["arms"][arm] for arm in row["plan"]["order"]},
+            shares={arm: row["plan"]["shares"][arm] for arm in row["plan"]["order"]},
+            unit=row["plan"]["unit"],
+            state=row["state"],
+            created_at=row["created_at"],
+            stopped_at=row["stopped_at"],
+        )
+        for row in await tx.fetch("list_experiments")
+    ]
+
+
+async def insert_experiment(tx: Transaction, name: str, plan: Mapping[str, Any], at: datetime) -> bool:
+    """Start an experiment; False when its name is taken or another one runs."""
+    return await tx.execute("insert_experiment", name=name, plan=_json(plan), at=at) > 0
+
+
+async def stop_experiment(tx: Transaction, name: str, at: datetime) -> bool:
+    """Stop a running experiment."""
+    return await tx.execute("stop_experiment", name=name, at=at) > 0
+
+
+async def arm_outcomes(
+    tx: Transaction, arms: Sequence[str], *, since: datetime, until: datetime, by_user: bool
+) -> list[Row]:
+    """What came of each arm's searches, by user or session."""
+    return await tx.fetch("arm_outcomes", arms=list(arms), since=since, until=until, by_user=by_user)
+
+
+# Forgetting ---------------------------------------------------------------------------------------
+
+
+async def expire(tx: Transaction, *, before: datetime) -> Counter[str]:
+    """Erase searches and judgements from before a moment, as far as they are the caller's."""
+    rows: Counter[str] = Counter()
+    rows["retrieval_event"] = await tx.execute("expire_events", before=before)
+    rows["retrieval_hit"] = await tx.execute("expire_hits")
+    rows["feedback"] = await tx.execute("expire_feedback", before=before)
+    return +rows
+
+
+async def forget_learner(tx: Transaction, user: str | None) -> Counter[str]:
+    """Erase what a user asked and judged, and what was learned from them alone; None is everybody."""
+    rows: Counter[str] = Counter()
+    rows["feedback"] = await tx.execute("forget_feedback", user=user)
+    rows["retrieval_hit"] = await tx.execute("forget_hits", user=user)
+    rows["retrieval_event"] = await tx.execute("forget_events", user=user)
+    if user is not None:
+        rows["policy"] = await tx.execute("forget_policies", user=user)
+    return rows
+
+
+async def forget_learned(tx: Transaction) -> Counter[str]:
+    """Erase learned weights and experiments, and level all memories' utility."""
+    rows: Counter[str] = Counter()
+    rows["policy"] = await tx.execute("delete_policies")
+    rows["experiment"] = await tx.execute("delete_experiments")
+    rows["memory"] = await tx.execute("level_utility")
+    return rows
 
 
 def _json(value: object) -> str:

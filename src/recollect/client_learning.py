@@ -1,0 +1,156 @@
+"""The client's face for learning: `r.learning`. What was recorded and learned is for admins alone.
+
+Thin like client.py, whose part it is. The work is done in `learning/`; `log_retrieval_event` is the one call for
+everybody: it says which memories of one's own search served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+from uuid import UUID
+
+from recollect.domain.ids import parse_id
+from recollect.domain.learning import (
+    Experiment,
+    ExperimentReport,
+    LearningStatus,
+    TrainReport,
+)
+from recollect.domain.text import check_name
+from recollect.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from recollect.domain.tenancy import TenantContext
+    from recollect.workspace import Workspace
+
+
+class Host(Protocol):
+    """What this face needs of the client it belongs to."""
+
+    @property
+    def tenant_context(self) -> TenantContext:
+        """Who is asking."""
+        ...
+
+    async def _workspace(self) -> Workspace: ...
+
+
+class AsyncLearning:
+    """What searches have taught. Needs the admin role, but for `log_retrieval_event`."""
+
+    def __init__(self, client: Host) -> None:
+        self._client = client
+
+    async def _admitted(self, what: str) -> Workspace:
+        from recollect.learning.training import need_admin
+
+        need_admin(self._client.tenant_context, what)
+        return await self._client._workspace()
+
+    async def log_retrieval_event(self, query_id: UUID | str, used_in_response: Sequence[UUID | str]) -> None:
+        """Say which memories of one of your searches served your response; an empty list says that none did.
+
+        Nothing teaches the ranking more. A context made with `context()` is noted without it, but says only what
+        was there to read.
+        """
+        from recollect.learning.feedback import report_used
+
+        if isinstance(used_in_response, str | bytes) or not isinstance(used_in_response, Sequence):
+            raise InvalidInputError(f"used_in_response must be a list of ids, not {used_in_response!r}")
+        workspace = await self._client._workspace()
+        ids = [parse_id(id, what="used_in_response") for id in used_in_response]
+        query = parse_id(query_id, what="query_id")
+        await report_used(workspace.store, workspace.events, self._client.tenant_context, query, ids)
+
+    async def status(self) -> LearningStatus:
+        """What is recorded, what was learned from it, and what is still missing."""
+        from recollect.learning.overview import learning_status
+
+        workspace = await self._admitted("look at what was learned")
+        context, s = self._client.tenant_context, workspace.settings
+        return await learning_status(
+            workspace.store,
+            context,
+            log=workspace.events,
+            enabled=s.learning,
+            needed=s.learning_min_events,
+        )
+
+    async def train(self) -> TrainReport:
+        """Learn from everything recorded so far: memories' utility, and signal weights that prove better."""
+        from recollect.learning.training import Trainers, train
+        from recollect.retrieval.understand import STRATEGY_WEIGHTS
+
+        workspace = await self._admitted("train")
+        return await train(
+            workspace.store,
+            self._client.tenant_context,
+            trainers=Trainers(min_events=workspace.settings.learning_min_events),
+            defaults=STRATEGY_WEIGHTS,
+            now=workspace.clock(),
+            log=workspace.events,
+            book=workspace.strategies,
+        )
+
+    async def start_experiment(
+        self,
+        name: str,
+        arms: Mapping[str, Mapping[str, Any]],
+        *,
+        shares: Mapping[str, float] | None = None,
+        unit: str = "user",
+    ) -> Experiment:
+        """Compare strategies on live questions: `arms={"table": {}, "recent": {"temporal_relevance": 1}}`.
+
+        An arm gives weights by signal, for all questions, or by strategy; an empty one ranks as without the
+        experiment. The first arm is what the others are compared with. `shares` may leave a rest that takes no
+        part. Lots are drawn per `unit`: user, session or query; the same one always gets the same arm.
+        """
+        from recollect.learning import experiments
+        from recollect.retrieval.understand import STRATEGY_WEIGHTS
+
+        workspace = await self._admitted("start experiments")
+        context = self._client.tenant_context
+        plan = experiments.make_plan(arms, shares, unit, strategies=tuple(STRATEGY_WEIGHTS))
+        async with workspace.store.transaction(context) as tx:
+            started = await experiments.start(tx, check_name(name, what="name"), plan, workspace.clock())
+        workspace.strategies.forget(context.tenant_id)
+        return started
+
+    async def stop_experiment(self, name: str) -> Experiment:
+        """Stop an experiment; its report stays."""
+        from recollect.learning import experiments
+
+        workspace = await self._admitted("stop experiments")
+        context = self._client.tenant_context
+        async with workspace.store.transaction(context) as tx:
+            stopped = await experiments.stop(tx, check_name(name, what="name"), workspace.clock())
+        workspace.strategies.forget(context.tenant_id)
+        return stopped
+
+    async def report(self, name: str | None = None) -> ExperimentReport:
+        """What an experiment (the latest, when none is named) has shown so far."""
+        from recollect.learning import experiments
+
+        workspace = await self._admitted("read experiments")
+        await workspace.events.flush()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            return await experiments.report(tx, name, workspace.clock())
+
+    async def reset(self, *, events: bool = False) -> Mapping[str, int]:
+        """Forget learned weights and experiments, and make every memory's utility 0; returns the rows per table.
+
+        Uses stay counted. `events=True` also erases all recorded searches and feedback.
+        """
+        from recollect.storage.learning import forget_learned, forget_learner
+
+        workspace = await self._admitted("reset what was learned")
+        context = self._client.tenant_context
+        await workspace.events.flush()
+        async with workspace.store.transaction(context) as tx:
+            rows = await forget_learned(tx)
+            if events:
+                rows += await forget_learner(tx, None)
+        workspace.strategies.forget(context.tenant_id)
+        return dict(rows)

@@ -1,0 +1,98 @@
+"""What people say about a memory that was recalled: recorded, and learned from at once where the speaker may write.
+
+Whoever may see a memory may judge it. A judgement given again within a day is the same judgement, not a second one:
+nobody talks a shared memory up or down by repeating themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from recollect.domain.ids import new_id
+from recollect.domain.learning import Feedback, FeedbackKind
+from recollect.errors import InvalidInputError, NotFoundError
+from recollect.learning.events import EventLog
+from recollect.learning.rewards import UTILITY_REWARDS
+from recollect.learning.utility import read_baseline
+from recollect.storage import learning as storage
+from recollect.storage.writing import get_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recollect.domain.tenancy import TenantContext
+    from recollect.storage.store import Row, Store, Transaction
+
+REPEATED_WITHIN = timedelta(days=1)
+
+
+async def give_feedback(
+    store: Store,
+    log: EventLog,
+    context: TenantContext,
+    *,
+    memory_id: UUID,
+    kind: FeedbackKind,
+    score: float,
+    query_id: UUID | None,
+    now: datetime,
+) -> Feedback:
+    """Record a judgement of a memory, of one of a search's hits when `query_id` names the search."""
+    user = _judge(context)
+    if query_id is not None:
+        await log.flush()  # the search may be a moment old
+    given = Feedback(
+        id=new_id(), memory_id=memory_id, kind=kind, score=score, at=now, query_id=query_id, applied=False
+    )
+    async with store.transaction(context) as tx:
+        await get_memory(tx, memory_id)
+        if query_id is not None:
+            search = await _search(tx, query_id, [memory_id])
+            await storage.mark_event(tx, user=search["user_id"], query=query_id, outcome="feedback")
+        earlier = await storage.find_feedback(
+            tx, user=user, memory=memory_id, kind=kind, query=query_id, since=now - REPEATED_WITHIN
+        )
+        if earlier is not None:
+            again = replace(earlier, score=score, at=now)
+            await storage.rescore_feedback(tx, again)
+            return again
+        step = UTILITY_REWARDS.step(score, await read_baseline(tx))
+        moved = await storage.reward_memories(tx, {memory_id: (0, step)})
+        given = replace(given, applied=bool(moved))
+        await storage.insert_feedback(tx, user, given)
+    return given
+
+
+async def report_used(
+    store: Store, log: EventLog, context: TenantContext, query_id: UUID, memory_ids: Sequence[UUID]
+) -> None:
+    """Record which of a search's memories served the caller's response; none is an answer, too."""
+    _judge(context)
+    await log.flush()
+    async with store.transaction(context) as tx:
+        await _search(tx, query_id, memory_ids)
+    log.mark_used(context, query_id, memory_ids, reported=True)
+    await log.flush()
+
+
+def _judge(context: TenantContext) -> str:
+    if context.user_id is None:
+        raise InvalidInputError("feedback is somebody's; give the context a user_id")
+    return context.user_id
+
+
+async def _search(tx: Transaction, query_id: UUID, memory_ids: Sequence[UUID]) -> Row:
+    found = await storage.find_event(tx, query_id)
+    if found is None:
+        raise NotFoundError(
+            f"no search {query_id} of this caller is recorded; leave query_id out, or look whether `learning` is on"
+        )
+    strangers = set(memory_ids) - await storage.returned(tx, query_id, memory_ids)
+    if strangers:
+        raise InvalidInputError(
+            f"search {query_id} did not return memory {sorted(map(str, strangers))[0]}; name one of its hits"
+        )
+    return found

@@ -1,0 +1,257 @@
+"""`recollect feedback learning`: what recalled memories were worth, and what was learned from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recollect.errors import InvalidInputError
+from recollect.surfaces.cli.invocation import (
+    Invocation,
+    JsonOption,
+    YesOption,
+    confirm,
+    invocation,
+    noun_app,
+    parse_json,
+    parse_object,
+)
+from recollect.surfaces.cli.output import Column
+
+if TYPE_CHECKING:
+    from recollect.domain.learning import Estimate, Experiment, Policy
+
+app = typer.Typer(rich_markup_mode=None)
+learning_app = noun_app("learning", "What searches have taught; for admins.")
+experiment_app = noun_app("experiment", "Compare strategies on live questions.")
+app.add_typer(learning_app)
+learning_app.add_typer(experiment_app)
+
+
+@app.command()
+def feedback(
+    ctx: typer.Context,
+    memory_id: Annotated[str, typer.Argument(help="The memory's id.")],
+    kind: Annotated[str, typer.Argument(help="helpful, irrelevant, outdated, inaccurate or duplicate.")],
+    score: Annotated[float | None, typer.Option(help="-1 to 1; each kind has its own default.")] = None,
+    query_id: Annotated[
+        str | None, typer.Option("--query-id", help="The search that returned it.", metavar="ID")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Say what a recalled memory was worth, so that it is ranked accordingly."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        given = client.feedback(memory_id, kind, score=score, query_id=query_id)
+    if inv.out.as_json:
+        inv.out.document(given)
+        return
+    when = "" if given.applied else "; it counts with the next 'recollect learning train'"
+    inv.out.line(f"noted: {given.kind.value} ({given.score:+.1f}){when}")
+
+
+@learning_app.command("status")
+def status(ctx: typer.Context, json: JsonOption = False) -> None:
+    """Show what is recorded and what was learned from it."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        found = client.learning.status()
+    if inv.out.as_json:
+        inv.out.document(found)
+        return
+    log = found.log
+    inv.out.pairs(
+        [
+            ("learning", "on" if found.enabled else "off"),
+            ("searches recorded", found.events),
+            ("outcomes", _counts(found.outcomes)),
+            ("judged", f"{found.judged} (weights are learned from {found.needed} on, per kind of question)"),
+            ("feedback", _counts(found.feedback)),
+            ("waiting for training", found.pending or None),
+            ("usual reward", found.baseline),
+            ("experiment", found.experiment.name if found.experiment else None),
+            (
+                "not recorded",
+                f"{log.dropped} dropped, {log.failed} failed" if log.dropped + log.failed else "",
+            ),
+        ]
+    )
+    if found.policies:
+        _show_policies(inv, found.policies)
+
+
+@learning_app.command("train")
+def train(ctx: typer.Context, json: JsonOption = False) -> None:
+    """Learn from what is recorded: memories' utility, and weights that prove better than those in use."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        report = client.learning.train()
+    if inv.out.as_json:
+        inv.out.document(report)
+        return
+    inv.out.line(f"{report.rewarded} memories rated anew; the usual reward is {report.baseline:+.2f}")
+    if report.policies:
+        _show_policies(inv, report.policies)
+    for reason in report.skipped:
+        inv.out.aside(reason)
+    if not report.policies and not report.skipped:
+        inv.out.aside(
+            "no kind of question has enough judged searches yet; 'recollect learning status' counts them"
+        )
+
+
+@learning_app.command("reset")
+def reset(
+    ctx: typer.Context,
+    events: Annotated[
+        bool, typer.Option("--events", help="Erase recorded searches and feedback, too.")
+    ] = False,
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Forget learned weights and experiments, and rate every memory the same again."""
+    inv = invocation(ctx)
+    confirm(inv, "Forget everything that was learned?", yes=yes)
+    with inv.client() as client:
+        rows = client.learning.reset(events=events)
+    if inv.out.as_json:
+        inv.out.document({"rows": rows})
+    else:
+        inv.out.line(
+            f"forgotten: {_counts({name: n for name, n in rows.items() if n}) or 'nothing was there'}"
+        )
+
+
+@experiment_app.command("start")
+def start(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="A name for the experiment.")],
+    arm: Annotated[
+        list[str],
+        typer.Option(
+            "--arm",
+            help="NAME, or NAME='{\"temporal_relevance\": 1}'; repeat. The first is what others are compared with.",
+            metavar="ARM",
+        ),
+    ],
+    share: Annotated[
+        list[str] | None, typer.Option("--share", help="ARM=0.1; equal ones if not given.", metavar="SHARE")
+    ] = None,
+    unit: Annotated[str, typer.Option(help="What a lot is drawn for: user, session or query.")] = "user",
+    json: JsonOption = False,
+) -> None:
+    """Start comparing strategies; a NAME alone ranks as without the experiment."""
+    inv = invocation(ctx)
+    arms: dict[str, Any] = {}
+    for text in arm:
+        key, _, weights = text.partition("=")
+        arms[key.strip()] = (parse_object(weights, what=f"arm {key!r}") if weights else None) or {}
+    shares = {}
+    for text in share or ():
+        key, _, number = text.partition("=")
+        shares[key.strip()] = parse_json(number or None, what=f"share {key!r}")
+    if len(arms) < len(arm):
+        raise InvalidInputError("two arms have the same name")
+    with inv.client() as client:
+        started = client.learning.start_experiment(name, arms, shares=shares or None, unit=unit)
+    _show_experiment(inv, started)
+
+
+@experiment_app.command("stop")
+def stop(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="The experiment's name.")],
+    json: JsonOption = False,
+) -> None:
+    """Stop an experiment; its report stays."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        stopped = client.learning.stop_experiment(name)
+    _show_experiment(inv, stopped)
+
+
+@experiment_app.command("report")
+def report(
+    ctx: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="The latest if not given.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the arms side by side, and what they prove."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        found = client.learning.report(name)
+    if inv.out.as_json:
+        inv.out.document(found)
+        return
+    columns = [
+        Column(name="arm", style="cyan"),
+        Column(name="share", right=True),
+        Column(name="searches", right=True),
+        Column(name="used"),
+        Column(name="refined"),
+        Column(name="feedback"),
+    ]
+    rows = [
+        (
+            one.arm,
+            f"{one.share:.0%}",
+            one.queries,
+            _share(one.used),
+            _share(one.refined),
+            _score(one.feedback),
+        )
+        for one in found.arms
+    ]
+    inv.out.table(columns, rows)
+    inv.out.line(found.verdict)
+
+
+def _share(found: Estimate) -> str:
+    if found.value is None:
+        return ""
+    span = "" if found.low is None else f" ({found.low:.1%} to {found.high:.1%})"
+    return f"{found.value:.1%}{span}"
+
+
+def _score(found: Estimate) -> str:
+    if found.value is None:
+        return ""
+    span = "" if found.low is None else f" ({found.low:+.2f} to {found.high:+.2f})"
+    return f"{found.value:+.2f}{span}"
+
+
+def _counts(counts: Any) -> str:
+    return ", ".join(f"{name} {number}" for name, number in sorted(counts.items()))
+
+
+def _show_experiment(inv: Invocation, experiment: Experiment) -> None:
+    if inv.out.as_json:
+        inv.out.document(experiment)
+        return
+    arms = ", ".join(f"{arm} {share:.0%}" for arm, share in experiment.shares.items())
+    inv.out.line(f"{experiment.name} is {experiment.state}: {arms}, drawn per {experiment.unit}")
+
+
+def _show_policies(inv: Invocation, policies: Sequence[Policy]) -> None:
+    columns = [
+        Column(name="questions", style="cyan"),
+        Column(name="of"),
+        Column(name="state"),
+        Column(name="searches", right=True),
+        Column(name="weights", wide=True),
+        Column(name="why", wide=True, style="dim"),
+    ]
+    rows = [
+        (
+            one.strategy,
+            one.user_id or "everybody",
+            one.state,
+            one.events,
+            ", ".join(f"{name} {weight:.2f}" for name, weight in one.weights.items()),
+            one.evaluation.get("reason", ""),
+        )
+        for one in policies
+    ]
+    inv.out.table(columns, rows)
