@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from recollect.retrieval.rank import Pool, Ranking, inverse_frequency, rank
 from recollect.retrieval.rank.calibration import MINILM, UNKNOWN
-from recollect.retrieval.rank.relevance import SIGNALS
+from recollect.retrieval.rank.relevance import FUSED
 
 IDF = inverse_frequency(3, 500)
 
@@ -195,7 +195,7 @@ def test_signals_are_not_negative_add_up_to_the_relevance_and_order_like_the_sco
     ranking = ranked(
         *({"position": at} | candidate for at, candidate in enumerate(candidates)), query="my Ana"
     )
-    assert set(ranking.signals) == set(SIGNALS)
+    assert set(ranking.signals) == set(FUSED)
     assert all((values >= -1e-12).all() for values in ranking.signals.values())
     assert np.allclose(sum(ranking.signals.values()), ranking.relevance)
     assert ((ranking.score >= 0) & (ranking.score <= 1)).all()

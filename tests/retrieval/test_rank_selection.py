@@ -176,4 +176,4 @@ def test_one_reason_reads_as_one_and_no_reason_is_said_plainly() -> None:
 
 
 def test_a_signal_of_a_later_stage_is_explained_by_its_name() -> None:
-    assert explain({"temporal": 0.3}) == "recalled because it has the signal temporal (temporal 0.30)"
+    assert explain({"weather": 0.3}) == "recalled because it has the signal weather (weather 0.30)"

@@ -1,8 +1,10 @@
 """Rank: what the candidates of one question are worth, as pure functions over arrays.
 
-`pool` holds what the store returned, `relevance` weighs it, `calibration` turns the weight into a score
-from 0 to 1, `selection` takes the best and drops repeats, `explanation` says why in words. `lexical` has
-the one formula that the store's SQL must agree with.
+`pool` holds what the store returned, `relevance` weighs what memories say, `linked` what they inherit from others,
+`signals` measures time, importance and the like, and `scoring` brings all of it together by the strategy's weights.
+`calibration` turns relevance into a score from 0 to 1, `selection` takes the best and drops repeats, `diversity`
+prefers several sides of a matter, `explanation` says why in words. `lexical` has the one formula that the store's SQL
+must agree with.
 
 Nothing here knows a database, an embedder or a clock.
 """
@@ -11,22 +13,28 @@ from recollect.retrieval.rank.calibration import PROBES, Calibration, calibratio
 from recollect.retrieval.rank.diversity import diverse_first, select_diverse_memories
 from recollect.retrieval.rank.explanation import explain
 from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS, inverse_frequency
-from recollect.retrieval.rank.pool import Pool
-from recollect.retrieval.rank.relevance import Ranking, rank
+from recollect.retrieval.rank.linked import first_hits, links_between
+from recollect.retrieval.rank.pool import Links, Pool
+from recollect.retrieval.rank.scoring import SIGNALS, Ranking, compute_memory_score, rank
 from recollect.retrieval.rank.selection import Meaning, best_first, select
 
 __all__ = [
     "MAX_QUERY_TERMS",
     "PROBES",
+    "SIGNALS",
     "Calibration",
+    "Links",
     "Meaning",
     "Pool",
     "Ranking",
     "best_first",
     "calibration_for",
+    "compute_memory_score",
     "diverse_first",
     "explain",
+    "first_hits",
     "inverse_frequency",
+    "links_between",
     "measured",
     "rank",
     "select",

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.retrieval.rank.pool import Pool
-from recollect.retrieval.rank.relevance import Ranking
+from recollect.retrieval.rank.scoring import Ranking
 from recollect.retrieval.rank.selection import Meaning
 
 #: How much relevance counts; the rest is novelty.

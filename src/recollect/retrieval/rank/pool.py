@@ -2,7 +2,8 @@
 
 The store fills a `Pool` in one round trip; every column has one entry per candidate. What is not known is
 nan (cosine), 0 (bm25, matched) or None (conversation, speaker): a missing signal adds nothing, it never
-takes away. Which candidates get in is decided in `generate`.
+takes away. Columns that are None as a whole mean a signal that nobody measured. Which candidates get in is
+decided in `generate`.
 """
 
 from __future__ import annotations
@@ -24,20 +25,32 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_COLUMNS = (
-    "cosine",
-    "bm25",
-    "matched",
-    "conversation",
-    "position",
-    "speaker",
-    "layer",
+_REQUIRED = ("cosine", "bm25", "matched", "conversation", "position", "speaker", "layer")
+_OPTIONAL = (
     "importance",
     "created_at",
     "digest",
+    "about",
+    "event_at",
+    "type",
+    "use_count",
+    "utility",
 )
 # Positions are below this, so (conversation, position) packs into one integer.
 _STRIDE = np.int64(1) << np.int64(40)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """Which candidates other candidates lead to, by an entity that both name: an edge per entry.
+
+    `hit` and `target` are rows of the pool. `share` is 1 when the target is the only memory about the entity, and
+    less the more there are: what everybody names leads nowhere.
+    """
+
+    hit: Integers
+    target: Integers
+    share: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +59,11 @@ class Pool:
 
     `matched` has bit i set when the memory has the i-th query term, whose idf is `idf[i]`: with it the
     terms that a few neighbouring turns have *together* can be counted. `layer` is the precedence, 1 to 7;
-    `digest` is the identity of the text; `sources` says who found the candidate. The last columns only break
-    ties, find repeats and explain.
+    `digest` is the identity of the text; `sources` says who found the candidate.
+
+    `about` is 1 for a memory about an entity that the question names, less for one that only mentions it.
+    `event_at` is when what it says happened. `use_count` and `utility` (-1 to 1, 0 is unknown) are what use and
+    feedback taught.
     """
 
     ids: Sequence[UUID]
@@ -62,12 +78,19 @@ class Pool:
     importance: Floats | None = None
     created_at: Sequence[datetime] | None = None
     digest: Sequence[bytes] | None = None
+    about: Floats | None = None
+    event_at: Sequence[datetime] | None = None
+    type: Sequence[str] | None = None
+    use_count: Integers | None = None
+    utility: Floats | None = None
+    links: Links | None = None
     sources: Sequence[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         """Refuse columns of unequal length: a shifted column would rank in silence."""
         size = len(self.ids)
-        for name in ("cosine", "bm25", "matched", "conversation", "position", "speaker", "layer"):
+        there = [*_REQUIRED, *(name for name in _OPTIONAL if getattr(self, name) is not None)]
+        for name in there:
             if len(getattr(self, name)) != size:
                 raise ValueError(
                     f"pool column {name!r} has {len(getattr(self, name))} entries for {size} ids"

@@ -1,4 +1,4 @@
-"""How relevant each candidate is: one sum of named signals, the same weights for every kind of data.
+"""How relevant each candidate is by what it says: one sum of named signals, the same weights for all data.
 
 A *note*, a memory on its own, has its vector and its words. A *turn* of a conversation is often
 unintelligible alone ("Yes, last week!"), so it also speaks through its surroundings: the turns before and
@@ -12,24 +12,26 @@ many others were generated, any signal may be missing altogether, and a pool of 
 hundred.
 
 The weights were found by measuring on LoCoMo, LongMemEval, 2WikiMultiHopQA and MuSiQue together, and
-rounded: neighbouring values differ by less than the noise. `recollect bench` measures the outcome.
+rounded: neighbouring values differ by less than the noise. `recollect bench` measures the outcome. BM25 over whole
+conversations was measured too and adds nothing to this. What else counts, such as time and importance, is in `signals`;
+both come together in `scoring`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.retrieval.rank.calibration import Calibration, scores
+from recollect.retrieval.rank.calibration import Calibration
 from recollect.retrieval.rank.lexical import K1
 from recollect.retrieval.rank.pool import Floats, Pool
 from recollect.retrieval.terms import STOP_WORDS
 
-#: The names of the signals, in the order in which they are explained.
-SIGNALS = ("semantic", "lexical", "neighbours", "conversation", "speaker")
+#: The names of the signals that make up relevance, in the order in which they are explained.
+FUSED = ("semantic", "lexical", "neighbours", "conversation", "speaker")
 
 # A note. Meaning weighs most: half of a short question's words are in many a note that is about something
 # else, so coverage counts with a power that makes half of the words a third of the credit.
@@ -61,27 +63,39 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranking:
-    """The verdict on a pool: per candidate the score, the relevance behind it and what it is the sum of."""
+class Relevance:
+    """What candidates are worth by their content: per signal, in all, and how much of the question each leaves open."""
 
-    score: Floats
-    relevance: Floats
     signals: Mapping[str, Floats]
+    total: Floats
+    open_share: Floats
 
 
-def rank(pool: Pool, *, query: str, calibration: Calibration) -> Ranking:
-    """Weigh every candidate of the pool for the question."""
-    lift = calibration.for_query(query).lift(pool.cosine)
-    total_idf = float(pool.idf.sum())
+def measure_relevance(
+    pool: Pool, *, query: str, calibration: Calibration, off: Collection[str] = ()
+) -> Relevance:
+    """Weigh what every candidate says. Signals named in `off` count nothing, nor do they through neighbours."""
+    words = "lexical" not in off
+    lift = calibration.for_query(query).lift(pool.cosine) if "semantic" not in off else np.zeros(len(pool))
+    total_idf = float(pool.idf.sum()) if words else 0.0
     density, coverage = _lexical(pool, total_idf)
     bm25 = pool.bm25 / (total_idf * (K1 + 1.0)) if total_idf > 0 else np.zeros(len(pool))
     note = _note_signals(lift, bm25, density * coverage)
+    open_share = 1.0 - density * coverage
     if not pool.is_turn.any():
-        return _ranking(note)
+        return Relevance(signals=note, total=total(note), open_share=open_share)
     turn = _turn_signals(pool, lift=lift, bm25=bm25, density=density, total_idf=total_idf, query=query)
-    as_note = ~pool.is_turn | (_TURN_AS_NOTE * _total(note) > _total(turn))
+    turn |= {name: np.zeros(len(pool)) for name in FUSED if name in off}
+    as_note = ~pool.is_turn | (_TURN_AS_NOTE * total(note) > total(turn))
     discount = np.where(pool.is_turn, _TURN_AS_NOTE, 1.0)
-    return _ranking({name: np.where(as_note, discount * note[name], turn[name]) for name in SIGNALS})
+    signals = {name: np.where(as_note, discount * note[name], turn[name]) for name in FUSED}
+    return Relevance(signals=signals, total=total(signals), open_share=open_share)
+
+
+def total(signals: Mapping[str, Floats]) -> Floats:
+    """The sum of signals, in a fixed order."""
+    added: Floats = np.sum([signals[name] for name in signals], axis=0)
+    return added
 
 
 def _lexical(pool: Pool, total_idf: float) -> tuple[Floats, Floats]:
@@ -158,13 +172,3 @@ def _speaker_worth(speaker: str, query: str) -> float:
     if not name.isascii() and name in asked:  # scripts without spaces have no words to compare
         return _SPEAKER
     return _FIRST_PERSON if name == "user" and _FIRST_PERSON_WORDS.search(asked) else 0.0
-
-
-def _total(signals: Mapping[str, Floats]) -> Floats:
-    total: Floats = np.sum([signals[name] for name in SIGNALS], axis=0)
-    return total
-
-
-def _ranking(signals: Mapping[str, Floats]) -> Ranking:
-    relevance = _total(signals)
-    return Ranking(score=scores(relevance), relevance=relevance, signals=signals)

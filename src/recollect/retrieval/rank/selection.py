@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from recollect.retrieval.rank.pool import Pool
-    from recollect.retrieval.rank.relevance import Ranking
+    from recollect.retrieval.rank.scoring import Ranking
 
 #: Two memories this close say the same.
 DUPLICATE_COSINE = 0.95
