@@ -55,14 +55,14 @@ def first_tokens(text: str, limit: int) -> str:
     return ""
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _pieces(text: str, long_blank: re.Pattern[str] = _LONG_BLANK) -> Iterator[str]:
     """The text, cut at long runs of blanks where the vocabulary's own expression cuts as well.
 
     Before a word such a run falls into: all up to its last line break, the rest but one, and the last blank, which
     may join the word. The same cuts made here leave the count as it is.
     """
     start = 0
-    for run in _LONG_BLANK.finditer(text):
+    for run in long_blank.finditer(text):
         if run.end() == len(text):
             break
         broken = max(text.rfind("\n", *run.span()), text.rfind("\r", *run.span())) + 1

@@ -81,7 +81,7 @@ def split_by_side(
     best = max(ways, key=lambda sides: sum(map(len, sides.values())) if len(sides) > 1 else 0)
     if max(len(dated), len(named), len(written)) < 2:
         # "compare patterns across teams": the question names nothing, so the hits' own groups are the sides.
-        best = _assign(recalled, (item.hit.group for item in recalled), lambda item: {item.hit.group})
+        best = _assign(recalled, sorted({item.hit.group for item in recalled}), lambda item: {item.hit.group})
     return best if len(best) > 1 else {}
 
 

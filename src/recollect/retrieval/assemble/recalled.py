@@ -128,8 +128,8 @@ def time_remark(when: datetime, now: datetime, *, dated: bool) -> str:
 
 def list_item(text: str, remark: str = "", *, indent: str = "", mark: str = "- ") -> str:
     """A text as one item of a list, whole; its further lines are indented so that they stay inside the item."""
-    lines = guarded(text).strip().splitlines() or [""]
-    body = f"\n{indent}  ".join(line.rstrip() for line in lines)
+    first, *further = guarded(text).strip().splitlines() or [""]
+    body = "\n".join([first, *(f"{indent}  {line}".rstrip() for line in further)])
     return f"{indent}{mark}{body}{f' ({remark})' if remark else ''}\n"
 
 
