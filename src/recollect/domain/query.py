@@ -6,8 +6,8 @@ Values only. They are found in `retrieval/understand`, used by every later stage
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 #: The signals that strategies weigh, in the order in which they are explained.
@@ -50,17 +50,30 @@ class QueryType:
 class TimeRange:
     """A period a question is about: `start` inclusive, `end` exclusive, None is open.
 
-    `phrase` is the words it was read from; `anchor` names the dated memory that gave the date, if one did.
+    `phrase` is the words it was read from; `anchor` names the dated memory that gave the date, if one did. `slack`
+    is how far words like "two years ago", which mean one day by the calendar, are usually off.
     """
 
     start: datetime | None
     end: datetime | None
     phrase: str
     anchor: str | None = None
+    slack: timedelta = timedelta(0)
 
     def contains(self, moment: datetime) -> bool:
         """Whether a moment lies in the period."""
         return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
+
+    def widened(self) -> TimeRange:
+        """The period to look in: this one with its slack on both sides."""
+        if not self.slack:
+            return self
+        try:
+            start = self.start - self.slack if self.start is not None else None
+            end = self.end + self.slack if self.end is not None else None
+        except OverflowError:  # the calendar ends there
+            return self
+        return replace(self, start=start, end=end, slack=timedelta(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

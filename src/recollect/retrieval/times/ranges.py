@@ -1,0 +1,418 @@
+"""Ranges: from ... to ..., between ... and ..., since, until, before, after, and the plain period.
+
+`expression` reads one of them at a place. A range of months or years has its last one in it: "from April to June" is
+over when June is; "until June" is over when June begins. Days are always in it. "After 8 May" begins with that day,
+for later that day is after it too; "after May" begins with June.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from recollect.retrieval.times import dates
+from recollect.retrieval.times.amounts import TICK
+from recollect.retrieval.times.calendar import Grain, Span, day_of
+from recollect.retrieval.times.clock import clock_period
+from recollect.retrieval.times.grammar import STARTS, extended, period
+from recollect.retrieval.times.meaning import Period, first_from, last_until, mapped, settle, within
+from recollect.retrieval.times.tokens import Source
+
+_SIGNS = ("-", "–", "—", "~", "−")
+_TO = ("to", "through", "thru", *_SIGNS)
+_UNTIL = ("until", "till")
+
+#: Words before a time that make it open on one side, longest first.
+_OPENERS: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+for _words, _kind in (
+    ("since", "since"), ("ever since", "since"), ("as of", "since"), ("starting on", "since"),
+    ("starting from", "since"), ("starting in", "since"), ("starting", "since"), ("beginning on", "since"),
+    ("beginning from", "since"), ("beginning in", "since"), ("beginning", "since"), ("commencing", "since"),
+    ("no earlier than", "since"), ("not before", "since"), ("> =", "since"), ("on or after", "since"),
+    ("after", "after"), ("later than", "after"), ("greater than", "after"), ("newer than", "after"), (">", "after"),
+    ("more recent than", "after"), ("any time after", "after"),
+    ("before", "before"), ("prior to", "before"), ("earlier than", "before"), ("older than", "before"),
+    ("< =", "by"), ("<", "before"), ("less than", "before"), ("smaller than", "before"), ("previous to", "before"),
+    ("until", "until"), ("till", "until"), ("up until", "until"), ("up to", "until"), ("on or before", "by"),
+    ("by", "by"), ("no later than", "by"), ("not later than", "by"), ("not after", "by"), ("ending", "by"),
+    ("by the end of", "by"), ("through", "by"),
+):  # fmt: skip
+    _OPENERS.setdefault(_words.split()[0], []).append((tuple(_words.split()), _kind))
+for _entries in _OPENERS.values():
+    _entries.sort(key=lambda entry: -len(entry[0]))
+
+_ONWARDS = frozenset("after later greater above onwards onward beyond newer afterwards forward".split())
+_BACKWARDS = frozenset("before earlier below older".split())
+FIRST_WORDS = frozenset([*_OPENERS, "between", "from", "within"]) | STARTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A range in a text: wall-clock ends, None for open; where it stands; what is to be said about it."""
+
+    start: datetime | None
+    end: datetime | None
+    first: int
+    after: int
+    slack: timedelta = timedelta(0)
+    clock_only: bool = False
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranged:
+    """A range before it is known which one: both ends, and how it closes."""
+
+    left: Period
+    right: Period
+    after: int
+    until: bool
+
+
+def expression(source: Source, place: int) -> Reading | None:
+    """The range that begins at a place."""
+    word = source.low(place)
+    try:
+        if word in ("between", "from"):
+            found = _pair(source, place + 1, opened=word)
+            if found is not None:
+                return _closed(source, found, place)
+            return _from(source, place) if word == "from" else None
+        if word in _OPENERS:
+            found_open = _opened(source, place)
+            if found_open is not None:
+                return found_open
+        return _plain(source, place)
+    except (ValueError, OverflowError):
+        return None  # beyond the calendar
+
+
+# ---------------------------------------------------------------- two ends
+
+
+def _pair(source: Source, place: int, *, opened: str) -> Ranged | None:
+    """Two ends with a word between them."""
+    first = _end(source, place)
+    if first is None:
+        return None
+    left, hour, spot = first
+    spot = source.skip(spot, (",",))
+    word = source.low(spot)
+    if source.words(spot, "up", "to"):
+        spot += 1
+        word = "to"
+    if word not in _TO and word not in _UNTIL and not (opened and word == "and"):
+        return None
+    second = _end(source, source.skip(spot + 1, ("in", "on", "at")))
+    if second is None:
+        return None
+    right, _, after = second
+    ends = _related(source, left, right, hour)
+    return Ranged(left=ends[0], right=ends[1], after=after, until=word in _UNTIL) if ends else None
+
+
+def _end(source: Source, place: int) -> tuple[Period, int | None, int] | None:
+    """One end: a period, or a number that the other end will explain."""
+    spot = source.skip(place, ("in", "on", "at"))
+    found = period(source, spot)
+    bare = source.skip(spot, ("the",))
+    day = dates.read_day_number(source, bare)
+    if found is not None and not (day is not None and found[0].weak):
+        return found[0], None, found[1]
+    if day is None:
+        return (found[0], None, found[1]) if found is not None else None
+    explained, after = extended(source, (dates.day_of_any_month(day.value, weak=True), day.after), 0)
+    return explained, day.value, after
+
+
+def _related(source: Source, left: Period, right: Period, hour: int | None) -> tuple[Period, Period] | None:
+    """Each end with what the other one says about it: the month, the day, am or pm."""
+    if hour is not None and left.weak and right.cycle is not None and right.grain is Grain.HOUR:
+        span = right.of(0) if right.of else None
+        end = span.start.hour if span else 0
+        left = clock_period(next((h for h in (hour % 12 + 12, hour % 12) if h < end), hour % 12), None)
+    elif (
+        hour is not None
+        and left.weak
+        and right.parent is not None
+        and right.grain is Grain.HOUR
+        and right.span
+    ):
+        end = right.span.start.hour
+        clock = clock_period(next((h for h in (hour % 12 + 12, hour % 12) if h < end), hour % 12), None)
+        left = within(clock, right.parent) or left
+    if right.parent is not None and left.cycle is right.parent.grain:
+        turned = _into(left, right.parent)
+        left = _month_before(left, turned, right)
+    elif left.parent is not None and right.cycle is left.parent.grain:
+        right = _into(right, left.parent) or right
+    if (left.weak and left.grain is not Grain.INSTANT) or (right.weak and right.grain is not Grain.INSTANT):
+        return None
+    return left, right
+
+
+def _into(inner: Period, outer: Period) -> Period | None:
+    made = within(inner, outer)
+    return replace(made, weak=False, clock_only=False) if made else None
+
+
+def _month_before(day: Period, turned: Period | None, right: Period) -> Period:
+    """The 27th to the 3rd of April: the 27th of March."""
+    if turned is None or turned.of is None or right.of is None or day.of is None:
+        return turned or day
+    of, own, right_of = turned.of, day.of, right.of
+
+    def earlier(number: int) -> Span | None:
+        span, end = of(number), right_of(number)
+        if span is None or end is None or span.start <= end.start:
+            return span
+        return own(span.start.year * 12 + span.start.month - 2)
+
+    return replace(turned, of=earlier)
+
+
+def _begin(period_: Period) -> Period:
+    """A period as the beginning of a range."""
+    if period_.point_of is None or period_.parent is None:
+        return period_
+    point = period_.point_of
+    return (
+        mapped(period_, period_.parent, lambda span: Span(start=point(span), end=point(span) + TICK))
+        or period_
+    )
+
+
+def _finish(period_: Period, *, until: bool) -> Period:
+    """A period as the end of a range; `end` of its spans is where the range ends."""
+    if period_.point_of is not None and period_.parent is not None:
+        point = period_.point_of
+        shape, outer = period_, period_.parent
+        return (
+            mapped(shape, outer, lambda span: Span(start=span.start, end=max(point(span), span.start + TICK)))
+            or shape
+        )
+    at_start = period_.grain < Grain.DAYPART or (until and period_.grain > Grain.DAY and not period_.offset)
+    if not at_start or period_.grain is Grain.INSTANT:
+        return period_
+    return mapped(period_, period_, lambda span: Span(start=span.start - TICK, end=span.start)) or period_
+
+
+def _closed(source: Source, found: Ranged, place: int) -> Reading | None:
+    left, right = _begin(found.left), _finish(found.right, until=found.until)
+    note = None
+    begin = end = None
+    if left.span is not None and right.span is not None:
+        if right.span.end <= left.span.start:
+            swapped, closing = _begin(found.right).span, _finish(found.left, until=False).span
+            assert swapped is not None
+            assert closing is not None
+            begin, end = swapped.start, closing.end
+            phrase = _phrase(source, place, found.after)
+            note = f"{phrase!r} runs backwards; read it as {begin:%Y-%m-%d} to {closing.last:%Y-%m-%d}"
+        else:
+            begin, end = left.span.start, right.span.end
+    else:
+        spans = _matched(source, left, right)
+        if spans is None:
+            return None
+        begin, end = spans
+    if end <= begin:
+        return None
+    clock_only = found.left.clock_only and found.right.clock_only
+    return Reading(start=begin, end=end, first=place, after=found.after, clock_only=clock_only, note=note)
+
+
+def _matched(source: Source, left: Period, right: Period) -> tuple[datetime, datetime] | None:
+    """Occurrences of both ends that belong together."""
+    now = source.now
+    if left.span is not None:
+        start = left.span.start
+        closing = first_from(
+            right, start, lambda span: span.end > start and span.start >= start - timedelta(days=1)
+        )
+        return (start, closing.end) if closing else None
+    if right.span is not None:
+        end = right.span
+        opening = last_until(left, end.start, lambda span: span.start <= end.start)
+        return (opening.start, end.end) if opening else None
+    opening = last_until(left, now, lambda span: span.start <= now)
+    if source.future:
+        ahead = first_from(left, now, lambda span: span.start > now)
+        pair = _after(opening, right)
+        if pair is None or pair[1] <= now:
+            opening = ahead
+    return _after(opening, right)
+
+
+def _after(opening: Span | None, right: Period) -> tuple[datetime, datetime] | None:
+    if opening is None:
+        return None
+    start = opening.start
+    closing = first_from(right, start, lambda span: span.end > start and span.start >= start - TICK)
+    return (start, closing.end) if closing else None
+
+
+# ---------------------------------------------------------------- open on one side
+
+
+def _opened(source: Source, place: int) -> Reading | None:
+    for words, kind in _OPENERS[source.low(place)]:
+        if not source.words(place, *words):
+            continue
+        spot = source.skip(place + len(words), ("in", "on", "at", "from"))
+        found = period(source, spot)
+        if found is None or (found[0].weak and found[0].grain is not Grain.INSTANT):
+            continue
+        if found[0].open_end or found[0].open_start or (found[0].offset and words[-1] == "than"):
+            continue
+        reading = _one_sided(source, found[0], kind, place, found[1])
+        if reading is not None:
+            return reading
+    return None
+
+
+def _one_sided(source: Source, period_: Period, kind: str, place: int, after: int) -> Reading | None:
+    future = source.future and kind != "since"
+    pointed = period_ if kind == "since" else _begin(period_)
+    span = settle(pointed, source.now, future=future)
+    if span is None:
+        return None
+    slack = period_.slack
+    long = period_.grain > Grain.DAY and period_.point_of is None and not period_.offset
+    if kind == "since":
+        return Reading(start=span.start, end=None, first=place, after=after, slack=slack)
+    if kind == "after":
+        start = span.end if long else span.start
+        return Reading(start=start, end=None, first=place, after=after, slack=slack)
+    at_end = kind == "by" or (kind == "until" and period_.grain in (Grain.DAY, Grain.INSTANT))
+    if period_.grain < Grain.DAYPART and period_.grain is not Grain.INSTANT:
+        at_end = False
+    end = span.end if at_end and period_.point_of is None else span.start
+    if period_.grain is Grain.INSTANT:
+        end = day_of(source.now).end
+    return Reading(start=None, end=end, first=place, after=after, slack=slack)
+
+
+def _from(source: Source, place: int) -> Reading | None:
+    """From May on; "from 2014" alone is the year."""
+    found = period(source, place + 1)
+    if found is None or found[0].weak:
+        return None
+    behind = source.low(found[1])
+    if behind in _ONWARDS or (behind == "on" and not source.low(found[1] + 1).isalnum()):
+        return _one_sided(source, found[0], "since", place, found[1] + 1)
+    return _plain(source, place + 1)
+
+
+# ---------------------------------------------------------------- a period, or a range without an opening word
+
+
+def _plain(source: Source, place: int) -> Reading | None:
+    found = period(source, place)
+    if _may_be_first(source, place, found):
+        pair = _pair(source, place, opened="")
+        if pair is not None:
+            return _closed(source, pair, place)
+    if found is None:
+        return None
+    period_, after = found
+    contained = _contained(source, period_, after)
+    if contained is not None:
+        return _closed(source, contained, place)
+    if period_.weak:
+        return None
+    suffix = _suffix(source, after)
+    if suffix is not None:
+        return _one_sided(source, period_, suffix[0], place, suffix[1])
+    period_, after = _listed(source, period_, after)
+    span = settle(period_, source.now, future=source.future)
+    if span is None:
+        return None
+    return Reading(
+        start=None if period_.open_start else span.start,
+        end=None if period_.open_end else span.end,
+        first=place,
+        after=after,
+        slack=period_.slack,
+        clock_only=period_.clock_only,
+    )
+
+
+def _may_be_first(source: Source, place: int, found: tuple[Period, int] | None) -> bool:
+    if found is not None and not found[0].weak:
+        after = found[1]
+    else:
+        day = dates.read_day_number(source, source.skip(place, ("the",)))
+        if day is None:
+            return False
+        after = day.after
+    after = source.skip(after, (",",))
+    return source.low(after) in _TO or source.low(after) in _UNTIL or source.words(after, "up", "to")
+
+
+def _contained(source: Source, outer: Period, after: int) -> Ranged | None:
+    """Last week between Friday and Sunday; November between 19 and 20; 8 May from 4 to 5pm."""
+    spot = source.skip(after, (",",))
+    if source.low(spot) not in ("between", "from") or outer.weak:
+        return None
+    first = _end(source, spot + 1)
+    if first is None or source.low(first[2]) not in (*_TO, *_UNTIL, "and"):
+        return None
+    second = _end(source, first[2] + 1)
+    if second is None:
+        return None
+    left, hour, _ = first
+    right, _, end = second
+    if outer.cycle is Grain.YEAR:
+        year = dates.year_behind(source, end)
+        dated = within(outer, dates.year_period(year[0])) if year else None
+        if year is not None and dated is not None:
+            outer, end = dated, year[1]
+    if hour is not None and left.weak and right.grain is Grain.HOUR:
+        pair = _related(source, left, right, hour)
+        if pair is None:
+            return None
+        left, right = pair
+    if left.cycle is not outer.grain or right.cycle is not outer.grain:
+        return None
+    begin, finish = _into(left, outer), _into(right, outer)
+    return Ranged(left=begin, right=finish, after=end, until=False) if begin and finish else None
+
+
+def _suffix(source: Source, place: int) -> tuple[str, int] | None:
+    """2016 and later, 1/1/2016 or before, May onwards."""
+    word = source.low(place)
+    if word in ("onwards", "onward"):
+        return "since", place + 1
+    if word in ("and", "or"):
+        behind = source.low(place + 1)
+        follows = source.low(place + 2)
+        if behind in _ONWARDS and not follows.isalnum():
+            return "since", place + 2
+        if behind in _BACKWARDS and not follows.isalnum():
+            return "by", place + 2
+    return None
+
+
+def _listed(source: Source, period_: Period, after: int) -> tuple[Period, int]:
+    """Q1 and Q2 2023: the year belongs to both."""
+    if period_.cycle is not Grain.YEAR or source.low(after) not in (
+        "and",
+        "or",
+        "&",
+        ",",
+        "vs",
+        "versus",
+        "with",
+    ):
+        return period_, after
+    found = period(source, after + 1)
+    if found is None or found[0].span is None or found[0].relative or found[0].grain is not period_.grain:
+        return period_, after
+    limit = found[0].span
+    span = last_until(period_, limit.start, lambda span: span.start <= limit.start)
+    return (replace(period_, span=span, cycle=None, of=None), after) if span else (period_, after)
+
+
+def _phrase(source: Source, place: int, after: int) -> str:
+    return source.text[source.tokens[place].start : source.tokens[after - 1].end]
