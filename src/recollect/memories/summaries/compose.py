@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,7 @@ from recollect.storage.summaries import Place, Target
 
 #: More speakers than this are counted, not named.
 _NAMED_SPEAKERS = 3
+_NUMBERED = re.compile(r"[0-9a-f-]{32,36}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +71,12 @@ def _heading(target: Target, place: Place, passages: Sequence[Passage]) -> str:
     if target.key.kind == "entity":
         return f"About {target.title}, {when}:"
     speakers = list(dict.fromkeys(p.speaker for p in passages if p.speaker))
-    if not speakers or len(speakers) > _NAMED_SPEAKERS:
-        return f"Conversation {target.title}, {when}:"
-    names = " and ".join([", ".join(speakers[:-1]), speakers[-1]] if len(speakers) > 1 else speakers)
-    return f"Conversation of {names}, {when}:"
+    # A conversation nobody named has a number for a name, which tells nobody anything.
+    name = "" if _NUMBERED.fullmatch(target.title) else f" {target.title}"
+    names = ""
+    if 1 <= len(speakers) <= _NAMED_SPEAKERS:
+        names = " of " + " and ".join([", ".join(speakers[:-1]), speakers[-1]] if speakers[1:] else speakers)
+    return f"Conversation{name}{names}, {when}:"
 
 
 def _day(moment: datetime) -> str:

@@ -296,7 +296,7 @@ class _Maker:
             return "nothing"
         until = {row["memory_id"]: row for row in rows}
         ends_at: datetime | None = summaries.earliest_end([until[source.id] for source in written.sources])
-        outcome = await keep(
+        return await keep(
             workspace,
             self.context,
             target,
@@ -306,12 +306,6 @@ class _Maker:
             stale=self.stale,
             force=self.force,
         )
-        if outcome == "repeat":
-            self.notes.append(
-                f"{_named(target, place)}: a memory with the text of its summary is there already"
-            )
-            return "skipped"
-        return outcome
 
     async def _write(self, target: Target, place: Place, passages: Sequence[Passage]) -> Written | None:
         about = terms(target.title) if target.key.kind == "entity" else ()

@@ -62,7 +62,7 @@ async def keep(
     stale: bool,
     force: bool,
 ) -> str:
-    """Store a summary; says whether it was "made", "refreshed", "unchanged", a "repeat", or its sources "moved"."""
+    """Store a summary; says whether it was "made", "refreshed" or "unchanged", or its sources have "moved"."""
     text = written.text
     while True:
         opened = await workspace.open_space(context)
@@ -76,7 +76,8 @@ async def keep(
                     written=written,
                     ends_at=ends_at,
                     stale=stale,
-                    digest=text_digest(text),
+                    # Two conversations may be summed up in the same words and still be two.
+                    digest=text_digest(f"{target.key.kind} {target.key.about}\n{text}"),
                     terms=Counter(terms(text)),
                     vectors=Vectors(space_id=active, parts=parts),
                     names=find_names(_said(text), known=await entities.declared_names(tx)),
@@ -96,10 +97,6 @@ async def _store(tx: Transaction, ready: _Ready, *, force: bool) -> str:
     found = await summaries.find_kept(tx, key)
     if found is not None and found.inputs == ready.target.inputs and not found.stale and not force:
         return "unchanged"  # another process was faster, and saw the same
-    repeats = await writing.find_repeats(tx, [(key.scope_id, ready.digest)])
-    same = next(iter(repeats.values()), None)
-    if same is not None and (found is None or same != found.memory_id):
-        return "repeat"
     if found is None:
         memory_id = new_id()
         await _insert(tx, memory_id, ready)
