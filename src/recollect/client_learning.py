@@ -79,19 +79,9 @@ class AsyncLearning:
 
     async def train(self) -> TrainReport:
         """Learn from everything recorded so far: memories' utility, and signal weights that prove better."""
-        from recollect.learning.training import Trainers, train
-        from recollect.retrieval.understand import STRATEGY_WEIGHTS
+        from recollect.retrieval.training import train_tenant
 
-        workspace = await self._admitted("train")
-        return await train(
-            workspace.store,
-            self._client.tenant_context,
-            trainers=Trainers(min_events=workspace.settings.learning_min_events),
-            defaults=STRATEGY_WEIGHTS,
-            now=workspace.clock(),
-            log=workspace.events,
-            book=workspace.strategies,
-        )
+        return await train_tenant(await self._admitted("train"), self._client.tenant_context)
 
     async def start_experiment(
         self,

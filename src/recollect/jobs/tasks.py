@@ -69,6 +69,17 @@ async def sweep(context: JobContext, *, tenant: str) -> None:
 @app.task(name="recollect.train", queue=QUEUE, pass_context=True, retry=_RETRY)
 async def train(context: JobContext, *, tenant: str) -> None:
     """Learn from what was recorded of searches."""
+    from recollect.retrieval.training import train_tenant
+
+    workspace = _workspace(context)
+    if not workspace.settings.learning:
+        return
+    try:
+        report = await train_tenant(workspace, _admin(tenant))
+    except TenantNotFoundError:
+        return
+    adopted = sum(policy.state == "active" for policy in report.policies)
+    _log.info("learned: %d memories rated anew, %d sets of weights adopted", report.rewarded, adopted)
 
 
 @app.periodic(cron="7 * * * *")

@@ -24,6 +24,7 @@ from recollect.domain.text import check_name
 from recollect.errors import ConflictError, InvalidInputError, NotFoundError
 from recollect.learning.offpolicy import Measured, ratio
 from recollect.storage import learning as storage
+from recollect.storage.scopes import get_tenant
 
 if TYPE_CHECKING:
     from recollect.storage.store import Row, Transaction
@@ -91,6 +92,7 @@ async def start(tx: Transaction, name: str, plan: Mapping[str, Any], now: dateti
         raise InvalidInputError(
             f"an experiment can't be called {name!r}; leave out '/', and 'explore' is taken"
         )
+    await get_tenant(tx)
     if not await storage.insert_experiment(tx, name, plan, now):
         known = await storage.list_experiments(tx)
         running = next((one.name for one in known if one.state == "running"), None)

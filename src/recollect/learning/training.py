@@ -24,6 +24,7 @@ from recollect.learning.offpolicy import JudgedList
 from recollect.learning.utility import MemoryUtilityTrainer
 from recollect.learning.weights import ArmOutcome, SignalWeightTrainer, to_array
 from recollect.storage import learning as storage
+from recollect.storage.scopes import get_tenant
 
 if TYPE_CHECKING:
     from recollect.learning.events import EventLog
@@ -64,6 +65,7 @@ async def train(
     if log is not None:
         await log.flush()
     async with store.transaction(context) as tx:
+        await get_tenant(tx)  # nothing is learned about a tenant that was forgotten
         await storage.hold_learning(tx)
         utility = await trainers.utility.train(tx, now)
     tried: list[Policy] = []

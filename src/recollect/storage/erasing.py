@@ -93,7 +93,6 @@ async def erase_memories(tx: Transaction, ids: Sequence[UUID]) -> tuple[list[UUI
     rows: Counter[str] = Counter()
     rows["posting"] = await tx.execute("delete_postings", ids=doomed)
     rows["embedding"] = await tx.execute("delete_embeddings", ids=doomed)
-    spoken = [row["entity"] for row in await tx.fetch("entities_of", ids=doomed)]
     unlinked = await entities.unlink(tx, doomed)
     rows["mention"] = len(unlinked)
     rows["history"] = await tx.execute("delete_history", ids=doomed)
@@ -107,6 +106,7 @@ async def erase_memories(tx: Transaction, ids: Sequence[UUID]) -> tuple[list[UUI
     rows["memory"] = len(erased)
     rows.update(await entities.forget_unmentioned(tx, [*unlinked, *entities.speakers_of(erased)]))
     # Also those of other people's searches, which the caller can't see.
+    spoken = sorted({entity for entity, _ in unlinked})
     traces = await tx.fetch_one("forget_traces", ids=doomed, entities=spoken)
     assert traces is not None
     rows["feedback"], rows["retrieval_hit"] = traces["feedback"], traces["hits"]

@@ -299,11 +299,6 @@ delete from recollect.feedback where tenant_id = %(tenant)s and at < %(before)s 
 -- Erase what searches and feedback of anybody keep of memories that are gone.
 select t.feedback, t.hits from recollect.forget_traces(%(ids)s::uuid[], %(entities)s::text[]) t;
 
--- name: entities_of
--- The entities that memories speak of.
-select distinct x.entity from recollect.mention x
-where x.tenant_id = %(tenant)s and x.memory_id = any(%(ids)s::uuid[]);
-
 -- name: forget_events
 -- Erase a user's searches.
 delete from recollect.retrieval_event where tenant_id = %(tenant)s and (%(user)s::text is null or user_id = %(user)s);
