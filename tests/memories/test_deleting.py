@@ -59,6 +59,8 @@ def count(owner: str, tenant: str) -> dict[str, int]:
         "embedding",
         "posting",
         "mention",
+        "entity",
+        "entity_key",
         "history",
         "conversation",
         "membership",

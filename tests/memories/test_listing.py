@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect import Memory, Recollect, TenantContext
+from recollect.domain.names import entity_key, mention_keys
 from recollect.errors import InvalidFilterError, InvalidInputError, ScopeNotFoundError
 
 DAY = datetime(2026, 2, 1, tzinfo=UTC)
@@ -277,14 +278,15 @@ def _metadata_holds(found: Any, operator: str, value: Any) -> bool:
 
 def _column_holds(memory: Memory, column: str, operator: str, value: Any) -> bool:
     if column == "entity":
-        names = {" ".join(name.casefold().split()) for name in memory.entities}
+        named = (*memory.entities, *memory.mentions, *filter(None, [memory.subject]))
+        names = {key for name in named for key in mention_keys(name)}
         if operator == "$exists":
             return bool(names) is value
         if operator == "$in":
             return any(_column_holds(memory, column, "$eq", item) for item in value)
         if operator == "$ne":
             return not _column_holds(memory, column, "$eq", value)
-        return not names if value is None else " ".join(value.casefold().split()) in names
+        return not names if value is None else entity_key(value) in names
     found = getattr(memory, column)
     if operator == "$exists":
         return (found is not None) is value

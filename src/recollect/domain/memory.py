@@ -120,6 +120,8 @@ class Memory:
     speaker: str | None
     position: int | None
     updated_at: datetime
+    #: Names found in the text; `entities` are the caller's.
+    mentions: tuple[str, ...] = ()
 
 
 def make_draft(fields: Mapping[str, Any], *, now: datetime) -> Draft:

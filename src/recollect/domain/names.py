@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from functools import lru_cache
 
 #: Keys are parts of B-tree entries, which hold about 2,700 bytes.
@@ -34,6 +35,14 @@ _TRAILING = _SUFFIXES | {"project", "team", "squad", "department", "division"}
 _SMALL = frozenset(
     "of the and for de la le du da di del van von der den al el y a an in on at to & s".split()
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name as it was written, and what kind of thing it seems to be ("name" when nothing tells)."""
+
+    text: str
+    kind: str
 
 
 @lru_cache(maxsize=65_536)

@@ -17,6 +17,7 @@ from psycopg.types.json import Jsonb
 from recollect.domain.filters import Condition, Filter, Group, Negation, Operator
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.memory import MemoryType
+from recollect.domain.names import entity_key
 
 _COMPARE = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: "<="}
 _COLUMNS = {
@@ -125,11 +126,6 @@ def compile_filter(part: Filter | None, parameters: Parameters) -> sql.Composabl
     return _column(part, parameters) if part.column else _metadata(part, parameters)
 
 
-def entity_key(name: str) -> str:
-    """An entity's name folded for comparison."""
-    return " ".join(name.casefold().split())
-
-
 def _column(condition: Condition, parameters: Parameters) -> sql.Composable:
     assert condition.column is not None
     if condition.column in {"scope", "entity"}:
@@ -156,7 +152,7 @@ def _membership(condition: Condition, parameters: Parameters) -> sql.Composable:
     test = _scope_is if condition.column == "scope" else _mentions
     operator, value = condition.operator, condition.value
     if operator is Operator.EXISTS:
-        present = TRUE if condition.column == "scope" else sql.SQL("(cardinality(m.entities) > 0)")
+        present = TRUE if condition.column == "scope" else _NAMES_SOMETHING
         return present if value else sql.SQL("(not {})").format(present)
     if operator is Operator.IN:
         return sql.SQL(" or ").join(test(v, parameters) for v in value) if value else sql.SQL("false")
@@ -173,9 +169,14 @@ def _scope_is(value: ScopeName | None, parameters: Parameters) -> sql.Composable
     ).format(parameters.add(value.layer), parameters.add(value.name))
 
 
+_NAMES_SOMETHING = sql.SQL(
+    "exists (select from recollect.mention x where x.tenant_id = m.tenant_id and x.memory_id = m.memory_id)"
+)
+
+
 def _mentions(value: str | None, parameters: Parameters) -> sql.Composable:
     if value is None:
-        return sql.SQL("(cardinality(m.entities) = 0)")
+        return sql.SQL("(not {})").format(_NAMES_SOMETHING)
     return sql.SQL(
         "exists (select from recollect.mention x where x.tenant_id = m.tenant_id"
         " and x.entity = {} and x.memory_id = m.memory_id)"

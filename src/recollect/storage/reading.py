@@ -88,6 +88,7 @@ async def fetch_details(tx: Transaction, ids: Sequence[UUID]) -> dict[UUID, dict
     found = {}
     for row in rows:
         details = {name: _plain(value) for name, value in asdict(to_memory(row)).items()}
+        del details["mentions"]  # found again in the text by whoever imports it
         details |= {name: _plain(row[name]) for name in ("since", "version_of")}
         if Layer.from_precedence(row["layer"]) in OWNED_LAYERS:
             details["owner"] = row["scope_owner"]

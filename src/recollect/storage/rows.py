@@ -20,7 +20,7 @@ MEMORY_COLUMNS = sql.SQL(
     "m.memory_id, m.tenant_id, m.layer, s.name as scope_name, s.owner as scope_owner, m.type, m.text, m.subject,"
     " m.predicate, m.object, m.trigger, m.action, m.entities, m.importance, m.use_count, m.utility, m.metadata,"
     " m.source, m.created_at, m.valid_from, m.valid_to, m.expires_at, m.superseded_by, m.superseded_at,"
-    " c.name as conversation, m.speaker, m.position, m.updated_at"
+    " c.name as conversation, m.speaker, m.position, m.updated_at, m.mentions"
 )
 
 
@@ -56,6 +56,7 @@ def to_memory(row: Row) -> Memory:
         speaker=row["speaker"],
         position=row["position"],
         updated_at=row["updated_at"],
+        mentions=tuple(row["mentions"]),
     )
 
 

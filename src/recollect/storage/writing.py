@@ -113,7 +113,7 @@ async def link_inserted(
     tx: Transaction,
     memories: Sequence[NewMemory],
     inserted: Set[UUID],
-    repeated: Sequence[tuple[UUID, UUID, Draft]],
+    repeated: Sequence[tuple[UUID, UUID, Draft]] = (),
 ) -> None:
     """Link what was inserted, and what (id, scope, draft) was repeated, with entities.
 
@@ -336,8 +336,10 @@ async def unindex_memory(tx: Transaction, memory_id: UUID) -> None:
     await bump_tallies(tx, {row["scope_id"]: (0, -row["vectors"], -row["terms"]) for row in counted})
 
 
-async def supersede(tx: Transaction, memory_id: UUID, by: UUID, *, now: datetime) -> Memory:
-    """Retire a memory in favour of another, reversibly."""
+async def supersede(
+    tx: Transaction, memory_id: UUID, by: UUID, *, now: datetime, reason: str | None = None
+) -> Memory:
+    """Retire a memory in favour of another, reversibly. History keeps the reason, which must quote no other memory."""
     if memory_id == by:
         raise InvalidInputError("a memory can't supersede itself")
     # One at a time per tenant: two memories must not retire each other.
@@ -357,7 +359,8 @@ async def supersede(tx: Transaction, memory_id: UUID, by: UUID, *, now: datetime
         tx, memory_id, {"superseded_by": by, "superseded_at": at, "until": min(row["until"], at)}, now=now
     )
     await tx.execute("align_embeddings", ids=[memory_id])
-    await record(tx, memory_id, row["scope_id"], "superseded", {"superseded_by": None}, at=now)
+    before = {"superseded_by": None} if reason is None else {"superseded_by": None, "reason": reason}
+    await record(tx, memory_id, row["scope_id"], "superseded", before, at=now)
     return await get_memory(tx, memory_id)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from recollect.domain.names import entity_key
+from recollect.domain.names import Name, entity_key
 from recollect.retrieval.understand.word_lists import (
     CALENDAR,
     CLOSING_ABBREVIATIONS,
@@ -44,14 +44,6 @@ MAX_NAME_CHARS = 100
 _MAX_RUN = 12
 #: Longer words are data, not words.
 _MAX_WORD_CHARS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name as it was written, and what kind of thing it seems to be ("name" when nothing tells)."""
-
-    text: str
-    kind: str
 
 
 _QUOTED = re.compile(

@@ -15,6 +15,8 @@ _HEADER = re.compile(r"^-- name: (\w+)\n((?:-- .*\n)+)", re.MULTILINE)
 FILES = (
     "tenancy.sql",
     "memories.sql",
+    "facts.sql",
+    "entities.sql",
     "search.sql",
     "spaces.sql",
     "upkeep.sql",
