@@ -8,13 +8,15 @@ candidate in every way, so that ranking never guesses a missing measure. Which o
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.query import Understanding
-from recollect.retrieval.rank import Pool
+from recollect.retrieval.expand import Expanded
+from recollect.retrieval.rank import Pool, links_between
 from recollect.retrieval.stopwatch import Stopwatch
 from recollect.storage.scopes import Caller
 from recollect.storage.search import (
@@ -25,6 +27,7 @@ from recollect.storage.search import (
     TermCounts,
     fetch_candidates,
     fetch_lexical,
+    fetch_linked,
 )
 from recollect.storage.spaces import Space
 from recollect.storage.store import Row, Transaction
@@ -43,12 +46,24 @@ class Wanted:
     """What to look for, where, and how many at least."""
 
     understanding: Understanding
-    entities: Sequence[str]
+    expanding: Awaitable[Expanded]
     conditions: Conditions
     space: Space
     exact: bool
     limit: int
     without: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generated:
+    """The pool of a question, and what is needed to look further from it."""
+
+    pool: Pool
+    rows: Sequence[Row]
+    matches: LexicalMatches
+    dense: DenseRequest
+    entities: Sequence[str]
+    notes: tuple[str, ...] = ()
 
 
 async def generate(
@@ -59,8 +74,8 @@ async def generate(
     counts: TermCounts,
     vector: Awaitable[NDArray[np.float32]],
     watch: Stopwatch,
-) -> Pool:
-    """The candidate pool of one query. `vector` may still be on its way."""
+) -> Generated:
+    """The candidate pool of one query. `vector` and the expansion of entities may still be on their way."""
     asked = wanted.understanding
     with watch.stage("generate"):
         matches = await fetch_lexical(
@@ -74,6 +89,8 @@ async def generate(
     with watch.stage("embed"):
         # Only the waiting: the rest of it was hidden behind the stages before.
         embedded = await vector
+    with watch.stage("expand"):
+        expanded = await wanted.expanding
     with watch.stage("generate"):
         dense = DenseRequest(
             vector=embedded,
@@ -84,16 +101,47 @@ async def generate(
             anchors=ANCHORS if "neighbours" not in wanted.without else 0,
             reach=REACH,
         )
-        rows = await fetch_candidates(tx, caller, matches, dense, wanted.conditions, _sources(wanted))
-        return to_pool(rows, matches)
+        sources = _sources(wanted, expanded.keys)
+        rows = await fetch_candidates(tx, caller, matches, dense, wanted.conditions, sources)
+        return Generated(
+            pool=to_pool(rows, matches),
+            rows=rows,
+            matches=matches,
+            dense=dense,
+            entities=expanded.keys,
+            notes=expanded.notes,
+        )
 
 
-def _sources(wanted: Wanted) -> Sources:
+async def follow_links(
+    tx: Transaction, caller: Caller, wanted: Wanted, generated: Generated, hits: Sequence[UUID]
+) -> Pool | None:
+    """The pool with what the best hits lead to by the entities they name; None when that is nowhere."""
+    found = await fetch_linked(
+        tx, caller, hits, generated.matches, generated.dense, wanted.conditions, generated.entities
+    )
+    if not found:
+        return None
+    edges = [
+        (hit, row["memory_id"], given, others)
+        for row in found
+        for hit, given, others in zip(row["link_hits"], row["link_given"], row["link_others"], strict=True)
+    ]
+    known = set(generated.pool.ids)
+    rows = [*generated.rows, *(row for row in found if row["memory_id"] not in known)]
+    return replace(
+        to_pool(rows, generated.matches), links=links_between([row["memory_id"] for row in rows], edges)
+    )
+
+
+def _sources(wanted: Wanted, entities: Sequence[str]) -> Sources:
     """Which other sources this question asks; `without` leaves some out, to measure what they are worth."""
     asked = wanted.understanding
     return Sources(
-        entities=wanted.entities if "entity" not in wanted.without else (),
-        time_range=asked.time_range if "temporal" not in wanted.without else None,
+        entities=entities if "entity" not in wanted.without else (),
+        time_range=asked.time_range.widened()
+        if asked.time_range and "temporal" not in wanted.without
+        else None,
         procedures=asked.type.procedural and "type" not in wanted.without,
         summaries="summary" not in wanted.without,
     )
@@ -117,6 +165,11 @@ def to_pool(rows: Sequence[Row], matches: LexicalMatches) -> Pool:
         importance=np.array([row["importance"] for row in rows], dtype=np.float64),
         created_at=[row["created_at"] for row in rows],
         digest=[bytes(row["digest"]) for row in rows],
+        about=np.array([row["about"] or 0.0 for row in rows], dtype=np.float64),
+        event_at=[row["event_at"] for row in rows],
+        type=[row["type"] for row in rows],
+        use_count=np.array([row["use_count"] for row in rows], dtype=np.int64),
+        utility=np.array([row["utility"] for row in rows], dtype=np.float64),
         sources=[_found_by(row, row["memory_id"] in by_words) for row in rows],
     )
 

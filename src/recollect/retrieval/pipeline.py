@@ -1,29 +1,27 @@
 """Search, stage by stage: understand -> generate -> rank, then what hits show.
 
-The embedding of the query and the caller's scopes are found at the same time; everything else follows from the
-two. Later stages never see another caller's rows: row-level security filtered them before.
+The question is embedded while it is being understood and its words are looked up. Later stages never see another
+caller's rows: row-level security filtered them before. What was found is noted for learning, which takes no time here.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
-from typing import Any
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.domain.filters import Filter
 from recollect.domain.ids import new_id
-from recollect.domain.layers import Layer, ScopeName
-from recollect.domain.memory import MemoryType
-from recollect.domain.results import Explanation, Hit, SearchResults
+from recollect.domain.learning import Choice
+from recollect.domain.query import Understanding
+from recollect.domain.results import Hit, SearchResults
 from recollect.domain.tenancy import TenantContext
-from recollect.errors import InvalidInputError
-from recollect.retrieval.generate import Wanted, generate
+from recollect.retrieval.expand import expand
+from recollect.retrieval.generate import Wanted, follow_links, generate
+from recollect.retrieval.hits import to_event, to_hit
 from recollect.retrieval.rank import (
     Calibration,
     Meaning,
@@ -32,13 +30,14 @@ from recollect.retrieval.rank import (
     best_first,
     calibration_for,
     diverse_first,
-    explain,
+    first_hits,
     rank,
     select,
 )
 from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, measured
+from recollect.retrieval.request import SearchRequest
 from recollect.retrieval.stopwatch import Stopwatch
-from recollect.retrieval.understand import Understanding, read_query
+from recollect.retrieval.understand import read_query
 from recollect.storage import scopes
 from recollect.storage import search as storage
 from recollect.storage.filters import Moment
@@ -47,38 +46,22 @@ from recollect.storage.search import Conditions
 from recollect.storage.store import Row, Transaction
 from recollect.workspace import OpenSpace, Workspace
 
+__all__ = ["SearchRequest", "search"]
+
+Listener = Callable[[Understanding], None]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRequest:
-    """A checked search."""
+class Asking:
+    """A search under way: who asks what, on which ground."""
 
-    understanding: Understanding
-    limit: int
-    threshold: float
-    layers: Sequence[Layer] | None
-    scope: ScopeName | None
-    types: Sequence[MemoryType] | None
-    filters: Filter | None
-    as_of: datetime | None
-    now: datetime
-    timezone: tzinfo = UTC
-    explain: bool
-    diverse: bool = False
-    #: Sources and signals to leave out, for measuring what they are worth.
-    without: frozenset[str] = frozenset()
-
-    @classmethod
-    def check(cls, *, query: str, threshold: object, **parts: Any) -> SearchRequest:
-        """Refuse what makes no sense before anything is asked."""
-        if (
-            isinstance(threshold, bool)
-            or not isinstance(threshold, int | float)
-            or not math.isfinite(threshold)
-        ):
-            raise InvalidInputError(f"threshold {threshold!r} is not a number from 0 to 1")
-        if not 0.0 <= threshold <= 1.0:
-            raise InvalidInputError(f"threshold {threshold!r} is outside 0 to 1")
-        return cls(understanding=read_query(query, now=parts["now"]), threshold=float(threshold), **parts)
+    workspace: Workspace
+    tx: Transaction
+    caller: Caller
+    opened: OpenSpace
+    calibration: Calibration
+    request: SearchRequest
+    watch: Stopwatch
 
 
 async def search(
@@ -86,26 +69,29 @@ async def search(
     context: TenantContext,
     request: SearchRequest,
     *,
-    on_understood: Callable[[Understanding], None] | None = None,
+    on_understood: Listener | None = None,
 ) -> SearchResults:
     """The memories that answer a query. `on_understood` hears what is asked as soon as that is known."""
-    if on_understood is not None:
-        on_understood(request.understanding)
     watch = Stopwatch()
     active: int | None = None
     while True:
         opened = await workspace.open_space(context, active)
         calibration = await _calibration(opened)
-        embedding = asyncio.create_task(
-            asyncio.to_thread(opened.embedder.embed_query, request.understanding.query)
-        )
+        embedding = asyncio.create_task(asyncio.to_thread(opened.embedder.embed_query, request.query))
         try:
             async with workspace.store.transaction(context, keep_plans=True) as tx:
                 caller = await _caller(tx, request)
                 if caller.space_id in (None, opened.space.id):
-                    return await _answer(
-                        workspace, tx, caller, opened, calibration, embedding, request, watch
+                    asking = Asking(
+                        workspace=workspace,
+                        tx=tx,
+                        caller=caller,
+                        opened=opened,
+                        calibration=calibration,
+                        request=request,
+                        watch=watch,
                     )
+                    return await _answer(asking, embedding, on_understood)
         finally:
             embedding.cancel()
         # The store was re-embedded since this client opened it: follow, and ask again.
@@ -113,53 +99,105 @@ async def search(
 
 
 async def _answer(
-    workspace: Workspace,
-    tx: Transaction,
-    caller: Caller,
-    opened: OpenSpace,
-    calibration: Calibration,
-    vector: Awaitable[NDArray[np.float32]],
-    request: SearchRequest,
-    watch: Stopwatch,
+    asking: Asking, vector: Awaitable[NDArray[np.float32]], on_understood: Listener | None
 ) -> SearchResults:
-    """Generate, rank and show, inside one transaction."""
+    """Understand, generate, rank and show, inside one transaction."""
+    request, watch = asking.request, asking.watch
+    query_id = new_id()
     with watch.stage("understand"):
-        asked = request.understanding
+        asked, choice = await _understand(asking, query_id)
+    if on_understood is not None:
+        on_understood(asked)
     notes = list(asked.notes)
-    if caller.scope_ids == [] or caller.memories == 0:
-        return _results(request, [], notes, watch)
-    wanted = Wanted(
-        understanding=asked,
-        entities=asked.entity_keys,
-        conditions=Conditions(
-            moment=Moment.as_of(request.as_of) if request.as_of else Moment.now(request.now),
-            types=request.types,
-            filters=request.filters,
-        ),
-        space=opened.space,
-        exact=await _exact(workspace, tx, caller, opened, notes),
-        limit=request.limit,
-        without=request.without,
+    hits: list[Hit] = []
+    if asking.caller.scope_ids != [] and asking.caller.memories > 0:
+        pool, ranking = await _ranked(asking, asked, vector, notes)
+        rows, shown = await _chosen(asking, pool, ranking)
+        hits = [
+            to_hit(pool, ranking, row, shown[pool.ids[row]], asked, explained=request.explain) for row in rows
+        ]
+        event = to_event(
+            query_id,
+            asked,
+            choice,
+            (pool, ranking),
+            rows,
+            at=asking.workspace.clock(),
+            latency_ms=watch.stop()["total"],
+        )
+        asking.workspace.events.record(asking.tx.context, event)
+    return SearchResults(
+        hits=tuple(hits), query=asked.query, query_id=query_id, notes=tuple(notes), timings_ms=watch.stop()
     )
-    pool = await generate(tx, caller, wanted, counts=workspace.term_counts, vector=vector, watch=watch)
-    with watch.stage("rank"):
-        ranking = rank(pool, query=asked.query, calibration=calibration)
+
+
+async def _understand(asking: Asking, query_id: UUID) -> tuple[Understanding, Choice]:
+    """What is asked, and the weights it is ranked by."""
+    request = asking.request
+    asked = read_query(request.query, now=request.now)
+    choice = await asking.workspace.strategies.strategy_for(asking.tx, asked.type, asked.strategy, query_id)
+    return replace(asked, strategy=choice.strategy), choice
+
+
+async def _ranked(
+    asking: Asking, asked: Understanding, vector: Awaitable[NDArray[np.float32]], notes: list[str]
+) -> tuple[Pool, Ranking]:
+    """The candidates and what they are worth, those included that the best of them lead to."""
+    workspace, tx, request = asking.workspace, asking.tx, asking.request
+    domain = await workspace.domain(tx.context, tx) if asked.entities else None
+    expanding = asyncio.ensure_future(expand(domain, asked.entities))
+    try:
+        wanted = Wanted(
+            understanding=asked,
+            expanding=expanding,
+            conditions=Conditions(
+                moment=Moment.as_of(request.as_of) if request.as_of else Moment.now(request.now),
+                types=request.types,
+                filters=request.filters,
+            ),
+            space=asking.opened.space,
+            exact=await _exact(workspace, tx, asking.caller, asking.opened, notes),
+            limit=request.limit,
+            without=request.without,
+        )
+        generated = await generate(
+            tx, asking.caller, wanted, counts=workspace.term_counts, vector=vector, watch=asking.watch
+        )
+    finally:
+        expanding.cancel()
+    notes.extend(generated.notes)
+    pool, ranking = generated.pool, _weigh(asking, generated.pool, asked)
+    if "linked" not in request.without:
+        with asking.watch.stage("generate"):
+            further = await follow_links(tx, asking.caller, wanted, generated, first_hits(pool, ranking))
+        if further is not None:
+            pool, ranking = further, _weigh(asking, further, asked)
+    return pool, ranking
+
+
+def _weigh(asking: Asking, pool: Pool, asked: Understanding) -> Ranking:
+    with asking.watch.stage("rank"):
+        return rank(pool, understanding=asked, calibration=asking.calibration, off=asking.request.without)
+
+
+async def _chosen(asking: Asking, pool: Pool, ranking: Ranking) -> tuple[list[int], dict[UUID, Row]]:
+    """The rows to return, and what they show."""
+    request = asking.request
+    with asking.watch.stage("rank"):
         # Three times as many as asked for: among them repeats are dropped.
         first = best_first(pool, ranking, threshold=request.threshold)[: 3 * request.limit]
-    with watch.stage("show"):
-        shown = await storage.fetch_hits(tx, [pool.ids[row] for row in first], opened.space.id)
-    meanings = {
-        id: Meaning.of(row["text"], row["embedding"].to_numpy().astype(np.float32))
-        for id, row in shown.items()
-        if row["embedding"] is not None
-    }
-    rows = select(pool, first, limit=len(first) if request.diverse else request.limit, meanings=meanings)
-    if request.diverse:
-        rows = diverse_first(pool, ranking, rows, limit=request.limit, meanings=meanings)
-    hits = [
-        _to_hit(pool, ranking, row, shown[pool.ids[row]], request) for row in rows if pool.ids[row] in shown
-    ]
-    return _results(request, hits, notes, watch)
+    with asking.watch.stage("show"):
+        shown = await storage.fetch_hits(asking.tx, [pool.ids[row] for row in first], asking.opened.space.id)
+    with asking.watch.stage("rank"):
+        meanings = {
+            id: Meaning.of(row["text"], row["embedding"].to_numpy().astype(np.float32))
+            for id, row in shown.items()
+            if row["embedding"] is not None
+        }
+        rows = select(pool, first, limit=len(first) if request.diverse else request.limit, meanings=meanings)
+        if request.diverse:
+            rows = diverse_first(pool, ranking, rows, limit=request.limit, meanings=meanings)
+    return [row for row in rows if pool.ids[row] in shown], shown
 
 
 async def _caller(tx: Transaction, request: SearchRequest) -> Caller:
@@ -201,42 +239,3 @@ async def _calibration(opened: OpenSpace) -> Calibration:
         notes = await asyncio.to_thread(embedder.embed, [note for _, note in PROBES])
         _measured[opened.space.fingerprint] = measured(np.array(questions), np.asarray(notes))
     return _measured[opened.space.fingerprint]
-
-
-def _to_hit(pool: Pool, ranking: Ranking, row: int, shown: Row, request: SearchRequest) -> Hit:
-    layer = Layer.from_precedence(shown["layer"])
-    scope = f"{layer.value}/{shown['scope_name']}"
-    return Hit(
-        id=pool.ids[row],
-        text=shown["text"],
-        score=round(float(ranking.score[row]), 4),
-        layer=layer,
-        scope=scope,
-        type=MemoryType(shown["type"]),
-        group=scope,
-        created_at=shown["created_at"],
-        metadata=shown["metadata"],
-        conversation=shown["conversation"],
-        speaker=shown["speaker"],
-        position=shown["position"],
-        explanation=_explanation(pool, ranking, row) if request.explain else None,
-    )
-
-
-def _explanation(pool: Pool, ranking: Ranking, row: int) -> Explanation:
-    signals = {
-        name: round(float(values[row]), 4) for name, values in ranking.signals.items() if values[row] > 0
-    }
-    return Explanation(signals=signals, sources=pool.sources[row], sentence=explain(signals))
-
-
-def _results(
-    request: SearchRequest, hits: Sequence[Hit], notes: Sequence[str], watch: Stopwatch
-) -> SearchResults:
-    return SearchResults(
-        hits=tuple(hits),
-        query=request.understanding.query,
-        query_id=new_id(),
-        notes=tuple(notes),
-        timings_ms=watch.stop(),
-    )

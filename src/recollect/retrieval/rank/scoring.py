@@ -50,13 +50,15 @@ _IN_PERIOD = RELEVANT + 0.3
 class Ranking:
     """The verdict on a pool: per candidate the score, the relevance behind it and what it comes from.
 
-    `signals` are contributions as they are explained: the strategy's weight times the strength. `open_share` is the
-    part of the question that a candidate's own words leave open.
+    `signals` are contributions as they are explained: the strategy's weight times the strength. `raw` has the strengths
+    from 0 to 1 under the names that strategies weigh, for learning. `open_share` is the part of the question that a
+    candidate's own words leave open.
     """
 
     score: Floats
     relevance: Floats
     signals: Mapping[str, Floats]
+    raw: Mapping[str, Floats] = field(default_factory=dict)
     open_share: Floats = field(default_factory=lambda: np.zeros(0))
 
 
@@ -117,7 +119,20 @@ def _weigh(pool: Pool, content: Relevance, asked: Understanding, off: Collection
             inside & (pool.event_at is not None), np.maximum(relevance, _IN_PERIOD), relevance
         )
     said = _explained({**content.signals, "linked": led}, strengths, weights)
-    return Ranking(score=scores(relevance), relevance=relevance, signals=said, open_share=content.open_share)
+    return Ranking(
+        score=scores(relevance),
+        relevance=relevance,
+        signals=said,
+        raw=_raw(pool, scores(content.total + led), strengths),
+        open_share=content.open_share,
+    )
+
+
+def _raw(pool: Pool, content: Floats, strengths: Mapping[str, Floats]) -> dict[str, Floats]:
+    raw = {WEIGHED[name]: np.clip(strengths[name], 0.0, 1.0) for name in WEIGHED}
+    if pool.importance is not None:
+        raw["importance"] = pool.importance
+    return {"semantic_similarity": content, **raw}
 
 
 def _within_bounds(relevance: Floats, change: Floats) -> Floats:

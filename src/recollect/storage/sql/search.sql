@@ -229,7 +229,7 @@ limit %(dense_limit)s;
 -- name: fetch_hits
 -- What a hit shows, for the few that may be returned, and its first vector, by which repeats are known.
 select m.memory_id, m.text, m.layer, s.name as scope_name, m.type, m.created_at, m.metadata,
-    c.name as conversation, m.speaker, m.position, e.embedding
+    c.name as conversation, m.speaker, m.position, m.entities, m.mentions, m.subject, e.embedding
 from {memory} m
 join recollect.scope s on s.tenant_id = m.tenant_id and s.scope_id = m.scope_id
 left join recollect.conversation c on c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id

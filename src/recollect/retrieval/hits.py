@@ -1,0 +1,91 @@
+"""What a search gives back and leaves behind: hits with their reasons, and a note for learning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from recollect.domain.layers import Layer
+from recollect.domain.learning import Choice, RetrievalEvent, ShownHit
+from recollect.domain.memory import MemoryType
+from recollect.domain.names import entity_key
+from recollect.domain.query import SIGNALS, Understanding
+from recollect.domain.results import Explanation, Hit
+from recollect.retrieval.rank import Pool, Ranking, explain
+from recollect.storage.store import Row
+
+
+def to_hit(
+    pool: Pool, ranking: Ranking, row: int, shown: Row, asked: Understanding, *, explained: bool
+) -> Hit:
+    """One candidate as callers see it."""
+    layer = Layer.from_precedence(shown["layer"])
+    scope = f"{layer.value}/{shown['scope_name']}"
+    return Hit(
+        id=pool.ids[row],
+        text=shown["text"],
+        score=round(float(ranking.score[row]), 4),
+        layer=layer,
+        scope=scope,
+        type=MemoryType(shown["type"]),
+        group=_group(asked, shown) or scope,
+        created_at=shown["created_at"],
+        metadata=shown["metadata"],
+        conversation=shown["conversation"],
+        speaker=shown["speaker"],
+        position=shown["position"],
+        explanation=_explanation(pool, ranking, row) if explained else None,
+    )
+
+
+def _group(asked: Understanding, shown: Row) -> str | None:
+    """What a hit speaks for, where a question sets several things side by side: the one of them that it names."""
+    if len(asked.entities) < 2:
+        return None
+    names = [*shown["entities"], *shown["mentions"], shown["subject"] or "", shown["speaker"] or ""]
+    named = {entity_key(name) for name in names if name}
+    spoken = [entity.name for entity in asked.entities if named.intersection(entity.keys)]
+    return spoken[0] if len(spoken) == 1 else None
+
+
+def _explanation(pool: Pool, ranking: Ranking, row: int) -> Explanation:
+    signals = {
+        name: round(float(values[row]), 4) for name, values in ranking.signals.items() if values[row] > 0
+    }
+    return Explanation(signals=signals, sources=pool.sources[row], sentence=explain(signals))
+
+
+def to_event(
+    query_id: UUID,
+    asked: Understanding,
+    choice: Choice,
+    ranked: tuple[Pool, Ranking],
+    rows: Sequence[int],
+    *,
+    at: datetime,
+    latency_ms: float,
+) -> RetrievalEvent:
+    """What learning hears of a search: its kind, what it was ranked by, what was shown and for which signals."""
+    pool, ranking = ranked
+    raw = {name: ranking.raw[name] for name in SIGNALS}
+    return RetrievalEvent(
+        query_id=query_id,
+        at=at,
+        latency_ms=latency_ms,
+        query_type=asked.type,
+        strategy=choice.strategy,
+        arm=choice.arm,
+        propensity=choice.propensity,
+        terms=asked.terms,
+        entities=asked.entity_keys,
+        hits=tuple(
+            ShownHit(
+                id=pool.ids[row],
+                place=place,
+                score=float(ranking.score[row]),
+                signals={name: float(values[row]) for name, values in raw.items()},
+            )
+            for place, row in enumerate(rows, 1)
+        ),
+    )

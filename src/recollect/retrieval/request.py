@@ -1,0 +1,50 @@
+"""A search as it was asked for, checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+
+from recollect.domain.filters import Filter
+from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.memory import MemoryType
+from recollect.domain.text import check_text
+from recollect.errors import InvalidInputError
+from recollect.retrieval.understand import MAX_QUERY_CHARS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """A checked search."""
+
+    query: str
+    limit: int
+    threshold: float
+    layers: Sequence[Layer] | None
+    scope: ScopeName | None
+    types: Sequence[MemoryType] | None
+    filters: Filter | None
+    as_of: datetime | None
+    now: datetime
+    timezone: tzinfo = UTC
+    explain: bool
+    diverse: bool = False
+    #: Sources and signals to leave out, for measuring what they are worth.
+    without: frozenset[str] = frozenset()
+
+    @classmethod
+    def check(cls, *, query: str, threshold: object, **parts: Any) -> SearchRequest:
+        """Refuse what makes no sense before anything is asked."""
+        if (
+            isinstance(threshold, bool)
+            or not isinstance(threshold, int | float)
+            or not math.isfinite(threshold)
+        ):
+            raise InvalidInputError(f"threshold {threshold!r} is not a number from 0 to 1")
+        if not 0.0 <= threshold <= 1.0:
+            raise InvalidInputError(f"threshold {threshold!r} is outside 0 to 1")
+        text = check_text(query, what="query", limit=MAX_QUERY_CHARS)
+        return cls(query=text, threshold=float(threshold), **parts)
