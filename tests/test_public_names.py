@@ -12,6 +12,7 @@ import recollect
 PUBLIC = [
     "AddReport",
     "AsyncRecollect",
+    "AugmentedContext",
     "HistoryEntry",
     "Hit",
     "Layer",

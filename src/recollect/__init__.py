@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from recollect.client import AsyncRecollect as AsyncRecollect
     from recollect.client_sync import Recollect as Recollect
     from recollect.config import Settings as Settings
+    from recollect.domain.context import AugmentedContext as AugmentedContext
     from recollect.domain.layers import Layer as Layer
     from recollect.domain.memory import Memory as Memory
     from recollect.domain.memory import MemoryType as MemoryType
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AddReport": "recollect.domain.results",
     "AsyncRecollect": "recollect.client",
+    "AugmentedContext": "recollect.domain.context",
     "HistoryEntry": "recollect.domain.results",
     "Hit": "recollect.domain.results",
     "Layer": "recollect.domain.layers",
@@ -54,6 +56,7 @@ _HOMES = {
 __all__ = [
     "AddReport",
     "AsyncRecollect",
+    "AugmentedContext",
     "HistoryEntry",
     "Hit",
     "Layer",

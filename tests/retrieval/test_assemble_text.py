@@ -21,7 +21,6 @@ from recollect.domain.query import (
     Resolution,
     ResolvedEntity,
     Strategy,
-    TimeRange,
     Understanding,
 )
 from recollect.domain.results import Hit
@@ -324,14 +323,13 @@ def test_scopes_entities_and_periods_can_be_sides() -> None:
         recalled("Sales rose", number=1, created_at=datetime(2024, 3, 1, tzinfo=UTC)),
         recalled("Sales fell", number=2, created_at=datetime(2025, 3, 1, tzinfo=UTC)),
     ]
-    periods = [
-        TimeRange(
-            start=datetime(y, 1, 1, tzinfo=UTC), end=datetime(y + 1, 1, 1, tzinfo=UTC), phrase=f"in {y}"
-        )
-        for y in (2024, 2025)
+    table = assemble(years, asked("compare sales in 2024 with sales in 2025")).text
+    assert "| 2024 | 2025 |" in table
+    days = [
+        recalled("It rained", number=1, created_at=NOW - timedelta(days=1)),
+        recalled("It is dry", number=2, created_at=NOW),
     ]
-    table = assemble(years, asked("compare sales in 2024 and 2025"), periods=periods).text
-    assert "| in 2024 | in 2025 |" in table
+    assert "| yesterday | today |" in assemble(days, asked("difference between yesterday and today")).text
 
 
 def test_one_side_alone_is_no_table() -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC
 
 from recollect.domain.answers import DomainResults
 from recollect.domain.query import TimeRange, Understanding
 from recollect.errors import InvalidInputError
 from recollect.providers.tokens import count_tokens, first_tokens
-from recollect.retrieval.assemble.compare import split_by_side
+from recollect.retrieval.assemble.compare import find_sides, is_comparison, split_by_side
 from recollect.retrieval.assemble.current_data import format_domain_results
 from recollect.retrieval.assemble.fit import Fitted, fit_to_context_window, smallest_context
 from recollect.retrieval.assemble.recalled import Recalled, one_line
 from recollect.retrieval.assemble.sections import Layout, asks_for_dates, one_line_context
+from recollect.retrieval.times import find_times
 
 #: More than any model reads; a larger number is a mistake in a unit.
 MAX_MAX_TOKENS = 10_000_000
@@ -54,13 +56,12 @@ def assemble(
     *,
     max_tokens: int = 3000,
     domain_results: DomainResults | None = None,
-    periods: Sequence[TimeRange] = (),
 ) -> Assembled:
     """The context for a question: never more than `max_tokens`, headings and preamble included. Pure."""
     layout = Layout(
         question=first_tokens(one_line(asked.query), QUERY_TOKENS),
         now=asked.now,
-        sides=split_by_side(asked.query, recalled, entities=asked.entities, periods=periods),
+        sides=split_by_side(asked.query, recalled, entities=asked.entities, periods=_periods(asked)),
         current_data="" if domain_results is None else format_domain_results(domain_results),
         dated=asks_for_dates(asked.query),
         scoped=len({item.memory.scope for item in recalled}) > 1,
@@ -83,6 +84,17 @@ def assemble(
         omitted=len(recalled) - len(best.memories),
         notes=_notes(len(recalled), len(best.memories), max_tokens, needed),
     )
+
+
+def _periods(asked: Understanding) -> Sequence[TimeRange]:
+    """The times that a question compares."""
+    if not is_comparison(asked.query):
+        return ()
+    zone = asked.now.tzinfo or UTC
+    # "between yesterday and today" is one period to a calendar; the question means its two ends.
+    sides = [find_times(side, now=asked.now, timezone=zone) for side in find_sides(asked.query)]
+    ends = [times[0] for times in sides if times]
+    return ends if len(ends) > 1 else find_times(asked.query, now=asked.now, timezone=zone)
 
 
 def _fit_all(
