@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 #: Connections held open, and questions that may be under way at a time.
 POOL_SIZE = 2
@@ -168,6 +170,12 @@ class DomainConnections:
             if engine.dialect.name == "sqlite":
                 driver.set_progress_handler(lambda: time.monotonic() > deadline, _SQLITE_STEPS)  # type: ignore[union-attr]
             return work(Session(connection, deadline, self._describe))
+        except DomainFault:
+            raise
+        except Exception as error:
+            # Ours or the driver's mistake: a search must survive it, and the log must tell.
+            logger.warning("a question to the domain database failed", exc_info=error)
+            raise self._describe(error) from error
         finally:
             with contextlib.suppress(Exception):
                 connection.rollback()
@@ -248,7 +256,7 @@ def open_engine(url: str, *, timeout_s: float) -> Engine:
             "unreachable",
             f"SQLAlchemy knows no database {parsed.drivername!r}; check the domain database's URL",
         ) from error
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
         raise DomainFault(
             "unreachable",
             "the domain database's URL can't be read; write it as 'postgresql://user:password@host/db'",
