@@ -85,7 +85,7 @@ def check_weights(weights: object, *, what: str) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownHit:
-    """A memory that a search returned: its place (1 is the first), score, and signals by name, each 0..1."""
+    """A memory that a search returned: its place (1 is the first), score, and what the weights multiply, by name."""
 
     id: UUID
     place: int

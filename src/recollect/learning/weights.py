@@ -40,11 +40,15 @@ def to_weights(values: Array) -> dict[str, float]:
     return dict(zip(SIGNALS, rounded, strict=True))
 
 
-def project(values: Array, low: float, high: float) -> Array:
+#: No signal is ever switched off by what was logged. The content keeps at least a fifth, and no other signal gets
+#: more than twice as much: beyond that, `rank` would cut it off, and the replay would no longer be what it does.
+LOW = np.array([0.20, 0.02, 0.02, 0.02, 0.02])
+HIGH = np.array([0.80, 0.40, 0.40, 0.40, 0.40])
+
+
+def project(values: Array, low: Array = LOW, high: Array = HIGH) -> Array:
     """The nearest weights that add up to 1, each between low and high."""
-    if len(values) * low > 1.0 or len(values) * high < 1.0:
-        raise ValueError(f"{len(values)} weights between {low} and {high} can't add up to 1")
-    below, above = float(values.min()) - high - 1.0, float(values.max()) - low + 1.0
+    below, above = float(values.min() - high.max()) - 1.0, float(values.max() - low.min()) + 1.0
     for _ in range(100):
         shift = (below + above) / 2
         if np.clip(values - shift, low, high).sum() > 1.0:
@@ -94,9 +98,6 @@ def _digits(value: float) -> float | None:
 class SignalWeightTrainer:
     """Learns signal weights from judged lists, and judges them itself."""
 
-    #: No signal is ever switched off by what was logged, nor left alone.
-    low: float = 0.02
-    high: float = 0.80
     #: A difference of 0.1 between two weighted sums makes the better one 2.7 times as likely.
     sharpness: float = 10.0
     #: As if so many lists had spoken for the weights in use.
@@ -121,7 +122,7 @@ class SignalWeightTrainer:
 
     def fit(self, lists: Sequence[JudgedList], start: Array) -> Array:
         """The weights that order the lists best, not too far from the start."""
-        begun = project(start, self.low, self.high)
+        begun = project(start)
         differences, counts = _pairs(lists)
         if len(differences) == 0:
             return begun
@@ -133,7 +134,7 @@ class SignalWeightTrainer:
             margins = np.clip(self.sharpness * (differences @ weights), -500, 500)
             slope = -self.sharpness * (counts / (1.0 + np.exp(margins))) @ differences
             slope += pull * (weights - begun)
-            moved = project(weights - rate * slope, self.low, self.high)
+            moved = project(weights - rate * slope)
             tried = self._loss(moved, begun, differences, counts, pull)
             if tried > loss:
                 rate /= 2

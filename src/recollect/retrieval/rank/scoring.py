@@ -50,9 +50,9 @@ _IN_PERIOD = RELEVANT + 0.3
 class Ranking:
     """The verdict on a pool: per candidate the score, the relevance behind it and what it comes from.
 
-    `signals` are contributions as they are explained: the strategy's weight times the strength. `raw` has the strengths
-    from 0 to 1 under the names that strategies weigh, for learning. `open_share` is the part of the question that a
-    candidate's own words leave open.
+    `signals` are contributions as they are explained: the strategy's weight times the strength. `raw` has what the
+    weights multiply, under the names that strategies weigh, for learning. `open_share` is the part of the question
+    that a candidate's own words leave open.
     """
 
     score: Floats
@@ -123,16 +123,17 @@ def _weigh(pool: Pool, content: Relevance, asked: Understanding, off: Collection
         score=scores(relevance),
         relevance=relevance,
         signals=said,
-        raw=_raw(pool, scores(content.total + led), strengths),
+        raw=_raw(content.total + led, strengths),
         open_share=content.open_share,
     )
 
 
-def _raw(pool: Pool, content: Floats, strengths: Mapping[str, Floats]) -> dict[str, Floats]:
-    raw = {WEIGHED[name]: np.clip(strengths[name], 0.0, 1.0) for name in WEIGHED}
-    if pool.importance is not None:
-        raw["importance"] = pool.importance
-    return {"semantic_similarity": content, **raw}
+def _raw(content: Floats, strengths: Mapping[str, Floats]) -> dict[str, Floats]:
+    """What the strategy's weights multiply: but for the bounds, their weighted sum gives the order of `relevance`.
+
+    Learning replays rankings with other weights from these; a scale of another kind would prove nothing.
+    """
+    return {"semantic_similarity": content} | {WEIGHED[n]: _REACH[n] * strengths[n] for n in WEIGHED}
 
 
 def _within_bounds(relevance: Floats, change: Floats) -> Floats:
