@@ -194,6 +194,19 @@ def test_contexts_can_be_made_at_the_same_time(
     assert len(asyncio.run(many())) == 1
 
 
+def test_what_is_in_a_context_counts_as_used(
+    settings: Settings, client: Recollect, acme: dict[str, UUID]
+) -> None:
+    with Recollect(settings=settings, context=client.tenant_context) as asking:
+        used = {
+            hit.id
+            for hit in asking.context("Acme Corporation orders", types=["summary", "semantic"]).memories
+        }
+        assert used
+    for id in acme.values():  # closing wrote what was remembered of the search
+        assert client.get(id).use_count == (1 if id in used else 0)
+
+
 # Diversity -----------------------------------------------------------------------------------------
 
 

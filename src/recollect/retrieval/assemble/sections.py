@@ -36,6 +36,12 @@ _LEADS = {
     (False, True): "There are memories, too long to be shown here, that may be relevant to the query",
     (False, False): "No stored memory is relevant to the query",
 }
+_HEADINGS = {
+    "## Relevant Summaries": MemoryType.SUMMARY,
+    "## Relevant Procedures": MemoryType.PROCEDURAL,
+    "## Relevant Facts": MemoryType.SEMANTIC,
+    "## Relevant Past Interactions": MemoryType.EPISODIC,
+}
 _ASKS_FOR_DATES = re.compile(
     r"\b(?:when|what\s+(?:day|date|month|year|time)|which\s+(?:day|date|month|year)|how\s+long|since\s+what|"
     r"how\s+many\s+(?:days|weeks|months|years))\b",
@@ -68,7 +74,7 @@ class Layout:
     def render(self, memories: Sequence[Recalled]) -> str:
         """The whole text for these memories, each told completely."""
         sides, others = self._split(memories)
-        body = [text for text, _ in self._sections(others)]
+        body = [f"{heading}\n{''.join(map(self._block, blocks))}" for heading, blocks in _sections(others)]
         if sides:
             body.append(f"## Comparison\n{comparison_table(sides, self._cell)}")
         if self.current_data:
@@ -82,7 +88,7 @@ class Layout:
     def order(self, memories: Sequence[Recalled]) -> list[Recalled]:
         """The memories in the order in which the text tells them."""
         sides, others = self._split(memories)
-        told = [item for _, items in self._sections(others) for item in items]
+        told = [item for _, blocks in _sections(others) for block in blocks for item in block]
         return told + [item for items in sides.values() for item in items]
 
     def tell(self, item: Recalled) -> str:
@@ -102,20 +108,8 @@ class Layout:
         in_table = {item.hit.id for items in sides.values() for item in items}
         return sides, [item for item in memories if item.hit.id not in in_table]
 
-    def _sections(self, memories: Sequence[Recalled]) -> Iterator[tuple[str, list[Recalled]]]:
-        for heading, kind in (
-            ("## Relevant Summaries", MemoryType.SUMMARY),
-            ("## Relevant Procedures", MemoryType.PROCEDURAL),
-            ("## Relevant Facts", MemoryType.SEMANTIC),
-        ):
-            if items := [item for item in memories if item.type is kind]:
-                yield f"{heading}\n{''.join(map(self._item, items))}", items
-        if episodes := [item for item in memories if item.type is MemoryType.EPISODIC]:
-            blocks = list(_by_conversation(episodes))
-            text = "".join(
-                self._item(block[0]) if len(block) == 1 else self._turns(block) for block in blocks
-            )
-            yield f"## Relevant Past Interactions\n{text}", [item for block in blocks for item in block]
+    def _block(self, block: Sequence[Recalled]) -> str:
+        return self._item(block[0]) if len(block) == 1 else self._turns(block)
 
     def _item(self, item: Recalled) -> str:
         memory = item.memory
@@ -161,6 +155,16 @@ class Layout:
 def one_line_context(question: str, *, found: bool) -> str:
     """The whole context when no memory is told, and nothing else is known."""
     return f'{_LEADS[False, found]}: "{question}"\n'
+
+
+def _sections(memories: Sequence[Recalled]) -> Iterator[tuple[str, list[list[Recalled]]]]:
+    """Headings in their order, and what stands under each, in blocks that are told together."""
+    for heading, kind in _HEADINGS.items():
+        if items := [item for item in memories if item.type is kind]:
+            yield (
+                heading,
+                list(_by_conversation(items)) if kind is MemoryType.EPISODIC else [[i] for i in items],
+            )
 
 
 def _by_conversation(episodes: Sequence[Recalled]) -> Iterator[list[Recalled]]:
