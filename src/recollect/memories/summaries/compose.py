@@ -19,9 +19,10 @@ _NUMBERED = re.compile(r"[0-9a-f-]{32,36}", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A summary ready to be stored: its text, and the passages it came from."""
+    """A summary ready to be stored: its text, `said` without heading and dates, and what it came from."""
 
     text: str
+    said: str
     metadata: dict[str, Any]
     sources: tuple[Passage, ...]
     begins_at: datetime
@@ -43,14 +44,17 @@ def compose(
     # "Yesterday" in a quotation needs the day it was said on; one day for all is in the heading.
     dated = len({passage.at.date() for passage in passages}) > 1
     lines = [_heading(target, place, passages)]
+    said: list[str] = []
     for sentence in chosen:
         first = passages[sentence.passages[0]]
         # A model speaks about people by name; a quotation needs its speaker.
         said_by = f"{first.speaker}: " if first.speaker and model is None else ""
         day = f"({_day(first.at)}) " if dated else ""
-        lines.append(f"- {day}{said_by}{sentence.text}")
+        said.append(f"{said_by}{sentence.text}")
+        lines.append(f"- {day}{said[-1]}")
     return Written(
         text="\n".join(lines),
+        said="\n".join(said),
         metadata={
             "summary": {"kind": target.key.kind, "about": target.key.about},
             "sources": [str(passages[index].id) for index in used],

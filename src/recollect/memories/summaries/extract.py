@@ -36,6 +36,8 @@ _KEPT_OF_PART = 12
 EMBED_LIMIT = 2_000
 #: How much a sentence's own worth counts against its likeness to what was taken.
 _LAMBDA = 0.6
+#: Sentences as alike as this say the same thing.
+_SAME = 0.92
 
 _FIGURE = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand|million)\b", re.I
@@ -132,6 +134,7 @@ def _take(
         words += found[best].words
         for i in open_places:
             likeness[i] = max(likeness[i], _likeness(found, vectors, i, best))
+        open_places = {i for i in open_places if likeness[i] < _SAME}
     return [found[i] for i in sorted(taken)]
 
 

@@ -80,7 +80,7 @@ async def keep(
                     digest=text_digest(f"{target.key.kind} {target.key.about}\n{text}"),
                     terms=Counter(terms(text)),
                     vectors=Vectors(space_id=active, parts=parts),
-                    names=find_names(_said(text), known=await entities.declared_names(tx)),
+                    names=find_names(written.said, known=await entities.declared_names(tx)),
                     now=workspace.clock(),
                 )
                 return await _store(tx, ready, force=force)
@@ -168,11 +168,6 @@ async def _replace(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:
     await writing.index_memory(tx, memory_id, scope_id, ready.terms, [ready.vectors])
     # Not what it said: that may be the words of a memory that is being forgotten.
     await writing.record(tx, memory_id, scope_id, "updated", None, at=ready.now)
-
-
-def _said(text: str) -> str:
-    """The sentences without the heading, whose words name nothing that is spoken of."""
-    return text.partition("\n")[2]
 
 
 def _entities(target: Target) -> tuple[str, ...]:

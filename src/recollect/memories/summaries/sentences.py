@@ -53,10 +53,10 @@ def count_words(text: str) -> int:
     return max(len(text.split()), sum(not c.isascii() and c.isalpha() for c in text) // 3)
 
 
-# A full stop after these ends no sentence.
+# A full stop after these, or after the number of an item, ends no sentence.
 _ABBREVIATED = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|no|vs|etc|e\.g|i\.e|approx|inc|ltd|co|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct"
-    r"|nov|dec)|\b[A-Z])\.$",
+    r"|nov|dec)|\b[A-Z]|^\s*\d+)\.$",
     re.IGNORECASE,
 )
 _END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
@@ -75,7 +75,7 @@ _PRAISE = (
 _VERY = "(?:so |really |super |very |always |totally |completely |definitely )*"
 # What people say to each other about having talked, not about anything.
 _SMALL_TALK_STARTS = (
-    r"(?:hey|hi|hiya|hello|thanks|thx|cheers|congrats|congratulations|wow|whoa|yay|bye|goodbye|likewise)\b",
+    r"(?:hey|hi|hiya|hello|thanks|thx|cheers|congrats|congratulations|wow|whoa|yay|bye|goodbye|likewise)\b(?!-)",
     r"good (?:morning|evening|afternoon|night|luck)|best of luck|fingers crossed|thank you|appreciate|much appreciated",
     r"see (?:you|ya)|take care|catch you|talk (?:to you )?(?:soon|later)|have (?:a|an|fun) |enjoy\b",
     r"no (?:problem|worries|doubt)|my pleasure|same here|me too|of course|sure thing|for sure|not much|all good",
