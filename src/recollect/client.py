@@ -30,8 +30,10 @@ from recollect.domain.memory import Memory, MemoryType, check_time, make_draft, 
 from recollect.domain.results import (
     AddReport,
     Check,
+    Conflict,
     ConsolidateReport,
     HistoryEntry,
+    Inference,
     Page,
     Receipt,
     ReembedReport,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int | None], None]
 #: `list` is a verb of the client, so the type needs another name inside it.
 Memories = list[Memory]
+Conflicts = list[Conflict]
 
 
 class _Unchanged:
@@ -210,11 +213,14 @@ class AsyncRecollect:
         conversation: str | None = None,
         speaker: str | None = None,
         source: str | None = None,
-    ) -> Memory | Memories:
+        infer: bool = False,
+    ) -> Memory | Memories | Inference:
         """Store a memory, or one memory per message of a conversation. Returns when it is durable.
 
         A repeat of the same text in the same scope reinforces the memory that is there; turns of a
-        conversation are never merged.
+        conversation are never merged. A fact (`type="semantic"`) retires an older value of the same thing;
+        `restore` undoes it. With `infer` facts are derived from what is said, by rule and with a chat model if one is
+        set, and an `Inference` tells what was stored and why.
         """
         fields = {
             # A scope such as "team/api" says its layer; the default must not contradict it.
@@ -237,6 +243,10 @@ class AsyncRecollect:
         now = workspace.clock()
         for item in items:
             make_draft(item, now=now)  # one bad message refuses the whole call: nothing is half stored
+        if infer:
+            from recollect.memories.infer import infer as derive
+
+            return await derive(workspace, self._context, items)
         report = await add_items(workspace, self._context, list(enumerate(items)))
         if report.errors:
             raise report.errors[0].to_error()
@@ -422,6 +432,12 @@ class AsyncRecollect:
         from recollect.memories import changing
 
         return await changing.restore(await self._workspace(), self._context, parse_id(id))
+
+    async def conflicts(self, *, limit: int = 50) -> Conflicts:
+        """Pairs of memories that are both believed and contradict each other, the newest first."""
+        from recollect.memories.supersession import list_conflicts
+
+        return await list_conflicts(await self._workspace(), self._context, limit=_check_limit(limit))
 
     async def search(
         self,

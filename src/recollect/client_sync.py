@@ -13,7 +13,7 @@ from os import PathLike
 from typing import Any, Self, TextIO
 from uuid import UUID
 
-from recollect.client import UNCHANGED, AsyncRecollect, Memories, Progress
+from recollect.client import UNCHANGED, AsyncRecollect, Conflicts, Memories, Progress
 from recollect.client_learning import AsyncLearning
 from recollect.client_ontology import AsyncOntology
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants
@@ -28,6 +28,7 @@ from recollect.domain.results import (
     Check,
     ConsolidateReport,
     HistoryEntry,
+    Inference,
     Member,
     Page,
     Receipt,
@@ -128,9 +129,14 @@ class Ontology:
         """Withdraw what was declared through `declare`; the one of recollect.toml counts again. Needs admin."""
         return self._portal.run(self._async.clear())
 
-    def query(self, question: str, *, now: datetime | str | None = None) -> DomainResults:
-        """What the database alone answers to a question; `context()` joins the same with memories."""
-        return self._portal.run(self._async.query(question, now=now))
+    def query(
+        self, question: str, *, now: datetime | str | None = None, timezone: str | tzinfo | None = None
+    ) -> DomainResults:
+        """What the database alone answers to a question; `context()` joins the same with memories.
+
+        `now` is the time the question is asked at, `timezone` the one it names days in, as in `search`.
+        """
+        return self._portal.run(self._async.query(question, now=now, timezone=timezone))
 
 
 class Tenants:
@@ -324,11 +330,14 @@ class Recollect:
         conversation: str | None = None,
         speaker: str | None = None,
         source: str | None = None,
-    ) -> Memory | Memories:
+        infer: bool = False,
+    ) -> Memory | Memories | Inference:
         """Store a memory, or one memory per message of a conversation. Returns when it is durable.
 
         A repeat of the same text in the same scope reinforces the memory that is there; turns of a
-        conversation are never merged.
+        conversation are never merged. A fact (`type="semantic"`) retires an older value of the same thing;
+        `restore` undoes it. With `infer` facts are derived from what is said, by rule and with a chat model if one is
+        set, and an `Inference` tells what was stored and why.
         """
         return self._portal.run(
             self._async.add(
@@ -351,6 +360,7 @@ class Recollect:
                 conversation=conversation,
                 speaker=speaker,
                 source=source,
+                infer=infer,
             )
         )
 
@@ -485,6 +495,10 @@ class Recollect:
     def restore(self, id: UUID | str) -> Memory:
         """Believe a superseded memory again."""
         return self._portal.run(self._async.restore(id))
+
+    def conflicts(self, *, limit: int = 50) -> Conflicts:
+        """Pairs of memories that are both believed and contradict each other, the newest first."""
+        return self._portal.run(self._async.conflicts(limit=limit))
 
     def search(
         self,

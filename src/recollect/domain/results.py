@@ -103,10 +103,64 @@ class ItemError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What was done about one statement, and why.
+
+    `kind` is "add" (stored as a fact), "reinforce" (known already), "supersede" (`other_id` was retired in favour of
+    `memory_id`), "conflict" (kept beside `other_id`, which it contradicts) or "skip" (no fact; `text` says what).
+    """
+
+    kind: str
+    reason: str
+    text: str = ""
+    memory_id: UUID | None = None
+    other_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inference(Sequence[Memory]):
+    """What `add(..., infer=True)` did. As a sequence it is the memories that were given.
+
+    `facts` are the memories derived from them, `decisions` says what was done about each statement and why, `model`
+    names the model that read them (None: rules did), `notes` what was degraded.
+    """
+
+    memories: tuple[Memory, ...]
+    facts: tuple[Memory, ...]
+    decisions: tuple[Decision, ...]
+    model: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Memory: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Memory, ...]: ...
+    def __getitem__(self, index: int | slice) -> Memory | tuple[Memory, ...]:
+        return self.memories[index]
+
+    def __len__(self) -> int:
+        return len(self.memories)
+
+    def __iter__(self) -> Iterator[Memory]:
+        return iter(self.memories)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """Two memories that are both believed and contradict each other."""
+
+    memory: Memory
+    other: Memory
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AddReport:
     """What add_many and imports did. `ids` has one entry per item, None where it failed.
 
-    `reinforced` items repeated a text of their scope; `unchanged` ones were imported before.
+    `reinforced` items repeated a text of their scope; `unchanged` ones were imported before. `decisions` says which
+    facts were retired, reinforced or contradicted by new ones.
     """
 
     ids: tuple[UUID | None, ...]
@@ -114,6 +168,7 @@ class AddReport:
     reinforced: int
     unchanged: int = 0
     errors: tuple[ItemError, ...] = ()
+    decisions: tuple[Decision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

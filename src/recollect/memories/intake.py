@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -19,12 +19,17 @@ from uuid import UUID
 from recollect.domain.ids import new_id
 from recollect.domain.layers import OWNED_LAYERS, Layer, ScopeName
 from recollect.domain.memory import Draft, make_draft
-from recollect.domain.results import AddReport, ItemError
+from recollect.domain.names import Name
+from recollect.domain.results import AddReport, Decision, ItemError
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import text_digest
 from recollect.errors import ConflictError, MemoryNotFoundError, RecollectError, StoreBusyError
+from recollect.memories.facts import Statement
+from recollect.memories.supersession import StatedFact, hold_subjects, settle_facts, state_fact
 from recollect.retrieval.terms import terms
+from recollect.retrieval.understand.names import find_names
 from recollect.storage import reading, scopes, spaces, writing
+from recollect.storage.entities import declared_names
 from recollect.storage.faults import is_lost_race, is_row_fault
 from recollect.storage.store import Transaction
 from recollect.storage.writing import NewMemory, Vectors
@@ -46,8 +51,16 @@ class Kept:
     extras: Mapping[str, Any]
 
 
-#: What one memory comes as: its fields, a line of an export, or why it could not be read.
-Given = Mapping[str, Any] | Kept | RecollectError
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """A fact that was derived from another memory: its fields, and what was stated."""
+
+    fields: Mapping[str, Any]
+    statement: Statement
+
+
+#: What one memory comes as: its fields, a fact, a line of an export, or why it could not be read.
+Given = Mapping[str, Any] | Stated | Kept | RecollectError
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,6 +70,8 @@ class Item:
     index: int
     draft: Draft
     extras: Mapping[str, Any] = field(default_factory=dict)
+    statement: Statement | None = None
+    decisions: list[Decision] = field(default_factory=list)
     scope_id: UUID | None = None
     digest: bytes = b""
     stored_id: UUID | None = None
@@ -76,14 +91,17 @@ async def add_items(
     """Store (index, memory) pairs in batches."""
     ids: dict[int, UUID | None] = {}
     errors: list[ItemError] = []
+    decisions: list[Decision] = []
     added = reinforced = unchanged = done = 0
     large = False
+    fresh: Counter[UUID] = Counter()
     pending: asyncio.Task[list[Item]] | None = None
 
     def settle(items: Sequence[Item]) -> None:
         nonlocal added, reinforced, unchanged, done
         for item in items:
             ids[item.index] = item.stored_id
+            decisions.extend(item.decisions)
             if item.error is not None:
                 errors.append(ItemError(index=item.index, code=item.error.code, message=str(item.error)))
             elif item.repeat_of is not None:
@@ -92,13 +110,14 @@ async def add_items(
                 unchanged += 1
             else:
                 added += 1
+                fresh[_scope(item)] += 1
         done += len(items)
         if progress is not None:
             progress(done, total)
 
     try:
         for batch in _batches(source):
-            items, bad = _check(batch, workspace.clock())
+            items, bad = _check(batch, workspace.clock(), context)
             for index, error in bad:
                 ids[index] = None
                 errors.append(ItemError(index=index, code=error.code, message=str(error)))
@@ -116,6 +135,7 @@ async def add_items(
             await asyncio.gather(pending, return_exceptions=True)
     if added:
         await workspace.settle(context, added=added, large=large)
+        await workspace.handover.added(workspace.store, context, fresh)
     ordered = sorted(ids)
     return AddReport(
         ids=tuple(ids[index] for index in ordered),
@@ -123,6 +143,7 @@ async def add_items(
         reinforced=reinforced,
         unchanged=unchanged,
         errors=tuple(sorted(errors, key=lambda e: e.index)),
+        decisions=tuple(decisions),
     )
 
 
@@ -133,15 +154,21 @@ def _batches(source: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def _check(
-    batch: Sequence[tuple[int, Given]], now: datetime
+    batch: Sequence[tuple[int, Given]], now: datetime, context: TenantContext
 ) -> tuple[list[Item], list[tuple[int, RecollectError]]]:
     items, bad = [], []
     for index, given in batch:
         try:
             if isinstance(given, RecollectError):
                 raise given
-            fields, extras = (given.fields, given.extras) if isinstance(given, Kept) else (given, {})
-            items.append(Item(index=index, draft=make_draft(fields, now=now), extras=extras))
+            if isinstance(given, Kept):
+                items.append(Item(index=index, draft=make_draft(given.fields, now=now), extras=given.extras))
+            elif isinstance(given, Stated):
+                draft = make_draft(given.fields, now=now)
+                items.append(Item(index=index, draft=draft, statement=given.statement))
+            else:
+                draft, statement = state_fact(make_draft(given, now=now), context)
+                items.append(Item(index=index, draft=draft, statement=statement))
         except RecollectError as error:
             bad.append((index, error))
     return items, bad
@@ -158,6 +185,7 @@ class Prepared:
     retention: dict[Layer, int]
     vectors: dict[int, list[Any]]
     terms: dict[int, Counter[str]]
+    names: dict[int, list[Name]]
     large: bool
 
 
@@ -172,19 +200,25 @@ async def _prepare(workspace: Workspace, context: TenantContext, items: list[Ite
         for item in good:
             item.digest = text_digest(item.draft.text)
         await _find_repeats(tx, good)
+        declared = await declared_names(tx)
     fresh = [item for item in good if item.repeat_of is None]
     texts = [item.draft.indexed_text for item in fresh]
 
-    def compute() -> tuple[list[Any], list[Counter[str]]]:
-        return embed_windows(opened.embedder, texts), [Counter(terms(text)) for text in texts]
+    def compute() -> tuple[list[Any], list[Counter[str]], list[list[Name]]]:
+        return (
+            embed_windows(opened.embedder, texts),
+            [Counter(terms(text)) for text in texts],
+            [find_names(item.draft.text, known=declared) for item in fresh],
+        )
 
-    vectors, counted = await asyncio.to_thread(compute) if texts else ([], [])
+    vectors, counted, names = await asyncio.to_thread(compute) if texts else ([], [], [])
     keys = [item.index for item in fresh]
     return Prepared(
         opened=opened,
         retention=retention,
         vectors=dict(zip(keys, vectors, strict=True)),
         terms=dict(zip(keys, counted, strict=True)),
+        names=dict(zip(keys, names, strict=True)),
         large=caller.vectors + len(fresh) > workspace.settings.exact_rows,
     )
 
@@ -282,8 +316,9 @@ async def _store_together(
 
 
 async def _write(tx: Transaction, items: Sequence[Item], prepared: Prepared, now: datetime) -> None:
-    """Rows of memories first, counts last: whoever changes a memory locks in this order."""
+    """Rows of memories first, then entities, counts last: whoever changes a memory locks in this order."""
     fresh = [item for item in items if item.repeat_of is None]
+    await hold_subjects(tx, [(_scope(item), item.statement.subject) for item in fresh if item.statement])
     places = await _take_places(tx, fresh)
     memories = [_new_memory(item, prepared, places.get(item.index), now) for item in fresh]
     inserted = await writing.insert_memories(tx, memories)
@@ -303,12 +338,33 @@ async def _write(tx: Transaction, items: Sequence[Item], prepared: Prepared, now
     for item in items:
         if item.repeat_of is not None:
             repeats.setdefault(item.repeat_of, []).append(item.draft)
+    repeated: list[tuple[UUID, UUID, Draft]] = []
     for memory_id in sorted(repeats):
         drafts = repeats[memory_id]
         joined = _joined(drafts)
         until = _until(joined, prepared.retention)
-        await writing.reinforce(tx, memory_id, joined, times=len(drafts), until=until, now=now)
+        scope_id = await writing.reinforce(tx, memory_id, joined, times=len(drafts), until=until, now=now)
+        repeated.append((memory_id, scope_id, joined))
+    await _settle_facts(tx, fresh, inserted, now)
+    await writing.link_inserted(tx, memories, inserted, repeated)
     await writing.count_inserted(tx, memories, inserted)
+
+
+async def _settle_facts(tx: Transaction, fresh: Sequence[Item], inserted: Set[UUID], now: datetime) -> None:
+    """Let what was newly stated retire, reinforce or contradict what is known."""
+    stated = {
+        item.stored_id: StatedFact(
+            memory_id=item.stored_id,
+            scope_id=_scope(item),
+            statement=item.statement,
+            created_at=item.draft.created_at,
+        )
+        for item in fresh
+        if item.statement is not None and item.stored_id is not None and item.stored_id in inserted
+    }
+    decided = await settle_facts(tx, list(stated.values()), now=now) if stated else {}
+    for item in fresh:
+        item.decisions = decided.get(item.stored_id, []) if item.stored_id else []
 
 
 async def _known_as(tx: Transaction, item: Item) -> UUID:
@@ -373,6 +429,7 @@ def _new_memory(item: Item, prepared: Prepared, place: tuple[UUID, int] | None, 
         scope_id=_scope(item),
         digest=item.digest,
         terms=prepared.terms[item.index],
+        names=prepared.names[item.index],
         vectors=[Vectors(space_id=prepared.opened.space.id, parts=prepared.vectors[item.index])],
         until=until,
         conversation_id=place[0] if place else None,

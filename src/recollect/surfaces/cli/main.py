@@ -37,6 +37,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "get": f"{_HERE}.memories",
         "list": f"{_HERE}.memories",
         "history": f"{_HERE}.memories",
+        "conflicts": f"{_HERE}.memories",
         "update": f"{_HERE}.changes",
         "supersede": f"{_HERE}.changes",
         "restore": f"{_HERE}.changes",

@@ -1,4 +1,4 @@
-"""`recollect add get list history`: storing memories and looking at them."""
+"""`recollect add get list history conflicts`: storing memories and looking at them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from recollect.surfaces.cli.output import Column, Output
 
 if TYPE_CHECKING:
     from recollect.domain.memory import Memory
-    from recollect.domain.results import Page
+    from recollect.domain.results import Inference, Page
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -65,9 +65,14 @@ def add(
     conversation: Annotated[str | None, typer.Option(help="The conversation this is a turn of.")] = None,
     speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None,
     source: Annotated[str | None, typer.Option(help="Where it comes from.")] = None,
+    infer: Annotated[
+        bool, typer.Option("--infer", help="Derive facts from what is said, and say what was stored and why.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Remember a text, or the turns of a conversation."""
+    from recollect.domain.memory import Memory
+
     inv = invocation(ctx)
     fields: dict[str, Any] = {
         "layer": layer or _layer_of(scope),
@@ -93,8 +98,11 @@ def add(
         text, messages, parts_given=bool((subject and predicate and object) or (trigger and action))
     )
     with inv.client() as client:
-        stored = client.add(content, **fields)
-    _show_stored(inv, stored)
+        stored = client.add(content, infer=infer, **fields)
+    if isinstance(stored, Memory | list):
+        _show_stored(inv, stored)
+    else:
+        _show_inference(inv, stored)
 
 
 def _content(text: str | None, messages: str | None, *, parts_given: bool) -> Any:
@@ -134,6 +142,47 @@ def _show_stored(inv: Invocation, stored: Memory | list[Memory]) -> None:
         inv.out.line(f"remembered in {memory.scope}{repeat}: {memory.id}")
     if len(memories) > 3:
         inv.out.line(f"... and {len(memories) - 3} more turns of conversation {memories[0].conversation}")
+
+
+def _show_inference(inv: Invocation, done: Inference) -> None:
+    """What was stored, then what was decided about each statement, then what did not work."""
+    if inv.out.as_json:
+        inv.out.document(done)
+        return
+    _show_stored(inv, list(done.memories))
+    rows = [
+        (decision.kind, decision.text or decision.other_id, decision.reason) for decision in done.decisions
+    ]
+    inv.out.table(
+        [Column(name="done"), Column(name="with", wide=True), Column(name="why", style="dim")], rows
+    )
+    for note in done.notes:
+        inv.out.aside(note)
+
+
+@app.command()
+def conflicts(
+    ctx: typer.Context,
+    limit: Annotated[int, typer.Option(help="Show at most so many pairs.")] = 50,
+    json: JsonOption = False,
+) -> None:
+    """List memories that contradict each other; supersede or delete one of each pair."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        found = client.conflicts(limit=limit)
+    if inv.out.as_json:
+        inv.out.document(found)
+        return
+    if not found:
+        inv.out.aside("no memories contradict each other")
+        return
+    columns = [
+        Column(name="memory"),
+        Column(name="says", wide=True),
+        Column(name="other"),
+        Column(name="says", wide=True),
+    ]
+    inv.out.table(columns, [(c.memory.id, c.memory.text, c.other.id, c.other.text) for c in found])
 
 
 @app.command()

@@ -1,0 +1,215 @@
+"""Facts, procedures and names through a chat model.
+
+The model sees turns as JSON lines and answers with a schema; only its fields are used. Nothing it says is believed
+without the text: each fact's subject, predicate and object must be in the words of the turn it names, and that sentence
+must be one that can state a fact. What fails is dropped and said so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from recollect.domain.memory import Memory
+from recollect.domain.results import Decision
+from recollect.domain.tenancy import TenantContext
+from recollect.errors import ModelError
+from recollect.memories.facts import Statement
+from recollect.memories.facts.predicates import wordings
+from recollect.memories.facts.screening import clean, split_sentences, why_no_fact
+from recollect.memories.infer.finding import Findings, Found
+from recollect.memories.supersession import is_machine, speaker_name
+
+if TYPE_CHECKING:
+    from recollect.providers.models import ChatModel
+
+#: Turns in one question: enough to be worth the wait, few enough for a small model's window.
+CHUNK_TURNS = 12
+CHUNK_CHARS = 6_000
+_SMALL_WORDS = frozenset(
+    "a an the of to in on at is are am was were be been has have had for and or with by from"
+    " as it its my your our their"
+    " his her this that i we".split()
+)
+
+
+async def find_by_model(model: ChatModel, memories: Sequence[Memory], context: TenantContext) -> Findings:
+    """Ask the model about all memories; the first failure ends the asking and becomes a note."""
+    findings = Findings(found=[], skipped=[], names={}, notes=[])
+    spoken = [m for m in memories if not is_machine(m.speaker) and not (m.subject and m.predicate)]
+    for chunk in _chunks(spoken):
+        try:
+            answer = await model.answer(instructions(), _as_data(chunk, context), schema())
+        except ModelError as error:
+            findings.notes.append(f"the model could not help, rules were used alone: {error}")
+            break
+        _take(answer.value, chunk, model.name, context, findings)
+    return findings
+
+
+@cache
+def instructions() -> str:
+    """The prompt, from the file beside this one."""
+    return (resources.files(__package__) / "extract.md").read_text(encoding="utf-8")
+
+
+@cache
+def schema() -> Any:
+    """The form of the model's answer."""
+    from pydantic import BaseModel, Field
+
+    class ExtractedFact(BaseModel):
+        turn: int
+        subject: str = Field(max_length=120)
+        predicate: str = Field(max_length=60)
+        object: str = Field(max_length=200)
+
+    class ExtractedProcedure(BaseModel):
+        turn: int
+        trigger: str = Field(max_length=200)
+        action: str = Field(max_length=300)
+
+    class Extraction(BaseModel):
+        facts: list[ExtractedFact] = Field(max_length=12)
+        procedures: list[ExtractedProcedure] = Field(max_length=4)
+        entities: list[str] = Field(max_length=20)
+
+    return Extraction
+
+
+def _chunks(memories: Sequence[Memory]) -> Iterator[list[Memory]]:
+    chunk: list[Memory] = []
+    for memory in memories:
+        if chunk and (
+            len(chunk) == CHUNK_TURNS or sum(len(m.text) for m in chunk) + len(memory.text) > CHUNK_CHARS
+        ):
+            yield chunk
+            chunk = []
+        chunk.append(memory)
+    if chunk:
+        yield chunk
+
+
+def _as_data(chunk: Sequence[Memory], context: TenantContext) -> str:
+    """One JSON object per line: quotes and line breaks of a text can't end it."""
+    return "\n".join(
+        json.dumps(
+            {
+                "turn": number,
+                "speaker": speaker_name(memory.speaker, context) or "somebody",
+                "text": memory.text[:CHUNK_CHARS],
+            },
+            ensure_ascii=False,
+        )
+        for number, memory in enumerate(chunk, 1)
+    )
+
+
+def _take(value: Any, chunk: Sequence[Memory], name: str, context: TenantContext, findings: Findings) -> None:
+    why = f"extracted by the model {name!r}"
+    for fact in value.facts:
+        text = f"{fact.subject} {fact.predicate} {fact.object}"
+        memory = _turn(chunk, fact.turn)
+        statement, reason = (None, "the model names a turn that is not there")
+        if memory is not None:
+            statement, reason = check_fact(
+                memory.text,
+                subject=fact.subject.strip(),
+                predicate=fact.predicate.strip(),
+                object=fact.object.strip(),
+                speaker=speaker_name(memory.speaker, context),
+            )
+        if statement is None or memory is None:
+            findings.skipped.append(_skip(memory, text, reason))
+        else:
+            findings.found.append(Found(memory=memory, why=why, statement=statement))
+    for step in value.procedures:
+        memory = _turn(chunk, step.turn)
+        trigger, action = step.trigger.strip(), step.action.strip()
+        if (
+            memory is not None
+            and trigger
+            and action
+            and all(grounded(t, memory.text) for t in (trigger, action))
+        ):
+            findings.found.append(Found(memory=memory, why=why, trigger=trigger, action=action))
+        else:
+            reason = "a procedure whose words are not in the turn"
+            findings.skipped.append(_skip(memory, f"when {trigger}: {action}", reason))
+    for entity in dict.fromkeys(name.strip() for name in value.entities):
+        speaking = [m for m in chunk if entity and re.search(rf"(?<!\w){re.escape(entity)}(?!\w)", m.text)]
+        for memory in speaking if 2 <= len(entity) <= 100 else []:
+            findings.names.setdefault(memory.id, []).append(entity)
+
+
+def check_fact(
+    text: str, *, subject: str, predicate: str, object: str, speaker: str | None
+) -> tuple[Statement | None, str]:
+    """A model's fact as a statement, or why it is not believed."""
+    if not (subject and predicate and object):
+        return None, "a part of the fact is empty"
+    first_person = speaker is not None and subject.casefold() in {
+        speaker.casefold(),
+        "i",
+        "me",
+        "speaker",
+        "user",
+    }
+    for sentence in split_sentences(text):
+        speaks = first_person and re.search(r"\b(?:i|my|me|mine|i'm|i’m)\b", sentence, re.I)
+        if not (speaks or grounded(subject, sentence)) or not grounded(object, sentence):
+            continue
+        if not any(grounded(wording, sentence) for wording in (predicate, *wordings(predicate))):
+            continue
+        if subject.casefold() == object.casefold() or len(object) > 0.8 * len(sentence):
+            return None, "the model repeats the sentence instead of taking it apart"
+        reason = why_no_fact(sentence)
+        if reason is not None:
+            return None, reason
+        cleaned = clean(sentence)
+        if re.search(r"\bnot\b", cleaned.text):
+            return None, "a negation"
+        return (
+            Statement(
+                subject=speaker if first_person and speaker else subject,
+                predicate=predicate.replace("_", " "),
+                object=object,
+                sentence=sentence,
+                change=cleaned.change,
+                also=cleaned.also,
+            ),
+            "",
+        )
+    return None, "its words are not together in one sentence of the turn"
+
+
+def grounded(claim: str, text: str) -> bool:
+    """Whether every word of a claim that means something is in a text; endings may differ."""
+    words = [w for w in _words(claim) if w not in _SMALL_WORDS] or _words(claim)
+    there = {_stem(word) for word in _words(text)}
+    return bool(words) and all(_stem(word) in there for word in words)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
+
+
+def _stem(word: str) -> str:
+    return word if any(c.isdigit() for c in word) or len(word) < 5 else word[: max(4, len(word) - 3)]
+
+
+def _turn(chunk: Sequence[Memory], number: int) -> Memory | None:
+    return chunk[number - 1] if 1 <= number <= len(chunk) else None
+
+
+def _skip(memory: Memory | None, text: str, reason: str) -> Decision:
+    return Decision(
+        kind="skip",
+        reason=f"from the model: {reason}",
+        text=text[:200],
+        memory_id=memory.id if memory else None,
+    )

@@ -1,0 +1,75 @@
+"""Facts in the store: those known of a subject, contradictions, and what was derived from what.
+
+Decides nothing: which fact replaces which is memories/supersession.py. A derived memory has `source` "memory:<id>" and
+all its sources in `metadata.derived_from`; it is erased with the last of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from recollect.storage.store import Row, Transaction
+from recollect.storage.writing import record
+
+#: What the source of a derived memory begins with.
+DERIVED = "memory:"
+
+
+async def lock_facts(tx: Transaction, subjects: Sequence[tuple[UUID, str]]) -> None:
+    """Hold (scope, subject) pairs: whoever else states something about them waits until this transaction ends."""
+    if subjects:
+        await tx.execute("lock_facts", keys=[f"{scope}:{subject}" for scope, subject in subjects])
+
+
+async def known_facts(
+    tx: Transaction, scope_id: UUID, spellings: Sequence[str], *, now: datetime
+) -> list[Row]:
+    """What is believed of a subject in a scope."""
+    return await tx.fetch("known_facts", scope=scope_id, subjects=list(spellings), now=now)
+
+
+async def restate(
+    tx: Transaction, memory_id: UUID, scope_id: UUID, *, turn: UUID | None, reason: str, now: datetime
+) -> None:
+    """Count that a fact was said again in other words."""
+    row = await tx.fetch_one("restate_fact", id=memory_id, turn=None if turn is None else str(turn), now=now)
+    if row is not None:
+        before = {"use_count": row["use_count"], "reason": reason}
+        await record(tx, memory_id, scope_id, "reinforced", before, at=now)
+
+
+async def flag_conflict(
+    tx: Transaction, memory_id: UUID, other_id: UUID, scope_id: UUID, *, reason: str, now: datetime
+) -> None:
+    """Note that two memories can't both be true."""
+    await tx.execute("insert_conflict", id=memory_id, other=other_id, scope=scope_id, reason=reason, now=now)
+
+
+async def list_conflicts(tx: Transaction, *, limit: int, now: datetime) -> list[Row]:
+    """Pairs of memories that contradict each other and are both believed."""
+    return await tx.fetch("list_conflicts", limit=limit, now=now)
+
+
+async def forget_sources(tx: Transaction, ids: Sequence[UUID]) -> list[UUID]:
+    """What was derived from these memories alone; what has other sources forgets these."""
+    doomed: list[UUID] = []
+    gone = {str(id) for id in ids}
+    for row in await tx.fetch("derived_from", sources=[f"{DERIVED}{id}" for id in ids]):
+        sources = row["sources"] if isinstance(row["sources"], list) else []
+        left = [source for source in sources if source not in gone]
+        if left:
+            await tx.execute(
+                "change_source", id=row["memory_id"], source=f"{DERIVED}{left[0]}", sources=json.dumps(left)
+            )
+        else:
+            doomed.append(row["memory_id"])
+    return doomed
+
+
+async def scopes_of(tx: Transaction, ids: Sequence[UUID]) -> dict[UUID, UUID]:
+    """The scope each memory is in."""
+    rows = await tx.fetch("scopes_of_memories", ids=list(ids))
+    return {row["memory_id"]: row["scope_id"] for row in rows}
