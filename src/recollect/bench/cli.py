@@ -125,6 +125,42 @@ def multihop(
 
 
 @app.command()
+def ablate(
+    ctx: typer.Context,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", help="The folder with locomo, longmemeval and multihop in it.", metavar="FOLDER"
+        ),
+    ] = None,
+    embedder: EmbedderOption = "minilm",
+    limit_questions: LimitOption = None,
+    home: HomeOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Leave one signal out at a time, and see what is found without it."""
+    from recollect.bench.ablate import run_ablate
+
+    show = _show(ctx, json, out)
+    _finish(
+        ctx,
+        json,
+        out,
+        run_ablate(data, embedder=embedder, limit_questions=limit_questions, home=home, show=show),
+    )
+
+
+@app.command()
+def supersession(ctx: typer.Context, out: OutOption = None, json: JsonOption = False) -> None:
+    """State facts and then newer ones, and see what is retired, rightly and wrongly."""
+    from recollect.bench.supersession import run_supersession
+
+    show = _show(ctx, json, out)
+    _finish(ctx, json, out, run_supersession(show=show))
+
+
+@app.command()
 def scale(
     ctx: typer.Context,
     n: Annotated[int, typer.Option("--n", help="Memories in the store.", min=1, metavar="N")] = 100_000,

@@ -26,7 +26,13 @@ def write_plot(result: Result, folder: Path) -> Path:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    draw = {"multihop": _multihop, "scale": _scale, "start": _start}.get(result.bench, _recall)
+    draw = {
+        "multihop": _multihop,
+        "ablate": _ablate,
+        "scale": _scale,
+        "start": _start,
+        "supersession": _supersession,
+    }.get(result.bench, _recall)
     figure = Figure(figsize=(8, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     draw(figure, result)
@@ -51,6 +57,19 @@ def _multihop(figure: Any, result: Result) -> None:
     for axes, (name, measures) in zip(every, sets.items(), strict=True):
         _recall_bars(axes, measures["recall"])
         axes.set_title(f"{name}, {result.arguments['embedder']}")
+
+
+def _ablate(figure: Any, result: Result) -> None:
+    sets = result.measures["sets"]
+    every = figure.subplots(1, len(sets), squeeze=False, sharey=True)[0]
+    for axes, (name, measures) in zip(every, sets.items(), strict=True):
+        (_, whole), *rest = measures["recall"].items()
+        axes.barh([signal for signal, _ in rest], [value - whole for _, value in rest], color=_BLUE)
+        axes.axvline(0, color=_GREY, linewidth=0.8)
+        axes.set_title(f"{name}, {whole:.2f}", fontsize=9)
+        axes.tick_params(labelsize=8)
+    every[0].invert_yaxis()
+    figure.suptitle(f"change of recall without each signal, {result.arguments['embedder']}", fontsize=10)
 
 
 def _recall_bars(axes: Any, recall: dict[str, Any]) -> None:
@@ -133,4 +152,19 @@ def _start(figure: Any, result: Result) -> None:
     axes.margins(x=0.12)
     axes.set_xlabel("seconds, median")
     axes.set_title("A fresh process")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _supersession(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    halves = [name for name, one in result.measures.items() if "recall" in one]
+    for offset, what, colour in ((0.0, "retired", _BLUE), (0.35, "wrong", _GREY)):
+        heights = [result.measures[name][what] for name in halves]
+        bars = axes.bar(
+            [place + offset for place in range(len(halves))], heights, 0.33, color=colour, label=what
+        )
+        axes.bar_label(bars, fontsize=8)
+    axes.set_xticks([place + 0.175 for place in range(len(halves))], halves)
+    axes.set_title("Facts retired by newer ones, rightly and wrongly")
+    axes.legend(fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)

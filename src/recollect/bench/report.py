@@ -38,6 +38,13 @@ ABOUT = {
         "following any hop.",
         "recollect bench multihop --data FOLDER",
     ),
+    "ablate": (
+        "What each signal is worth",
+        "Every question asked with all signals, and again with each one left out. `crafted` is a small set of made-up "
+        "questions for signals that the data sets do not have (importance, proven use, summaries): there, the wanted "
+        "memory must come first.",
+        "recollect bench ablate --data FOLDER",
+    ),
     "scale": (
         "Speed and completeness",
         "Synthetic texts of 30 words with synthetic clustered vectors. The floor is one question embedded by the real "

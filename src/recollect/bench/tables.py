@@ -87,6 +87,20 @@ def _multihop(measures: Mapping[str, Any]) -> list[Table]:
     return [table for name, one in measures["sets"].items() for table in _recall(one, of=f", {name}")]
 
 
+def _ablate(measures: Mapping[str, Any]) -> list[Table]:
+    sets = measures["sets"]
+    every = next(iter(next(iter(sets.values()))["recall"]))
+    rows = []
+    for row in next(iter(sets.values()))["recall"]:
+        cells = [f"{one['recall'][row]:.3f}" for one in sets.values()]
+        if row != every:
+            changes = (one["recall"][row] - one["recall"][every] for one in sets.values())
+            cells = [f"{cell} ({change:+.3f})" for cell, change in zip(cells, changes, strict=True)]
+        rows.append([row if row == every else f"without {row}", *cells])
+    columns = ["", *(f"{name} {one['measure'].removeprefix('recall')}" for name, one in sets.items())]
+    return [Table(title="Recall without one signal", columns=columns, rows=rows)]
+
+
 def _scale(measures: Mapping[str, Any]) -> list[Table]:
     one, small = measures["one_tenant"], measures["small_tenant"]
     heading = ["memories", "p50 ms", "p95 ms", "floor p50", "floor p95", "p50 / floor", "first p50"]
@@ -152,10 +166,28 @@ def _number(value: float) -> str:
     return f"{value:.4f}" if 0.999 < value < 1 else f"{value:.3f}"
 
 
+def _supersession(measures: Mapping[str, Any]) -> list[Table]:
+    halves = [(name, one) for name, one in measures.items() if "recall" in one]
+    rows = [
+        [name, f"{one['retired']} of {one['updates']}", f"{one['recall']:.3f}", str(one["wrong"])]
+        for name, one in halves
+    ]
+    kinds = [
+        [about, str(row["pairs"]), str(row["wrong"])]
+        for about, row in measures["look-alikes by kind"].items()
+    ]
+    return [
+        Table(title="Updates", columns=["pairs", "retired", "recall", "retired wrongly"], rows=rows),
+        Table(title="Look-alikes", columns=["kind", "pairs", "retired wrongly"], rows=kinds),
+    ]
+
+
 _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "locomo": _locomo,
     "longmemeval": _longmemeval,
     "multihop": _multihop,
+    "ablate": _ablate,
     "scale": _scale,
     "start": _start,
+    "supersession": _supersession,
 }
