@@ -109,6 +109,9 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         "RECOLLECT_LEARNING_RETENTION_DAYS": "30",
         "RECOLLECT_LEARNING_MIN_EVENTS": "500",
         "RECOLLECT_LEARNING_EXPLORE": "0.05",
+        "RECOLLECT_DOMAIN_DATABASE_URL": "sqlite:///shop.db",
+        "RECOLLECT_DOMAIN_TIMEOUT_S": "3",
+        "RECOLLECT_DOMAIN_MAX_ROWS": "20",
         "RECOLLECT_LOG_LEVEL": "DEBUG",
     }
     settings = Settings.load(environ=environ, cwd=cwd)
@@ -137,6 +140,9 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         learning_retention_days=30,
         learning_min_events=500,
         learning_explore=0.05,
+        domain_database_url="sqlite:///shop.db",
+        domain_timeout_s=3.0,
+        domain_max_rows=20,
         log_level="debug",
     )
 

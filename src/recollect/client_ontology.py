@@ -7,13 +7,16 @@ stored in storage/ontology.py, how its database is asked in domaindb/.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recollect.domain.answers import DomainResults
 from recollect.domain.memory import check_time
 from recollect.domain.ontology import DeclaredOntology, parse_ontology
 from recollect.domain.results import Check
+from recollect.domain.text import check_text
+from recollect.domain.zones import check_timezone
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
@@ -77,13 +80,26 @@ class AsyncOntology:
         workspace.domains.forget(context.tenant_id)
         return cleared
 
-    async def query(self, question: str, *, now: datetime | str | None = None) -> DomainResults:
-        """What the database alone answers to a question; `context()` joins the same with memories."""
-        from recollect.retrieval.understand import read_query
+    async def query(
+        self,
+        question: str,
+        *,
+        now: datetime | str | None = None,
+        timezone: str | tzinfo | None = None,
+    ) -> DomainResults:
+        """What the database alone answers to a question; `context()` joins the same with memories.
 
+        `now` is the time the question is asked at, `timezone` the one it names days in, as in `search`.
+        """
+        from recollect.retrieval.times import read_times
+        from recollect.retrieval.understand import MAX_QUERY_CHARS
+
+        text = check_text(question, what="question", limit=MAX_QUERY_CHARS)
+        zone = check_timezone(timezone)
         workspace, context = await self._client._workspace(), self._client.tenant_context
-        asked = read_query(question, now=check_time(now, "now") or workspace.clock())
+        times = read_times(text, now=check_time(now, "now") or workspace.clock(), timezone=zone)
         database = await workspace.domain(context)
         if database is None:
             return DomainResults(notes=(await workspace.domains.why_none(context),))
-        return await database.query(asked.query, time_range=asked.time_range)
+        results = await database.query(text, time_range=times.scope)
+        return replace(results, notes=(*times.notes, *results.notes))

@@ -145,6 +145,15 @@ def test_names_are_looked_for_in_the_question_when_nobody_resolved_them(
     assert [row[0] for row in results.tables[1].rows] == [20001]
 
 
+def test_a_label_is_found_in_lower_case_where_nobody_took_it_for_a_name(
+    desk: Desk, database: DomainDatabase
+) -> None:
+    for entities in (None, []):
+        results = desk(database.query("what has beta gmbh ordered?", entities=entities))
+        assert [row[0] for row in results.tables[1].rows] == [20001]
+    assert [table.entity for table in desk(database.query("open orders", entities=[])).tables] == [None]
+
+
 # Measures ---------------------------------------------------------------------------------------------
 
 

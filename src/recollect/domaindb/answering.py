@@ -13,7 +13,7 @@ from recollect.domain.answers import DomainResults, DomainTable
 from recollect.domain.query import Resolution, ResolvedEntity
 from recollect.domaindb.connection import DomainFault
 from recollect.domaindb.lookups import MAX_RIVALS, FoundRow, Lookups
-from recollect.domaindb.questions import NumberedRow, Request, candidate_names, read_question
+from recollect.domaindb.questions import NumberedRow, Request, candidate_names, read_question, spelled_names
 
 if TYPE_CHECKING:
     from recollect.domain.ontology import EntityType, Ontology, Relation
@@ -48,6 +48,8 @@ class Answering:
         request = read_question(question, self._ontology)
         named: Sequence[ResolvedEntity | str] = candidate_names(question) if entities is None else entities
         subjects, unknown = self._subjects(request, named)
+        if not subjects and not unknown and not request.numbered:
+            subjects = self._spelled(question)
         measured = self._measure(request, subjects, period)
         for row in subjects:
             self._describe(row, request, measured, period)
@@ -77,6 +79,15 @@ class Answering:
             if not rows:
                 unknown.append(entity if isinstance(entity, str) else entity.mention_text)
         return list(found.values())[:MAX_SUBJECTS], unknown
+
+    def _spelled(self, question: str) -> list[FoundRow]:
+        """Rows whose whole label stands in the question, where nobody took it for a name."""
+        names = spelled_names(question, self._ontology)
+        rows: list[FoundRow] = []
+        for declared in self._ontology.types.values():
+            if names and declared.label:
+                rows += self._attempt(self._lookups.by_labels, declared, names) or []
+        return rows[:MAX_SUBJECTS]
 
     @property
     def notes(self) -> tuple[str, ...]:

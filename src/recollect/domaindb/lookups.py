@@ -85,6 +85,16 @@ class Lookups:
         rows = [] if matched is None else self._rows(declared, matched, limit=1)
         return rows[0] if rows else None
 
+    def by_labels(self, declared: EntityType, names: Sequence[str]) -> list[FoundRow]:
+        """Rows whose whole label, in lower case, is one of the names."""
+        import sqlalchemy as sa
+
+        table, clause = self._table(declared)
+        if not table.has(declared.label) or table.columns[declared.label or ""].kind is not Kind.TEXT:
+            return []
+        label = sa.type_coerce(clause.c[declared.label], sa.String())
+        return self._rows(declared, sa.func.lower(label).in_(names), limit=MAX_RIVALS)
+
     def by_label(self, declared: EntityType, name: str, *, exact: bool) -> list[FoundRow]:
         """Rows of this name, whatever its case; or (not `exact`) rows whose name begins with it."""
         import sqlalchemy as sa

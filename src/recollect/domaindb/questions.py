@@ -203,6 +203,22 @@ def candidate_names(question: str) -> list[str]:
     return list(dict.fromkeys(names))[:8]
 
 
+def spelled_names(question: str, ontology: Ontology) -> list[str]:
+    """Runs of up to four words that may be a whole label, however they are written: "orders of acme corporation"."""
+    words = words_of(question)[:60]
+    declared = [word for kind in ontology.types.values() for word in (*type_words(kind), *kind.filters)]
+    known = {form for phrase in declared for word in words_of(phrase) for form in _forms(word)}
+    found = []
+    for start, first in enumerate(words):
+        for end in range(start + 1, min(start + 4, len(words)) + 1):
+            edges = {first, words[end - 1]}
+            alone = end == start + 1
+            if edges & _NOT_NAMES or (alone and (first in known or len(first) < 3 or first.isdigit())):
+                continue
+            found.append(" ".join(words[start:end]))
+    return list(dict.fromkeys(found))[:120]
+
+
 _CAPITAL = r"[A-ZÀ-ÞΑ-ΩА-Я][\w&.'’-]*"
 _CAPITALISED = re.compile(rf"{_CAPITAL}(?:\s+(?:(?:of|and|&|the)\s+)?{_CAPITAL})*")
 _NOT_NAMES = frozenset(

@@ -11,6 +11,7 @@ import typer
 from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.invocation import (
     JsonOption,
+    TimezoneOption,
     YesOption,
     confirm,
     invocation,
@@ -83,13 +84,14 @@ def query(
     now: Annotated[
         str | None, typer.Option(help="What 'last month' in the question is counted from.", metavar="TIME")
     ] = None,
+    timezone: TimezoneOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show what the database alone would answer to a question."""
     inv = invocation(ctx)
     text = read_argument(question, what="question")
     with inv.client() as client:
-        results = client.ontology.query(text, now=now)
+        results = client.ontology.query(text, now=now, timezone=timezone)
     show_domain_results(inv.out, results)
 
 
