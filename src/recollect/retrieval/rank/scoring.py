@@ -40,8 +40,9 @@ _GREATEST_RATIO = 2.0
 # Summaries say more in less; 0.1 is what a factor of 1.15 does to a memory that is just relevant.
 _SUMMARY = 0.1
 # The most that the ordering signals add or take together, and the distance from the threshold, and from nothing at
-# all, at which they do so fully.
+# all, at which they do so fully. It is the greater of the two, so that nothing ever arrives there.
 _MOST = 0.8
+_ROOM = 1.0
 # What a question for a period alone makes of whatever happened in it.
 _IN_PERIOD = RELEVANT + 0.3
 
@@ -142,8 +143,8 @@ def _within_bounds(relevance: Floats, change: Floats) -> Floats:
     Towards the threshold it shrinks with the distance left, which keeps the order; away from it, it counts in full.
     """
     away = (relevance >= RELEVANT) == (change >= 0)
-    room = np.where(away, 1.0, np.minimum(np.abs(relevance - RELEVANT) / _MOST, 1.0))
-    bounded: Floats = change * room * np.clip(relevance / _MOST, 0.0, 1.0)
+    room = np.where(away, 1.0, np.minimum(np.abs(relevance - RELEVANT) / _ROOM, 1.0))
+    bounded: Floats = change * room * np.clip(relevance / _ROOM, 0.0, 1.0)
     return bounded
 
 
