@@ -317,7 +317,7 @@ def test_scopes_entities_and_periods_can_be_sides() -> None:
     ]
     assert "| the API team | the web team |" in assemble(teams, asked("the API team vs the web team")).text
     firms = [recalled("Acme Corporation pays", number=1), recalled("Zenith Ltd waits", number=2)]
-    named = asked("ACME vs Z", entities=(entity("Acme Corporation", "ACME"), entity("Zenith Ltd", "Z")))
+    named = asked("ACME vs Z", entities=(entity("Zenith Ltd", "Z"), entity("Acme Corporation", "ACME")))
     assert "| Acme Corporation | Zenith Ltd |" in assemble(firms, named).text
     years = [
         recalled("Sales rose", number=1, created_at=datetime(2024, 3, 1, tzinfo=UTC)),

@@ -71,7 +71,10 @@ async def augmented_retrieval(
         query_type=asked[-1].type,
         time_range=asked[-1].time_range,
         domain_results=answer,
-        notes=(*results.notes, *(() if answer is None else answer.notes), *made.notes),
+        # The search may have asked the same database in vain, and said so.
+        notes=tuple(
+            dict.fromkeys((*results.notes, *(answer.notes if answer is not None else ()), *made.notes))
+        ),
         omitted=made.omitted,
     )
 

@@ -70,7 +70,8 @@ def split_by_side(
     """
     if not is_comparison(query):
         return {}
-    named = {entity.name: {_folded(entity.name), _folded(entity.mention_text)} for entity in entities}
+    in_order = sorted(entities, key=lambda entity: query.find(entity.mention_text))
+    named = {entity.name: {_folded(entity.name), _folded(entity.mention_text)} for entity in in_order}
     written = {side: {_folded(side)} for side in find_sides(query)}
     dated = {period.phrase: period for period in periods}
     ways = (
