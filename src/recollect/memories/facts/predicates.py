@@ -198,7 +198,6 @@ def is_attribute(noun_phrase: str) -> bool:
 def _split(predicate: str) -> list[str]:
     """Words of `works_at`, `worksAt`, "Works at"; spelled in one way."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", predicate.replace("_", " "))
-    words = spaced.casefold().replace("-", " ").replace("’", "'").split()
-    if words[:2] == ["e", "mail"]:
-        words = ["email", *words[2:]]
+    plain = re.sub(r"\be[- ]mail\b", "email", spaced.casefold())
+    words = plain.replace("-", " ").replace("’", "'").split()
     return [_SPELLINGS.get(word, word) for word in words if word not in {"the", "a", "an"}]

@@ -18,10 +18,22 @@ from recollect.memories.facts.predicates import OTHER_TIMES, Kind, is_attribute,
 from recollect.memories.facts.screening import Clean, clean, split_sentences, why_no_fact
 from recollect.memories.facts.statement import Reading, Skipped, Statement
 from recollect.memories.facts.subjects import is_named, read_subject, subject_key
-from recollect.memories.facts.values import DIETS, MARITAL, STATES, has_form, is_calendar, is_clock
+from recollect.memories.facts.values import (
+    DIETS,
+    MARITAL,
+    STATES,
+    has_form,
+    is_calendar,
+    is_clock,
+    is_description,
+)
 
 #: Objects longer than this are descriptions.
 MAX_OBJECT_CHARS = 80
+#: Beside something else: a second job, a second home.
+_PART_TIME = re.compile(
+    r"\b(?:on \w+days?|part[- ]time|half|every|evenings?|freelance|in (?:the )?(?:spring|summer|autumn|fall|winter))\b"
+)
 #: Attributes that are themselves somewhere.
 _SOMEWHERE = frozenset({"desk", "headquarters", "hq", "seat", "room", "office"})
 
@@ -227,8 +239,12 @@ def _by_verb(clause: str, speaker: str | None) -> Statement | None:
         found = rule.pattern.match(clause)
         if not found:
             continue
-        value = _without_adjunct(found["o"])
         predicate, change = rule.predicate, rule.change
+        if predicate == "lives in" and change and found["s"].casefold() == "we":
+            return None  # people move to Berlin, but also to another tool
+        if _PART_TIME.search(found["o"]) and predicate in {"lives in", "works at"} and not change:
+            return None
+        value = _without_adjunct(found["o"])
         if predicate == "lives in" and change and not is_named(found["s"]):
             predicate = "location"
         if not _fits(predicate, value, change=change, named=is_named(found["s"])):
@@ -341,7 +357,8 @@ def _of_phrase(phrase: str, value: str, speaker: str | None, **how: object) -> S
         return None
     attribute = read_predicate(subject)
     if attribute.kind is Kind.SINGLE:
-        return _make(subject, "is", value, **how) if has_form(value, attribute.value) else None
+        good = has_form(value, attribute.value) and not is_description(value)
+        return _make(subject, "is", value, **how) if good else None
     if how.get("change"):
         return _make(subject, _when_or_where(value) or "location", _bare_value(value), **how)
     return None
@@ -366,6 +383,8 @@ def _attribute(subject: str | None, attribute: str, value: str, **how: object) -
         re.sub(r"^(?:at|on|in) (?=\S)", "", value) if predicate.key in {"headquarters", "deadline"} else value
     )
     if not predicate.key or not has_form(_without_adjunct(value) or value, predicate.value):
+        return None
+    if is_description(value):
         return None
     if words[0].casefold() in {"new"} and predicate.kind is Kind.SINGLE:
         how = {**how, "change": True}

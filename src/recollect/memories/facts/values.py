@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from recollect.domain.names import entity_key
+from recollect.retrieval.understand.word_lists import DEMONYMS
 
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH_OF = {name[:size]: name for name in _MONTHS for size in (3, len(name))} | {"sept": "september"}
@@ -24,7 +25,8 @@ _CLOCK = re.compile(
     r"\b\d{1,2}[:.]\d{2}\b|\b\d{1,2} ?(?:am|pm|a\.m\.|p\.m\.|o'clock|h)\b|\b(?:noon|midnight|midday)\b", re.I
 )
 _NOISE = frozenset(
-    "the a an of is are inc ltd gmbh corp corporation company llc plc per each every about approximately".split()
+    "the a an of is are in on at by inc ltd gmbh corp corporation company llc plc per each every about"
+    " approximately".split()
 )
 _UNITS = {
     "$": "dollar", "€": "euro", "£": "pound", "dollars": "dollar", "usd": "dollar", "euros": "euro", "eur": "euro",
@@ -51,6 +53,43 @@ _STATES: tuple[frozenset[str], ...] = tuple(
     )
 )
 STATES = frozenset().union(*_STATES)
+COUNTRIES = frozenset(
+    """
+    afghanistan albania algeria andorra angola argentina armenia australia austria azerbaijan bahrain bangladesh
+    belarus belgium belize benin bhutan bolivia bosnia botswana brazil brunei bulgaria burundi cambodia cameroon
+    canada chad chile china colombia congo croatia cuba cyprus czechia denmark djibouti ecuador egypt england
+    eritrea estonia eswatini ethiopia fiji finland france gabon gambia georgia germany ghana greece guatemala
+    guinea guyana haiti honduras hungary iceland india indonesia iran iraq ireland israel italy jamaica japan
+    jordan kazakhstan kenya kosovo kuwait kyrgyzstan laos latvia lebanon lesotho liberia libya liechtenstein
+    lithuania luxembourg madagascar malawi malaysia maldives mali malta mauritius mexico moldova monaco mongolia
+    montenegro morocco mozambique myanmar namibia nepal netherlands nicaragua niger nigeria norway oman pakistan
+    panama paraguay peru philippines poland portugal qatar romania russia rwanda scotland senegal serbia
+    singapore slovakia slovenia somalia spain sudan suriname sweden switzerland syria taiwan tajikistan tanzania
+    thailand togo tunisia turkey turkmenistan uganda ukraine uruguay uzbekistan venezuela vietnam wales yemen
+    zambia zimbabwe europe asia africa america california texas bavaria catalonia
+    """.split()
+) | {
+    "the netherlands",
+    "the united kingdom",
+    "the uk",
+    "the united states",
+    "the us",
+    "the usa",
+    "south korea",
+    "north korea",
+    "south africa",
+    "new zealand",
+    "costa rica",
+    "sri lanka",
+    "saudi arabia",
+    "the united arab emirates",
+    "northern ireland",
+    "el salvador",
+    "dominican republic",
+    "the dominican republic",
+    "the philippines",
+    "ivory coast",
+}
 DIETS = frozenset(
     {"vegetarian", "vegan", "pescatarian", "omnivore", "a vegetarian", "a vegan", "a pescatarian"}
 )
@@ -59,7 +98,7 @@ MARITAL = frozenset({"single", "married", "divorced", "widowed", "engaged", "sep
 
 def value_key(text: str) -> frozenset[str]:
     """The words of a value that tell it from another."""
-    plain = text.casefold().replace("’", "'")
+    plain = re.sub(r"'s\b", "", text.casefold().replace("’", "'"))
     if "@" in plain or "://" in plain:
         return frozenset(plain.strip(" .<>").split())
     plain = re.sub(r"(?<=\d),(?=\d{3}\b)", "", plain)
@@ -80,8 +119,7 @@ def same_value(one: str, other: str) -> bool:
         return one.casefold() == other.casefold()
     if first == second or entity_key(one) == entity_key(other):
         return True
-    figures = {w for w in first if w[0].isdigit()}, {w for w in second if w[0].isdigit()}
-    return figures[0] == figures[1] and (first < second or second < first)
+    return first < second or second < first
 
 
 def has_form(value: str, form: str) -> bool:
@@ -97,7 +135,9 @@ def has_form(value: str, form: str) -> bool:
             return "@" in value
         case "phone":
             return sum(character.isdigit() for character in value) >= 5
-        case "name" | "place" | "organisation":
+        case "name":
+            return value[:1].isupper() and value.casefold() not in DEMONYMS
+        case "place" | "organisation":
             return any(word[:1].isupper() for word in value.split())
     return True
 
@@ -112,8 +152,10 @@ def comparable(one: str, other: str, key: str) -> bool:
     if any(clocks) or any(dates):
         # "on Tuesdays" and "at 9:30" go together; two days, or two hours, do not.
         return (clocks[0] and clocks[1]) or (dates[0] and dates[1])
+    if key == "lives in" and (one.casefold() in COUNTRIES) != (other.casefold() in COUNTRIES):
+        return False  # a town and a country can both be home
     if key in {"lives in", "works at"}:
-        return has_form(one, "name") and has_form(other, "name")
+        return has_form(one, "place") and has_form(other, "place")
     if key == "marriage":
         return "married" not in (one.casefold(), other.casefold())
     return True
@@ -127,3 +169,62 @@ def is_clock(value: str) -> bool:
 def is_calendar(value: str) -> bool:
     """Whether a value is, or has, a day."""
     return bool(_CALENDAR.search(value))
+
+
+_OPINIONS = frozenset(
+    """
+    good bad great nice wrong right correct incorrect broken slow fast quick old new weak strong long short easy
+    hard difficult simple complex beautiful pretty ugly cold hot warm cool big small large tiny huge clean dirty
+    expensive cheap busy empty full late early tight fine ok okay perfect terrible awful horrible unclear clear
+    unknown different similar same important necessary required optional missing lost outdated invalid valid
+    expired safe unsafe secret public private confusing boring interesting amazing ready generous reasonable
+    realistic ambitious high low flexible fixed critical urgent happy sad angry tired sick ill nervous excited
+    proud kind friendly rude strict fair unfair negotiable final
+    """.split()
+)
+
+
+def is_description(value: str) -> bool:
+    """Whether words describe something instead of giving its value: too high, on the wall, being rebuilt."""
+    words = value.casefold().split()
+    if not words:
+        return True
+    first = words[0]
+    return (
+        (first in _OPINIONS and len(words) <= 2)
+        or first
+        in {
+            "very",
+            "too",
+            "so",
+            "quite",
+            "rather",
+            "really",
+            "extremely",
+            "more",
+            "less",
+            "much",
+            "from",
+            "like",
+            "as",
+            "still",
+            "yet",
+            "being",
+            "getting",
+            "also",
+            "always",
+            "about",
+            "up",
+            "down",
+            "only",
+        }
+        or (
+            first.endswith("ing")
+            and first not in STATES
+            and len(first) > 5
+            and len(words) < 5
+            and value[:1].islower()
+        )
+        or (len(words) > 1 and value[:1].islower() and bool(re.fullmatch(r"\w{3,}(?:ed|tten|wn|den)", first)))
+        or bool(re.search(r"\b(?:higher|lower|more|less|than|cheaper|enough)\b", value.casefold()))
+    )
