@@ -1,29 +1,34 @@
-"""How long ago something was, as people say it: "2 weeks ago", "in 3 days"."""
+"""A moment as people speak of it: "2 weeks ago", "yesterday", "in 3 days".
+
+Pure; the present is given. The reverse, from words to times, is retrieval/times.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
-#: The largest unit that fits is said, rounded down: 20 days are 2 weeks.
+_MINUTE_S = 60
+_HOUR_S = 60 * _MINUTE_S
+_DAY_S = 24 * _HOUR_S
+#: Each unit with its length and the age from which it is used. Days go on until two weeks, weeks until a month,
+#: months until a year: "10 days ago" says more than "1 week ago".
 _UNITS = (
-    ("year", timedelta(days=365)),
-    ("month", timedelta(days=30)),
-    ("week", timedelta(days=7)),
-    ("day", timedelta(days=1)),
-    ("hour", timedelta(hours=1)),
-    ("minute", timedelta(minutes=1)),
+    ("year", 365.2425 * _DAY_S, 365 * _DAY_S),
+    ("month", 30.436875 * _DAY_S, 30 * _DAY_S),
+    ("week", 7 * _DAY_S, 14 * _DAY_S),
+    ("day", _DAY_S, _DAY_S),
+    ("hour", _HOUR_S, _HOUR_S),
+    ("minute", _MINUTE_S, _MINUTE_S),
 )
 
 
 def format_time_ago(moment: datetime, now: datetime) -> str:
-    """The distance from `now` to a moment, which may lie ahead. Both know their time zone."""
-    distance = abs(now - moment)
-    for unit, length in _UNITS:
-        if distance < length:
-            continue
-        number = distance // length
-        if unit == "month":
-            number = min(number, 11)  # 360 days are not a year yet
-        said = f"{number} {unit}" if number == 1 else f"{number} {unit}s"
-        return f"in {said}" if moment > now else f"{said} ago"
+    """How long ago a moment is, or how far ahead, in the largest unit that fits. Both must have a zone."""
+    distance_s = (now - moment).total_seconds()
+    length_s = abs(distance_s)
+    for name, unit_s, from_s in _UNITS:
+        if length_s >= from_s:
+            count = max(1, int(length_s / unit_s))
+            words = f"{count} {name}{'' if count == 1 else 's'}"
+            return f"{words} ago" if distance_s > 0 else f"in {words}"
     return "just now"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from recollect.retrieval.times.calendar import (
@@ -15,7 +15,7 @@ from recollect.retrieval.times.calendar import (
     period_of,
     shift,
 )
-from recollect.retrieval.times.meaning import Period, mapped
+from recollect.retrieval.times.meaning import Period, mapped, settle
 from recollect.retrieval.times.tokens import Source, read_number
 from recollect.retrieval.times.vocabulary import (
     AFTER_WORDS,
@@ -35,6 +35,8 @@ TICK = timedelta(microseconds=1)
 #: "2 years, 1 month and 21 days" has three; more is a list.
 _MAX_PARTS = 4
 _CALENDAR_UNITS = frozenset([Grain.WEEKEND, Grain.QUARTER, Grain.HALF, Grain.DECADE, Grain.CENTURY])
+#: "The past decade" is ten years, not the decade before this one.
+_NOT_PAST = frozenset([Grain.BUSINESS_DAY, Grain.DECADE, Grain.CENTURY])
 #: How far "two months ago" may be off, in units.
 _LOOSE = 0.5
 
@@ -97,11 +99,11 @@ def _count(source: Source, place: int) -> tuple[float, int, bool] | None:
     if word in ("a", "an", "one") and source.low(place + 1) in VAGUE:
         word, place = source.low(place + 1), place + 1
     if word in VAGUE:
-        return VAGUE[word], source.skip(place + 1, ("of",)), word != "couple"
+        return VAGUE[word], source.skip(place + 1, ("of",)), word in ("few", "several")
     if word in ("a", "an") or (word == "half" and source.low(place + 1) in ("a", "an")):
         return (0.5, place + 2, False) if word == "half" else (1.0, place + 1, False)
     number = read_number(source, place)
-    if number is None or number.ordinal or number.value > 9_999:
+    if number is None or number.ordinal or not 0 < number.value <= 9_999:
         return None
     count, after = float(number.value), number.after
     if number.figures and source.low(after) == "." and source.glued(after) and source.glued(after + 1):
@@ -135,7 +137,7 @@ def read_unit(source: Source, place: int) -> tuple[Grain, int] | None:
 def offset(source: Source, place: int, inner: Inner) -> Match | None:
     """3 days ago, 2 weeks from now, a week after Easter, more than a year ago, 3 days starting Monday."""
     bound, spot = _bound(source, place)
-    found = read_amount(source, spot)
+    found = read_amount(source, spot) or _some(source, spot)
     if found is None:
         return _counted_weekdays(source, place)
     amount, after = found
@@ -144,6 +146,23 @@ def offset(source: Source, place: int, inner: Inner) -> Match | None:
         return None if bound else _lasting(source, amount, after, inner)
     sign, anchor, end = anchored
     return (_moved(source, amount, sign, anchor, bound), end)
+
+
+def _some(source: Source, place: int) -> tuple[Amount, int] | None:
+    """Years ago, some weeks ago."""
+    name = source.low(place)
+    grain = UNITS.get(name)
+    if grain is None or not name.endswith("s") or source.low(place + 1) not in ("ago", "back", "later"):
+        return None
+    if source.low(place - 1) in ("many", "much"):  # that is the question
+        return None
+    return Amount(parts=((3, grain),), vague=True), place + 1
+
+
+BOUND_WORDS = tuple(
+    "more longer greater less fewer shorter at over under about around roughly approximately almost nearly some "
+    "exactly just".split()
+)
 
 
 def _bound(source: Source, place: int) -> tuple[str, int]:
@@ -166,9 +185,9 @@ def _anchor(source: Source, place: int, inner: Inner) -> tuple[int, Period, int]
     here = Period(grain=Grain.INSTANT, span=Span(start=source.now, end=source.now + TICK), relative=True)
     word = source.low(place)
     if word in ("ago", "back", "earlier", "prior", "previously"):
-        if word == "earlier" and source.low(place + 1) == "than":
+        if source.low(place + 1) == "than" or (word == "prior" and source.low(place + 1) == "to"):
             return None
-        return -1, here, place + 1
+        return -1, here, source.skip(place + 1, ("today",))
     if source.words(place, "in", "the", "past"):
         return -1, here, place + 3
     if word in ("later", "hence", "afterwards", "after", "out") and not _has_anchor(source, place, inner):
@@ -183,7 +202,11 @@ def _anchor(source: Source, place: int, inner: Inner) -> tuple[int, Period, int]
             )
         found = inner(source, spot) if word != "of" else None
         if found is not None and not found[0].weak:
-            return (-1 if word in ("before", "prior") else 1), _edge(found[0], word), found[1]
+            anchor = found[0]
+            if word == "from" and anchor.cycle is not None:
+                # A week from Friday is always ahead.
+                anchor = replace(anchor, span=settle(anchor, source.now, future=True), cycle=None, of=None)
+            return (-1 if word in ("before", "prior") else 1), _edge(anchor, word), found[1]
     return None
 
 
@@ -286,8 +309,11 @@ def counted(source: Source, place: int) -> Match | None:
         )
         if found is None and word == "past":
             unit = read_unit(source, spot)
-            if unit is not None and source.low(spot) in UNITS and unit[0] is not Grain.BUSINESS_DAY:
+            if unit is not None and source.low(spot) in UNITS and unit[0] not in _NOT_PAST:
                 found = Amount(parts=((1, unit[0]),)), unit[1]
+        if found is None and word == "last" and _stretch(source, place):
+            unit = read_unit(source, spot)
+            found = (Amount(parts=((1, unit[0]),)), unit[1]) if unit else None
         if found is None:
             return None
         amount, after = found
@@ -304,6 +330,11 @@ def counted(source: Source, place: int) -> Match | None:
         return None
     amount = Amount(parts=((number[0], unit[0]),))
     return _directed(source, amount, DIRECTIONS[source.low(number[1])], place), unit[1]
+
+
+def _stretch(source: Source, place: int) -> bool:
+    """Over the last year: the twelve months up to now, not the calendar year before."""
+    return source.low(place - 1) == "the" and source.low(place - 2) in ("over", "within", "in", "during")
 
 
 def _vague(source: Source, place: int) -> bool:
@@ -349,6 +380,10 @@ def ahead(source: Source, amount: Amount, *, from_today: bool) -> Period:
     return Period(grain=grain, span=span, relative=True)
 
 
+def _is_past(source: Source) -> bool:
+    return any(token.low in PAST_WORDS or token.low.endswith("ed") for token in source.tokens[:200])
+
+
 def inside(source: Source, place: int, inner: Inner) -> Match | None:
     """Within 5 days, within 2 weeks from today, in 3 weeks."""
     word = source.low(place)
@@ -369,11 +404,7 @@ def inside(source: Source, place: int, inner: Inner) -> Match | None:
         if anchored is not None:
             sign, anchor, end = anchored
             return _moved(source, amount, sign, anchor, ""), end
-        if source.words(after, "in", "the", "future") or any(
-            t.low in PAST_WORDS for t in source.tokens[:200]
-        ):
-            return None
-        if source.low(after) == "or":
+        if source.words(after, "in", "the", "future") or _is_past(source) or source.low(after) == "or":
             return None
         after = source.skip(source.skip(after, ("'", "’")), ("time",))
         here = Period(grain=Grain.INSTANT, span=Span(start=source.now, end=source.now + TICK))

@@ -7,11 +7,11 @@ text takes time in proportion to its length.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
 
-from recollect.retrieval.times import amounts, clock, dates, parts, relative
+from recollect.retrieval.times import amounts, clock, dates, parts, relative, years
 from recollect.retrieval.times.calendar import Grain, Span, day_of, week_of
 from recollect.retrieval.times.holidays import HOLIDAYS, holiday, holiday_weekend
 from recollect.retrieval.times.meaning import Period, fits_into, mapped, within
@@ -39,44 +39,11 @@ from recollect.retrieval.times.vocabulary import (
 
 Match = tuple[Period, int]
 #: "the end of the first week of next month" nests three times.
-_MAX_DEPTH = 4
+_MAX_DEPTH = 3
 _MAX_PIECES = 4
 _ARTICLES = frozenset("the my our".split())
 _RECURRING = frozenset("every each per".split())
 _JOINTS = frozenset(", of in on at - – for during the".split())
-
-#: Words that can begin a period; figures always can.
-STARTS = frozenset(
-    [
-        *MONTHS,
-        *WEEKDAYS,
-        *UNITS,
-        *SMALL,
-        *TENS,
-        *SMALL_ORDINALS,
-        *TEN_ORDINALS,
-        *DECADES,
-        *CENTURY_DECADES,
-        *VAGUE,
-    ]
-    + [
-        *DIRECTIONS,
-        *DAY_WORDS,
-        *DAYPARTS,
-        *SEASONS,
-        *PARTS,
-        *END_CODES,
-        *TO_DATE_CODES,
-        *RECENT_WORDS,
-        *HOLIDAYS,
-    ]
-    + [
-        *_ARTICLES,
-        *"a an last final now other of so to earlier later rest remainder remaining in within q h w".split(),
-    ]
-    + "more less over under about around at least almost nearly roughly exactly just cy fy calendar fiscal".split()
-    + "fewer longer cw kw approximately some few night sooner greater".split()
-)
 
 
 def period(source: Source, place: int, depth: int = 0) -> Match | None:
@@ -84,7 +51,7 @@ def period(source: Source, place: int, depth: int = 0) -> Match | None:
     if place >= len(source.tokens) or depth > _MAX_DEPTH:
         return None
     token = source.tokens[place]
-    if token.number is None and token.low not in STARTS and token.low not in ("'", "’"):
+    if token.number is None and token.low not in STARTS:
         return None
     key = (place, depth)
     if key not in source.memo:
@@ -103,7 +70,11 @@ def _read(source: Source, place: int, depth: int) -> Match | None:
 
 
 def _piece(source: Source, place: int, depth: int) -> Match | None:
+    if place >= len(source.tokens):
+        return None
     word = source.low(place)
+    if word in WEEKDAYS and source.low(place - 1) in ("my", "our"):
+        return None  # my Sunday rides
     if source.low(place - 1) in _RECURRING and (word in WEEKDAYS or word in UNITS or word in SEASONS):
         return None
 
@@ -118,9 +89,12 @@ def _piece(source: Source, place: int, depth: int) -> Match | None:
                 return found
         return _piece(source, spot, depth) if source.low(spot) not in _ARTICLES else None
     token = source.tokens[place]
-    if token.number is not None:
-        return _first(source, place, _NUMBER_READERS, inner)
-    return _first(source, place, _WORD_READERS, inner)
+    if token.number is None:
+        readers = _READERS.get(word, ())
+    else:
+        size = token.end - token.start
+        readers = _SHORT if size <= 2 else _FOUR if size == 4 else _OTHER
+    return _first(source, place, readers, inner)
 
 
 Inner = Callable[[Source, int], Match | None]
@@ -131,48 +105,76 @@ def _plain(reader: Callable[[Source, int], Match | None]) -> Deep:
     return lambda source, place, inner: reader(source, place)
 
 
-_NUMBER_READERS: tuple[Deep, ...] = (
+_ORDINALS = SMALL_ORDINALS.keys() | TEN_ORDINALS.keys()
+_CARDINALS = SMALL.keys() | TENS.keys()
+_NUMBERS = _CARDINALS | _ORDINALS
+
+#: In figures: which readers look at a number of one or two figures, of four, of another length.
+_SHORT: tuple[Deep, ...] = (
     _plain(dates.figures),
-    _plain(dates.year_and_code),
-    _plain(dates.quarter_code),
-    _plain(dates.year_month),
+    _plain(years.quarter_code),
     _plain(dates.day_month),
-    _plain(dates.decade),
-    _plain(dates.century),
+    _plain(years.decade),
+    _plain(years.century),
     parts.nth,
     _plain(amounts.counted),
     amounts.offset,
     _plain(clock.time_of_day),
-    _plain(dates.year_alone),
     _plain(parts.day_alone),
 )
-_WORD_READERS: tuple[Deep, ...] = (
-    _plain(holiday),
-    _plain(dates.weekday_date),
-    _plain(dates.month_date),
-    parts.nth,
-    _plain(amounts.counted),
-    _plain(relative.directed),
-    parts.part,
-    relative.side_of_now,
-    relative.to_date,
-    parts.week,
-    _plain(relative.around_next),
-    _plain(relative.bare_weekend),
-    _plain(relative.day_word),
-    _plain(relative.season),
-    _plain(dates.quarter_code),
-    _plain(dates.decade),
-    _plain(dates.century),
+_FOUR: tuple[Deep, ...] = (
+    _plain(dates.figures),
+    _plain(years.year_and_code),
     _plain(dates.year_month),
-    _plain(dates.day_month),
+    _plain(years.decade),
+    _plain(amounts.counted),
     amounts.offset,
-    amounts.inside,
-    _plain(relative.recent),
-    _plain(clock.time_of_day),
-    _plain(dates.year_alone),
-    _plain(parts.day_alone),
+    _plain(years.year_alone),
 )
+_OTHER: tuple[Deep, ...] = (_plain(dates.figures), parts.nth, _plain(amounts.counted), amounts.offset)
+
+#: In words: each reader and the words it begins with. Where several begin with a word, the first that fits is right.
+_WORD_READERS: tuple[tuple[Deep, Iterable[str]], ...] = (
+    (_plain(holiday), HOLIDAYS),
+    (relative.beside, [*UNITS, *WEEKDAYS, "last", "final", "first"]),
+    (_plain(dates.weekday_date), WEEKDAYS),
+    (_plain(dates.month_date), MONTHS),
+    (parts.nth, [*_ORDINALS, *TENS, "last", "final"]),
+    (_plain(amounts.counted), [*DIRECTIONS, *VAGUE, *_CARDINALS]),
+    (_plain(relative.directed), DIRECTIONS),
+    (parts.part, [*PARTS, *END_CODES]),
+    (parts.side_of_now, "earlier later sooner rest remainder remaining remains".split()),
+    (relative.to_date, [*TO_DATE_CODES, *UNITS, "so", "to"]),
+    (parts.week, "week weekend wk cw kw w calendar".split()),
+    (_plain(relative.around_next), UNITS),
+    (_plain(relative.bare_weekend), ["weekend"]),
+    (_plain(relative.day_word), [*DAY_WORDS, "day", "other", "now", "current", "present"]),
+    (_plain(relative.season), SEASONS),
+    (_plain(years.quarter_code), "qh"),
+    (_plain(years.decade), [*DECADES, *CENTURY_DECADES, *_CARDINALS]),
+    (_plain(years.century), _NUMBERS),
+    (_plain(dates.year_month), [*_CARDINALS, "'", "’"]),
+    (_plain(dates.day_month), _NUMBERS),
+    (amounts.offset, [*_CARDINALS, *VAGUE, *UNITS, *amounts.BOUND_WORDS, "a", "an", "half"]),
+    (amounts.inside, ["in", "within"]),
+    (_plain(relative.recent), [*RECENT_WORDS, "of"]),
+    (_plain(clock.time_of_day), [*_CARDINALS, "noon", "midday", "midnight", "half", "quarter"]),
+    (_plain(years.year_alone), [*_CARDINALS, "year", "cy", "fy", "calendar", "fiscal", "'", "’"]),
+    (_plain(parts.day_alone), _NUMBERS),
+)
+
+
+def _by_word() -> dict[str, tuple[Deep, ...]]:
+    table: dict[str, list[Deep]] = {}
+    for reader, words in _WORD_READERS:
+        for word in dict.fromkeys(words):
+            table.setdefault(word, []).append(reader)
+    return {word: tuple(readers) for word, readers in table.items()}
+
+
+_READERS = _by_word()
+#: Words that can begin a period; figures always can.
+STARTS = frozenset(_READERS) | _ARTICLES
 
 
 def _first(source: Source, place: int, readers: tuple[Deep, ...], inner: Inner) -> Match | None:
@@ -205,13 +207,24 @@ def _more(source: Source, found: Match, depth: int) -> Match | None:
         if year is not None:
             dated = within(period_, dates.year_period(year[0]))
             return (dated, year[1]) if dated else None
+    if source.words(after, "so", "far") and period_.relative and period_.span is not None:
+        return relative.until_now(source, period_.span), after + 2
     if period_.grain is Grain.DAY and source.low(after) == "weekend":
         made = mapped(replace(period_, grain=Grain.WEEKEND), period_, holiday_weekend)
         return (made, after + 1) if made else None
+    if period_.weak and period_.cycle is Grain.MONTH and not _has_month(source, after):
+        return None
     daypart = _daypart(source, period_, after)
     if daypart is not None:
         return daypart
     return _joined(source, found, depth)
+
+
+def _has_month(source: Source, place: int) -> bool:
+    """Whether a number is a day of what follows: 4 of May, 23 next month; but not "first in February"."""
+    if source.low(place) == "in":
+        return source.low(place + 1) in DIRECTIONS
+    return source.low(place) == "of" or source.low(place) in DIRECTIONS
 
 
 def _daypart(source: Source, period_: Period, after: int) -> Match | None:

@@ -54,9 +54,7 @@ _HOLIDAYS: dict[str, Rule] = {
     "international womens day|womens day|women day": _fixed(3, 8),
     "pi day": _fixed(3, 14),
     "white day": _fixed(3, 14),
-    "st patricks day|st patrick day|saint patricks day|saint patrick day|st patrick|saint patrick|st paddys day": _fixed(
-        3, 17
-    ),
+    "st patricks day|saint patricks day|st patrick|saint patrick|st paddys day": _fixed(3, 17),
     "april fools day|april fool day|april fools|all fools day": _fixed(4, 1),
     "earth day": _fixed(4, 22),
     "st george day|saint george day": _fixed(4, 23),
@@ -81,7 +79,7 @@ _HOLIDAYS: dict[str, Rule] = {
     "all saints day|all hallows day": _fixed(11, 1),
     "all souls day": _fixed(11, 2),
     "guy fawkes|guy fawkes day|guy fawkes night|bonfire night": _fixed(11, 5),
-    "singles day|single day": _fixed(11, 11),
+    "singles day": _fixed(11, 11),
     "veterans day|veteran day|armistice day|remembrance day": _fixed(11, 11),
     "election day": _nth(11, 0, 1, 1),
     "thanksgiving|thanksgiving day|thanks giving": _nth(11, 3, 4),

@@ -12,6 +12,7 @@ from recollect.retrieval.times.calendar import (
     Span,
     half,
     iso_week,
+    midnight,
     month,
     months,
     nth_part,
@@ -23,7 +24,6 @@ from recollect.retrieval.times.calendar import (
 )
 from recollect.retrieval.times.dates import day_of_any_month, read_day_number, year_behind
 from recollect.retrieval.times.meaning import Period, every, known, mapped
-from recollect.retrieval.times.relative import part_of, whole
 from recollect.retrieval.times.tokens import Source, read_number
 from recollect.retrieval.times.vocabulary import DIRECTIONS, END_CODES, PARTS, UNITS, WEEKDAYS
 
@@ -171,6 +171,88 @@ def _point(span: Span, grain: Grain, which: str) -> datetime:
     return span.start + (span.end - span.start) / 2
 
 
+def part_of(span: Span, grain: Grain, which: str, *, relative: bool) -> Span:
+    """The early, mid or late part of a period.
+
+    Weeks: until Wednesday, Tuesday to Friday, from Thursday. Months: until the 15th, the 10th to the 20th, from the
+    16th. Years: halves when they are counted from now ("late last year"), thirds when they have a number. Others:
+    thirds, and a little more.
+    """
+    if grain is Grain.WEEK:
+        first, last = {"early": (0, 3), "mid": (1, 5), "late": (3, 7)}[which]
+        return Span(start=span.start + timedelta(days=first), end=span.start + timedelta(days=last))
+    if grain is Grain.MONTH:
+        first, last = {"early": (1, 16), "mid": (10, 21), "late": (16, 0)}[which]
+        end = span.start.replace(day=last) if last else span.end
+        return Span(start=span.start.replace(day=first), end=end)
+    if grain is Grain.YEAR:
+        cuts = {"early": (1, 6), "mid": (4, 6), "late": (7, 6)}
+        if not relative:
+            cuts = {"early": (1, 4), "mid": (5, 4), "late": (9, 4)}
+        return months(span.start.year, *cuts[which])
+    if grain in (Grain.DECADE, Grain.CENTURY):
+        tenth = 12 if grain is Grain.DECADE else 120
+        first, last = {"early": (0, 4), "mid": (3, 7), "late": (6, 10)}[which]
+        return months(span.start.year, 1 + first * tenth, (last - first) * tenth)
+    if grain < Grain.DAY:
+        return span
+    length = span.end - span.start
+    first, last = {"early": (0, 4), "mid": (3, 7), "late": (6, 10)}[which]
+    start, end = span.start + length * first / 10, span.start + length * last / 10
+    if grain > Grain.DAY:
+        start, end = midnight(start), midnight(end)
+    return Span(start=start, end=max(end, start + timedelta(hours=1)))
+
+
+def whole(source: Source, place: int, inner: Inner) -> Match | None:
+    """A period, or a unit alone: end of month, rest of the week."""
+    spot = source.skip(place, ("the", "my", "our"))
+    spot = source.skip(spot, ("calendar", "fiscal"))
+    name = source.low(spot)
+    grain = UNITS.get(name)
+    behind_it = source.low(spot + 1)
+    alone = behind_it not in ("of", "before", "after") and not behind_it.isdecimal()
+    if grain is not None and grain >= Grain.DAY and not name.endswith("s") and alone:
+        return Period(grain=grain, span=period_of(grain, source.now), relative=True), spot + 1
+    return inner(source, place)
+
+
+def side_of_now(source: Source, place: int, inner: Inner) -> Match | None:
+    """Earlier this year: what of it is past. Later this week: what is left. The rest of the month."""
+    word = source.low(place)
+    if word in ("rest", "remainder", "remaining", "remains"):
+        return _rest(source, place, inner)
+    if word not in ("earlier", "later", "sooner"):
+        return None
+    spot = source.skip(place + 1, ("in", "on", "during"))
+    found = whole(source, spot, inner)
+    if found is None or found[0].span is None or found[0].weak or not found[0].relative:
+        return None
+    period, after = found
+    assert period.span is not None
+    span, now = period.span, source.now
+    if span.start <= now < span.end:
+        part = Span(start=span.start, end=now + TICK) if word == "earlier" else Span(start=now, end=span.end)
+        return replace(period, span=part), after
+    cut = part_of(span, period.grain, "early" if word == "earlier" else "late", relative=True)
+    return replace(period, span=cut), after
+
+
+def _rest(source: Source, place: int, inner: Inner) -> Match | None:
+    spot = source.skip(place + 1, ("of",))
+    found = whole(source, spot, inner)
+    if found is None or found[0].span is None or found[0].grain <= Grain.HOUR or found[0].weak:
+        return None
+    period, after = found
+    assert period.span is not None
+    start = max(period.span.start, midnight(source.now))
+    return (
+        (replace(period, span=Span(start=start, end=period.span.end)), after)
+        if start < period.span.end
+        else None
+    )
+
+
 # ---------------------------------------------------------------- weeks
 
 
@@ -262,8 +344,3 @@ def day_alone(source: Source, place: int) -> Match | None:
         return replace(period, weak=not sure), day.after
     plain = before == "on" and day.figures and not behind.isalpha()
     return replace(period, weak=not plain), day.after
-
-
-def instant(moment: datetime) -> Span:
-    """A span as short as can be."""
-    return Span(start=moment, end=moment + TICK)

@@ -11,21 +11,27 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from recollect.retrieval.times import dates
-from recollect.retrieval.times.amounts import TICK
+from recollect.retrieval.times.amounts import TICK, read_amount
 from recollect.retrieval.times.calendar import Grain, Span, day_of
-from recollect.retrieval.times.clock import clock_period
-from recollect.retrieval.times.grammar import STARTS, extended, period
-from recollect.retrieval.times.meaning import Period, first_from, last_until, mapped, settle, within
+from recollect.retrieval.times.ends import (
+    TO,
+    UNTIL,
+    Ranged,
+    begin_of,
+    finish_of,
+    put_into,
+    read_end,
+    read_pair,
+    related,
+)
+from recollect.retrieval.times.grammar import STARTS, period
+from recollect.retrieval.times.meaning import Period, first_from, last_until, settle, within
 from recollect.retrieval.times.tokens import Source
-
-_SIGNS = ("-", "–", "—", "~", "−")
-_TO = ("to", "through", "thru", *_SIGNS)
-_UNTIL = ("until", "till")
 
 #: Words before a time that make it open on one side, longest first.
 _OPENERS: dict[str, list[tuple[tuple[str, ...], str]]] = {}
 for _words, _kind in (
-    ("since", "since"), ("ever since", "since"), ("as of", "since"), ("starting on", "since"),
+    ("since", "since"), ("ever since", "since"), ("as of", "by"), ("starting on", "since"),
     ("starting from", "since"), ("starting in", "since"), ("starting", "since"), ("beginning on", "since"),
     ("beginning from", "since"), ("beginning in", "since"), ("beginning", "since"), ("commencing", "since"),
     ("no earlier than", "since"), ("not before", "since"), ("> =", "since"), ("on or after", "since"),
@@ -59,22 +65,12 @@ class Reading:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranged:
-    """A range before it is known which one: both ends, and how it closes."""
-
-    left: Period
-    right: Period
-    after: int
-    until: bool
-
-
 def expression(source: Source, place: int) -> Reading | None:
     """The range that begins at a place."""
     word = source.low(place)
     try:
         if word in ("between", "from"):
-            found = _pair(source, place + 1, opened=word)
+            found = read_pair(source, place + 1, opened=word)
             if found is not None:
                 return _closed(source, found, place)
             return _from(source, place) if word == "from" else None
@@ -90,120 +86,13 @@ def expression(source: Source, place: int) -> Reading | None:
 # ---------------------------------------------------------------- two ends
 
 
-def _pair(source: Source, place: int, *, opened: str) -> Ranged | None:
-    """Two ends with a word between them."""
-    first = _end(source, place)
-    if first is None:
-        return None
-    left, hour, spot = first
-    spot = source.skip(spot, (",",))
-    word = source.low(spot)
-    if source.words(spot, "up", "to"):
-        spot += 1
-        word = "to"
-    if word not in _TO and word not in _UNTIL and not (opened and word == "and"):
-        return None
-    second = _end(source, source.skip(spot + 1, ("in", "on", "at")))
-    if second is None:
-        return None
-    right, _, after = second
-    ends = _related(source, left, right, hour)
-    return Ranged(left=ends[0], right=ends[1], after=after, until=word in _UNTIL) if ends else None
-
-
-def _end(source: Source, place: int) -> tuple[Period, int | None, int] | None:
-    """One end: a period, or a number that the other end will explain."""
-    spot = source.skip(place, ("in", "on", "at"))
-    found = period(source, spot)
-    bare = source.skip(spot, ("the",))
-    day = dates.read_day_number(source, bare)
-    if found is not None and not (day is not None and found[0].weak):
-        return found[0], None, found[1]
-    if day is None:
-        return (found[0], None, found[1]) if found is not None else None
-    explained, after = extended(source, (dates.day_of_any_month(day.value, weak=True), day.after), 0)
-    return explained, day.value, after
-
-
-def _related(source: Source, left: Period, right: Period, hour: int | None) -> tuple[Period, Period] | None:
-    """Each end with what the other one says about it: the month, the day, am or pm."""
-    if hour is not None and left.weak and right.cycle is not None and right.grain is Grain.HOUR:
-        span = right.of(0) if right.of else None
-        end = span.start.hour if span else 0
-        left = clock_period(next((h for h in (hour % 12 + 12, hour % 12) if h < end), hour % 12), None)
-    elif (
-        hour is not None
-        and left.weak
-        and right.parent is not None
-        and right.grain is Grain.HOUR
-        and right.span
-    ):
-        end = right.span.start.hour
-        clock = clock_period(next((h for h in (hour % 12 + 12, hour % 12) if h < end), hour % 12), None)
-        left = within(clock, right.parent) or left
-    if right.parent is not None and left.cycle is right.parent.grain:
-        turned = _into(left, right.parent)
-        left = _month_before(left, turned, right)
-    elif left.parent is not None and right.cycle is left.parent.grain:
-        right = _into(right, left.parent) or right
-    if (left.weak and left.grain is not Grain.INSTANT) or (right.weak and right.grain is not Grain.INSTANT):
-        return None
-    return left, right
-
-
-def _into(inner: Period, outer: Period) -> Period | None:
-    made = within(inner, outer)
-    return replace(made, weak=False, clock_only=False) if made else None
-
-
-def _month_before(day: Period, turned: Period | None, right: Period) -> Period:
-    """The 27th to the 3rd of April: the 27th of March."""
-    if turned is None or turned.of is None or right.of is None or day.of is None:
-        return turned or day
-    of, own, right_of = turned.of, day.of, right.of
-
-    def earlier(number: int) -> Span | None:
-        span, end = of(number), right_of(number)
-        if span is None or end is None or span.start <= end.start:
-            return span
-        return own(span.start.year * 12 + span.start.month - 2)
-
-    return replace(turned, of=earlier)
-
-
-def _begin(period_: Period) -> Period:
-    """A period as the beginning of a range."""
-    if period_.point_of is None or period_.parent is None:
-        return period_
-    point = period_.point_of
-    return (
-        mapped(period_, period_.parent, lambda span: Span(start=point(span), end=point(span) + TICK))
-        or period_
-    )
-
-
-def _finish(period_: Period, *, until: bool) -> Period:
-    """A period as the end of a range; `end` of its spans is where the range ends."""
-    if period_.point_of is not None and period_.parent is not None:
-        point = period_.point_of
-        shape, outer = period_, period_.parent
-        return (
-            mapped(shape, outer, lambda span: Span(start=span.start, end=max(point(span), span.start + TICK)))
-            or shape
-        )
-    at_start = period_.grain < Grain.DAYPART or (until and period_.grain > Grain.DAY and not period_.offset)
-    if not at_start or period_.grain is Grain.INSTANT:
-        return period_
-    return mapped(period_, period_, lambda span: Span(start=span.start - TICK, end=span.start)) or period_
-
-
 def _closed(source: Source, found: Ranged, place: int) -> Reading | None:
-    left, right = _begin(found.left), _finish(found.right, until=found.until)
+    left, right = begin_of(found.left), finish_of(found.right, until=found.until)
     note = None
     begin = end = None
     if left.span is not None and right.span is not None:
         if right.span.end <= left.span.start:
-            swapped, closing = _begin(found.right).span, _finish(found.left, until=False).span
+            swapped, closing = begin_of(found.right).span, finish_of(found.left, until=False).span
             assert swapped is not None
             assert closing is not None
             begin, end = swapped.start, closing.end
@@ -261,19 +150,49 @@ def _opened(source: Source, place: int) -> Reading | None:
             continue
         spot = source.skip(place + len(words), ("in", "on", "at", "from"))
         found = period(source, spot)
+        if found is None and words[-1] == "than":
+            aged = _aged(source, spot, place, words[0])
+            if aged is not None:
+                return aged
         if found is None or (found[0].weak and found[0].grain is not Grain.INSTANT):
             continue
         if found[0].open_end or found[0].open_start or (found[0].offset and words[-1] == "than"):
             continue
         reading = _one_sided(source, found[0], kind, place, found[1])
         if reading is not None:
-            return reading
+            return _bounded(source, reading, found[0])
     return None
 
 
+def _aged(source: Source, spot: int, place: int, word: str) -> Reading | None:
+    """Older than 3 months, newer than a week."""
+    found = read_amount(source, spot) if word in ("older", "newer") else None
+    if found is None:
+        return None
+    moment = found[0].after(source.now, -1)
+    older = word == "older"
+    return Reading(
+        start=None if older else moment, end=moment if older else None, first=place, after=found[1]
+    )
+
+
+def _bounded(source: Source, reading: Reading, period_: Period) -> Reading:
+    """After June and before March: that March is the one after that June."""
+    start = reading.start
+    spot = source.skip(source.skip(reading.after, (",",)), ("and", "but"))
+    if start is None or period_.cycle is None or source.low(spot) not in ("before", "until", "till"):
+        return reading
+    found = period(source, spot + 1)
+    if found is None or found[0].cycle is not period_.cycle or found[0].weak:
+        return reading
+    closing = first_from(found[0], start, lambda span: span.start > start)
+    return replace(reading, end=closing.start, after=found[1]) if closing else reading
+
+
 def _one_sided(source: Source, period_: Period, kind: str, place: int, after: int) -> Reading | None:
-    future = source.future and kind != "since"
-    pointed = period_ if kind == "since" else _begin(period_)
+    # What is to be done by Friday is to be done by the next one.
+    future = not source.past if kind == "by" else source.future and kind != "since"
+    pointed = period_ if kind == "since" else begin_of(period_)
     span = settle(pointed, source.now, future=future)
     if span is None:
         return None
@@ -310,7 +229,7 @@ def _from(source: Source, place: int) -> Reading | None:
 def _plain(source: Source, place: int) -> Reading | None:
     found = period(source, place)
     if _may_be_first(source, place, found):
-        pair = _pair(source, place, opened="")
+        pair = read_pair(source, place, opened="")
         if pair is not None:
             return _closed(source, pair, place)
     if found is None:
@@ -347,7 +266,7 @@ def _may_be_first(source: Source, place: int, found: tuple[Period, int] | None) 
             return False
         after = day.after
     after = source.skip(after, (",",))
-    return source.low(after) in _TO or source.low(after) in _UNTIL or source.words(after, "up", "to")
+    return source.low(after) in TO or source.low(after) in UNTIL or source.words(after, "up", "to")
 
 
 def _contained(source: Source, outer: Period, after: int) -> Ranged | None:
@@ -355,10 +274,10 @@ def _contained(source: Source, outer: Period, after: int) -> Ranged | None:
     spot = source.skip(after, (",",))
     if source.low(spot) not in ("between", "from") or outer.weak:
         return None
-    first = _end(source, spot + 1)
-    if first is None or source.low(first[2]) not in (*_TO, *_UNTIL, "and"):
+    first = read_end(source, spot + 1)
+    if first is None or source.low(first[2]) not in (*TO, *UNTIL, "and"):
         return None
-    second = _end(source, first[2] + 1)
+    second = read_end(source, first[2] + 1)
     if second is None:
         return None
     left, hour, _ = first
@@ -369,13 +288,13 @@ def _contained(source: Source, outer: Period, after: int) -> Ranged | None:
         if year is not None and dated is not None:
             outer, end = dated, year[1]
     if hour is not None and left.weak and right.grain is Grain.HOUR:
-        pair = _related(source, left, right, hour)
+        pair = related(source, left, right, hour)
         if pair is None:
             return None
         left, right = pair
     if left.cycle is not outer.grain or right.cycle is not outer.grain:
         return None
-    begin, finish = _into(left, outer), _into(right, outer)
+    begin, finish = put_into(left, outer), put_into(right, outer)
     return Ranged(left=begin, right=finish, after=end, until=False) if begin and finish else None
 
 

@@ -17,6 +17,9 @@ from recollect.retrieval.times.ranges import FIRST_WORDS, Reading, expression
 from recollect.retrieval.times.tokens import Source, tokenize
 from recollect.retrieval.times.vocabulary import FUTURE_WORDS, PAST_WORDS
 
+#: Ten thousand words and the signs between them. Longer texts name times as well, but nobody asks with them.
+MAX_TOKENS = 12_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeReading:
@@ -44,27 +47,40 @@ def find_times(text: str, *, now: datetime, timezone: tzinfo = UTC) -> list[Time
 
 def read_times(text: str, *, now: datetime, timezone: tzinfo = UTC) -> TimeReading:
     """Everything a text says about time, seen from a moment in a zone. A moment without a zone is in that zone."""
-    local = now.replace(tzinfo=None) if now.tzinfo is None else now.astimezone(timezone).replace(tzinfo=None)
+    local = _on_the_wall(now, timezone)
     tokens = tokenize(text)
+    cut = len(tokens) > MAX_TOKENS
+    del tokens[MAX_TOKENS:]
     words = {token.low for token in tokens}
     future = not words.isdisjoint(FUTURE_WORDS) or any(word.endswith("'ll") for word in words)
+    past = not words.isdisjoint(PAST_WORDS)
     source = Source(
         text=text,
         now=local,
-        future=future and words.isdisjoint(PAST_WORDS),
+        future=future and not past,
+        past=past,
         tokens=tokens,
         month_first=not has_day_first(text),
     )
     readings = _read(source)
-    dated = [reading for reading in readings if not reading.clock_only] or readings
+    timed = all(reading.clock_only for reading in readings)
     ranges = [(reading, _range(source, reading, timezone)) for reading in readings]
     notes = [reading.note for reading in readings if reading.note]
-    scope = _scope([found for reading, found in ranges if found and reading in dated], notes)
+    if cut:
+        notes.append(f"times were looked for in the first {MAX_TOKENS:,} words and signs of the text")
+    scope = _scope([found for reading, found in ranges if found and (timed or not reading.clock_only)], notes)
     return TimeReading(
         scope=scope,
         ranges=tuple(found for _, found in ranges if found),
         notes=tuple(dict.fromkeys([*source.notes, *notes])),
     )
+
+
+def _on_the_wall(now: datetime, zone: tzinfo) -> datetime:
+    try:
+        return (now if now.tzinfo is None else now.astimezone(zone)).replace(tzinfo=None)
+    except OverflowError:  # the first and the last day of the calendar
+        return now.replace(tzinfo=None)
 
 
 def _read(source: Source) -> list[Reading]:
@@ -73,7 +89,7 @@ def _read(source: Source) -> list[Reading]:
     while place < len(source.tokens):
         token = source.tokens[place]
         reading = None
-        if token.number is not None or token.low in FIRST_WORDS or token.low in ("'", "’"):
+        if token.number is not None or token.low in FIRST_WORDS:
             reading = expression(source, place)
         if reading is None:
             place += 1

@@ -7,13 +7,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 from recollect.retrieval.times.amounts import TICK, Amount, behind
-from recollect.retrieval.times.calendar import Grain, Span, day_of, midnight, months, period_of
+from recollect.retrieval.times.calendar import Grain, Span, day_of, midnight, months, period_of, shift
 from recollect.retrieval.times.clock import daypart_period
 from recollect.retrieval.times.dates import (
     day_month,
     figures,
     month_date,
-    quarter_code,
     weekday_date,
 )
 from recollect.retrieval.times.holidays import holiday
@@ -23,6 +22,7 @@ from recollect.retrieval.times.meaning import (
     every,
     first_from,
     last_until,
+    mapped,
     within,
 )
 from recollect.retrieval.times.tokens import Source
@@ -36,7 +36,9 @@ from recollect.retrieval.times.vocabulary import (
     SEASONS,
     TO_DATE_CODES,
     UNITS,
+    WEEKDAYS,
 )
+from recollect.retrieval.times.years import quarter_code
 
 Match = tuple[Period, int]
 Inner = Callable[[Source, int], Match | None]
@@ -49,7 +51,7 @@ _TOO_SHORT = frozenset([Grain.SECOND, Grain.MINUTE, Grain.HALF])
 
 
 def directed(source: Source, place: int) -> Match | None:
-    """This week, last May, next Friday, the previous quarter, this morning, last night, this past week."""
+    """Last week, this May, next Friday, the previous quarter, this morning, last night, this past week."""
     word = source.low(place)
     if word not in DIRECTIONS:
         return None
@@ -85,7 +87,8 @@ def _unit(source: Source, place: int, word: str, direction: int) -> Match | None
     if grain is Grain.BUSINESS_DAY:
         return None
     if word == "past":
-        count = (10, Grain.YEAR) if grain is Grain.DECADE else (1, grain)
+        years = {Grain.DECADE: 10, Grain.CENTURY: 100}
+        count = (years[grain], Grain.YEAR) if grain in years else (1, grain)
         return behind(source, Amount(parts=(count,))), after
     span = period_of(grain, source.now, direction)
     if working:
@@ -145,31 +148,24 @@ def _chosen(source: Source, period: Period, word: str, direction: int) -> Span |
 
 
 def season(source: Source, place: int) -> Match | None:
-    """Summer, winter 2022; "fall" and "spring" only where they can be no verbs."""
+    """Summer, winter 2022; not winter days, nor the fall of Rome."""
     name = source.low(place)
     first = SEASONS.get(name)
     if first is None:
         return None
-    before = source.low(place - 1)
-    framed = before in (
-        "in",
-        "the",
-        "of",
-        "during",
-        "since",
-        "until",
-        "early",
-        "mid",
-        "late",
-        "-",
-        "by",
-        "for",
-    )
-    if name in ("fall", "spring") and not (
-        framed or before in DIRECTIONS or source.low(place + 1).isdecimal()
-    ):
+    before, after = source.low(place - 1), source.low(place + 1)
+    framed = before in _BEFORE_SEASON or before in DIRECTIONS
+    dated = after.isdecimal() or (after == "of" and source.low(place + 2)[:1] in "'’0123456789")
+    if not (framed or dated or (after == "" and name not in ("fall", "spring"))):
+        return None
+    if name == "fall" and not dated and (after in ("of", "out") or before == "by"):
         return None
     return every(Grain.YEAR, Grain.SEASON, lambda year: months(year, first, 3)), place + 1
+
+
+_BEFORE_SEASON = frozenset(
+    "in the of during since until till early mid late - by for from to between and".split()
+)
 
 
 def definite(source: Source, place: int) -> Match | None:
@@ -180,6 +176,8 @@ def definite(source: Source, place: int) -> Match | None:
         return None
     if grain < Grain.DAY or grain in (Grain.HALF, Grain.BUSINESS_DAY):
         return None
+    if source.tokens[place].capital or source.low(place - 3) in ("day", "days", "time", "times", "part"):
+        return None  # Student of the Year; which day of the week
     if grain is Grain.DAY and source.low(place - 2) != "for":
         return None
     if (
@@ -220,6 +218,33 @@ def around_next(source: Source, place: int) -> Match | None:
     if away is None or source.low(spot + 1) in UNITS:
         return None
     return Period(grain=grain, span=period_of(grain, source.now, away), relative=True), spot + 1
+
+
+def beside(source: Source, place: int, inner: Inner) -> Match | None:
+    """The week before Christmas, the day after 8 May, the Monday after Easter."""
+    place = source.skip(place, ("last", "final", "first"))
+    word = source.low(place + 1)
+    if word not in ("before", "after", "following"):
+        return None
+    grain, weekday = UNITS.get(source.low(place)), WEEKDAYS.get(source.low(place))
+    if (grain is None or grain < Grain.DAY) and weekday is None:
+        return None
+    found = inner(source, place + 2)
+    if found is None or found[0].weak:
+        return None
+    sign = -1 if word == "before" else 1
+
+    def change(span: Span) -> Span:
+        if weekday is not None:
+            day = span.last if sign > 0 else span.start
+            return day_of(day + timedelta(days=sign * ((sign * (weekday - day.weekday()) - 1) % 7 + 1)))
+        assert grain is not None
+        edge = midnight(span.end if sign > 0 else span.start)
+        return Span(start=min(edge, shift(edge, sign, grain)), end=max(edge, shift(edge, sign, grain)))
+
+    shape = Period(grain=Grain.DAY if weekday is not None else grain or Grain.DAY, span=found[0].span)
+    made = mapped(shape, found[0], change)
+    return (made, found[1]) if made else None
 
 
 def day_word(source: Source, place: int) -> Match | None:
@@ -265,7 +290,7 @@ def recent(source: Source, place: int) -> Match | None:
     """Recently, lately, of late; in recent months."""
     word = source.low(place)
     late = word == "of" and source.low(place + 1) == "late" and not source.low(place + 2).isalnum()
-    if word not in RECENT_WORDS and not late:
+    if (word not in RECENT_WORDS and not late) or source.low(place - 1) in ("more", "most", "less", "least"):
         return None
     grain = UNITS.get(source.low(place + 1))
     if word == "recent" and grain is not None and grain >= Grain.DAY and source.low(place + 1).endswith("s"):
@@ -278,14 +303,14 @@ def to_date(source: Source, place: int, inner: Inner) -> Match | None:
     word = source.low(place)
     grain = TO_DATE_CODES.get(word)
     if grain is not None:
-        return _until_now(source, period_of(grain, source.now)), place + 1
+        return until_now(source, period_of(grain, source.now)), place + 1
     if word in UNITS and source.words(place + 1, "to", "date"):
-        return _until_now(source, period_of(UNITS[word], source.now)), place + 3
+        return until_now(source, period_of(UNITS[word], source.now)), place + 3
     if source.words(place, "so", "far"):
         spot = source.skip(place + 2, ("in", "during"))
         found = inner(source, spot)
         if found is not None and found[0].span is not None and not found[0].weak:
-            return _until_now(source, found[0].span), found[1]
+            return until_now(source, found[0].span), found[1]
         return None
     if source.words(place, "to", "date") and not source.low(place + 2).isalnum():
         span = Span(start=midnight(source.now), end=day_of(source.now).end)
@@ -293,92 +318,9 @@ def to_date(source: Source, place: int, inner: Inner) -> Match | None:
     return None
 
 
-def _until_now(source: Source, span: Span) -> Period:
+def until_now(source: Source, span: Span) -> Period:
+    """What of a period is past."""
     end = min(span.end, day_of(source.now).end)
     return Period(
         grain=Grain.DAY, span=Span(start=span.start, end=max(end, span.start + TICK)), relative=True
     )
-
-
-def side_of_now(source: Source, place: int, inner: Inner) -> Match | None:
-    """Earlier this year: what of it is past. Later this week: what is left. The rest of the month."""
-    word = source.low(place)
-    if word in ("rest", "remainder", "remaining", "remains"):
-        return _rest(source, place, inner)
-    if word not in ("earlier", "later", "sooner"):
-        return None
-    spot = source.skip(place + 1, ("in", "on", "during"))
-    found = _whole(source, spot, inner)
-    if found is None or found[0].span is None or found[0].weak or not found[0].relative:
-        return None
-    period, after = found
-    assert period.span is not None
-    span, now = period.span, source.now
-    if span.start <= now < span.end:
-        part = Span(start=span.start, end=now + TICK) if word == "earlier" else Span(start=now, end=span.end)
-        return replace(period, span=part), after
-    cut = part_of(span, period.grain, "early" if word == "earlier" else "late", relative=True)
-    return replace(period, span=cut), after
-
-
-def _rest(source: Source, place: int, inner: Inner) -> Match | None:
-    spot = source.skip(place + 1, ("of",))
-    found = _whole(source, spot, inner)
-    if found is None or found[0].span is None or found[0].grain <= Grain.HOUR or found[0].weak:
-        return None
-    period, after = found
-    assert period.span is not None
-    start = max(period.span.start, midnight(source.now))
-    return (
-        (replace(period, span=Span(start=start, end=period.span.end)), after)
-        if start < period.span.end
-        else None
-    )
-
-
-def _whole(source: Source, place: int, inner: Inner) -> Match | None:
-    """A period, or a unit alone: end of month, rest of the week."""
-    spot = source.skip(place, ("the", "my", "our"))
-    spot = source.skip(spot, ("calendar", "fiscal"))
-    name = source.low(spot)
-    grain = UNITS.get(name)
-    if grain is not None and grain >= Grain.DAY and not name.endswith("s") and source.low(spot + 1) != "of":
-        if source.low(spot + 1) not in ("before", "after") and not source.low(spot + 1).isdecimal():
-            return Period(grain=grain, span=period_of(grain, source.now), relative=True), spot + 1
-    return inner(source, place)
-
-
-whole = _whole
-
-
-def part_of(span: Span, grain: Grain, which: str, *, relative: bool) -> Span:
-    """The early, mid or late part of a period.
-
-    Weeks: until Wednesday, Tuesday to Friday, from Thursday. Months: until the 15th, the 10th to the 20th, from the
-    16th. Years: halves when they are counted from now ("late last year"), thirds when they have a number. Others:
-    thirds, and a little more.
-    """
-    if grain is Grain.WEEK:
-        first, last = {"early": (0, 3), "mid": (1, 5), "late": (3, 7)}[which]
-        return Span(start=span.start + timedelta(days=first), end=span.start + timedelta(days=last))
-    if grain is Grain.MONTH:
-        first, last = {"early": (1, 16), "mid": (10, 21), "late": (16, 0)}[which]
-        end = span.start.replace(day=last) if last else span.end
-        return Span(start=span.start.replace(day=first), end=end)
-    if grain is Grain.YEAR:
-        cuts = {"early": (1, 6), "mid": (4, 6), "late": (7, 6)}
-        if not relative:
-            cuts = {"early": (1, 4), "mid": (5, 4), "late": (9, 4)}
-        return months(span.start.year, *cuts[which])
-    if grain in (Grain.DECADE, Grain.CENTURY):
-        tenth = 12 if grain is Grain.DECADE else 120
-        first, last = {"early": (0, 4), "mid": (3, 7), "late": (6, 10)}[which]
-        return months(span.start.year, 1 + first * tenth, (last - first) * tenth)
-    if grain < Grain.DAY:
-        return span
-    length = span.end - span.start
-    first, last = {"early": (0, 4), "mid": (3, 7), "late": (6, 10)}[which]
-    start, end = span.start + length * first / 10, span.start + length * last / 10
-    if grain > Grain.DAY:
-        start, end = midnight(start), midnight(end)
-    return Span(start=start, end=max(end, start + timedelta(hours=1)))

@@ -57,6 +57,9 @@ class Source:
     text: str
     now: datetime
     future: bool
+    """It speaks of what is to come."""
+    past: bool
+    """It speaks of what has been."""
     tokens: list[Token]
     month_first: bool = True
     memo: dict[tuple[Any, ...], Any] = field(default_factory=dict)
@@ -140,14 +143,19 @@ def _number_words(source: Source, place: int) -> Number | None:
             current, room = current * 100, 100
         elif word == "thousand" and 0 < current < 1000 and total == 0:
             total, current, room = current * 1000, 0, 1000
-        elif (word == "-" and room == 10) or (
-            word == "and" and after > place and room >= 100 and source.low(spot + 1) in _NUMBER_STARTS
-        ):
+        elif word in ("-", "and") and _joins(source, spot, room, began=after > place):
             continue
         else:
             break
         after = spot + 1
     return Number(value=total + current, ordinal=False, after=after) if after > place else None
+
+
+def _joins(source: Source, spot: int, room: int, *, began: bool) -> bool:
+    """Whether a sign or an "and" stands inside a number: twenty-one, two thousand and one."""
+    if source.low(spot) == "-":
+        return room == 10
+    return began and room >= 100 and source.low(spot + 1) in _NUMBER_STARTS
 
 
 _NUMBER_STARTS = frozenset([*SMALL, *TENS, *SMALL_ORDINALS, *TEN_ORDINALS])
@@ -205,6 +213,8 @@ def is_joined(source: Source, place: int) -> bool:
             return source.tokens[place - 2].low not in _JOINABLE
         if before.low in ".:" and glued_before:
             return True
+        if before.low == "-" and glued_before and _is_telephone(source, place):
+            return True
     behind = source.tokens[place + 1] if place + 1 < len(source.tokens) else None
     if behind is None or not behind.glued:
         return False
@@ -212,6 +222,13 @@ def is_joined(source: Source, place: int) -> bool:
         return True
     number = source.tokens[place + 2].number if source.glued(place + 2) else None
     return behind.low in ".,:" and number is not None
+
+
+def _is_telephone(source: Source, place: int) -> bool:
+    group = source.tokens[place - 2]
+    return group.end - group.start not in (1, 2, 4) or (
+        source.glued(place - 2) and source.low(place - 3) == "-"
+    )
 
 
 #: What may be glued to a year with a sign: months, quarters, halves.
