@@ -54,7 +54,7 @@ def bench(settings: Settings, store: Recollect) -> Iterator[Bench]:
     portal = Portal()
 
     async def open_workspace() -> Workspace:
-        return await Workspace.open(settings.replace(learning_min_events=200))
+        return await Workspace.open(settings.replace(learning_min_events=100))
 
     opened = Bench(portal.run(open_workspace()), portal)
     yield opened
