@@ -169,7 +169,9 @@ def test_deleting_any_memory_the_model_has_read_takes_the_summary_with_it(
     model.says(("Bob adopted a greyhound called Pixel.", [2]))
     talking.consolidate(kinds=["session"])
     talking.add(
-        [{"speaker": "Ana", "content": "The garage in Porto costs 90 euros a month."}], conversation="c1"
+        [{"speaker": "Ana", "content": "The garage in Porto costs 90 euros a month."}],
+        conversation="c1",
+        created_at="2026-03-02T10:00:00Z",
     )
     before = len(model.asked)
     lease = next(m for m in talking.list(conversation="c1") if "lease" in m.text)
