@@ -92,6 +92,7 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         "RECOLLECT_DATABASE_URL": "postgresql://u:p@h:5432/db",
         "RECOLLECT_TENANT": "acme",
         "RECOLLECT_USER": "ana",
+        "RECOLLECT_TIMEZONE": "Europe/Lisbon",
         "RECOLLECT_EMBEDDER": "wordllama",
         "RECOLLECT_EMBEDDER_BASE_URL": "http://127.0.0.1:1/v1/",
         "RECOLLECT_EMBEDDER_API_KEY": "k",

@@ -13,6 +13,9 @@ PUBLIC = [
     "AddReport",
     "AsyncRecollect",
     "AugmentedContext",
+    "ConsolidateReport",
+    "Entity",
+    "Feedback",
     "HistoryEntry",
     "Hit",
     "Layer",
@@ -28,6 +31,7 @@ PUBLIC = [
     "Settings",
     "Tenant",
     "TenantContext",
+    "Understanding",
     "__version__",
 ]
 

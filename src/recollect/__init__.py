@@ -15,10 +15,14 @@ if TYPE_CHECKING:
     from recollect.client_sync import Recollect as Recollect
     from recollect.config import Settings as Settings
     from recollect.domain.context import AugmentedContext as AugmentedContext
+    from recollect.domain.entities import Entity as Entity
     from recollect.domain.layers import Layer as Layer
+    from recollect.domain.learning import Feedback as Feedback
     from recollect.domain.memory import Memory as Memory
     from recollect.domain.memory import MemoryType as MemoryType
+    from recollect.domain.query import Understanding as Understanding
     from recollect.domain.results import AddReport as AddReport
+    from recollect.domain.results import ConsolidateReport as ConsolidateReport
     from recollect.domain.results import HistoryEntry as HistoryEntry
     from recollect.domain.results import Hit as Hit
     from recollect.domain.results import Member as Member
@@ -36,6 +40,9 @@ _HOMES = {
     "AddReport": "recollect.domain.results",
     "AsyncRecollect": "recollect.client",
     "AugmentedContext": "recollect.domain.context",
+    "ConsolidateReport": "recollect.domain.results",
+    "Entity": "recollect.domain.entities",
+    "Feedback": "recollect.domain.learning",
     "HistoryEntry": "recollect.domain.results",
     "Hit": "recollect.domain.results",
     "Layer": "recollect.domain.layers",
@@ -51,12 +58,16 @@ _HOMES = {
     "Settings": "recollect.config",
     "Tenant": "recollect.domain.results",
     "TenantContext": "recollect.domain.tenancy",
+    "Understanding": "recollect.domain.query",
 }
 
 __all__ = [
     "AddReport",
     "AsyncRecollect",
     "AugmentedContext",
+    "ConsolidateReport",
+    "Entity",
+    "Feedback",
     "HistoryEntry",
     "Hit",
     "Layer",
@@ -72,6 +83,7 @@ __all__ = [
     "Settings",
     "Tenant",
     "TenantContext",
+    "Understanding",
     "__version__",
 ]
 

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 from uuid import UUID
 
+from recollect.client_entities import AsyncEntities
 from recollect.client_learning import AsyncLearning
 from recollect.client_ontology import AsyncOntology
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants, parse_layers
@@ -27,6 +28,7 @@ from recollect.domain.ids import parse_id
 from recollect.domain.layers import ScopeName
 from recollect.domain.learning import Feedback, FeedbackKind, check_score
 from recollect.domain.memory import Memory, MemoryType, check_time, make_draft, message_fields
+from recollect.domain.query import Understanding
 from recollect.domain.results import (
     AddReport,
     Check,
@@ -146,6 +148,11 @@ class AsyncRecollect:
     def members(self) -> AsyncMembers:
         """Who belongs to which scope."""
         return AsyncMembers(self)
+
+    @property
+    def entities(self) -> AsyncEntities:
+        """Declare, list and forget entities; call them by other names."""
+        return AsyncEntities(self)
 
     @property
     def learning(self) -> AsyncLearning:
@@ -439,6 +446,32 @@ class AsyncRecollect:
 
         return await list_conflicts(await self._workspace(), self._context, limit=_check_limit(limit))
 
+    async def explain(
+        self,
+        query: str,
+        *,
+        layers: Sequence[str] | None = None,
+        scope: str | None = None,
+        now: datetime | str | None = None,
+        timezone: str | tzinfo | None = None,
+    ) -> Understanding:
+        """How a search would read a query: its category, entities, time range and weights, without searching.
+
+        Names are looked up in everything the caller sees.
+        """
+        from recollect.retrieval.ask import explain_query
+
+        workspace = await self._workspace()
+        return await explain_query(
+            workspace,
+            self._context,
+            query,
+            layers=parse_layers(layers),
+            scope=None if scope is None else ScopeName.parse(scope),
+            now=check_time(now, "now") or workspace.clock(),
+            timezone=check_timezone(self.settings.timezone if timezone is None else timezone),
+        )
+
     async def search(
         self,
         query: str,
@@ -459,7 +492,7 @@ class AsyncRecollect:
 
         `score` is calibrated: 0.7 and above means relevant, and nothing is returned when nothing is.
         `as_of` searches what was believed at a time; `now` is the time the question is asked at, which decides
-        what has expired; `timezone` ("Europe/Lisbon", default UTC) is the one it names days in.
+        what has expired; `timezone` ("Europe/Lisbon", default: the setting) is the one it names days in.
         `diverse` prefers, among relevant memories, those that do not say the same.
         """
         from recollect.retrieval.pipeline import SearchRequest, search
@@ -475,7 +508,7 @@ class AsyncRecollect:
             filters=parse_filters(filters),
             as_of=check_time(as_of, "as_of"),
             now=check_time(now, "now") or workspace.clock(),
-            timezone=check_timezone(timezone),
+            timezone=check_timezone(self.settings.timezone if timezone is None else timezone),
             explain=explain,
             diverse=diverse,
         )
@@ -517,7 +550,7 @@ class AsyncRecollect:
             filters=parse_filters(filters),
             as_of=check_time(as_of, "as_of"),
             now=check_time(now, "now") or workspace.clock(),
-            timezone=check_timezone(timezone),
+            timezone=check_timezone(self.settings.timezone if timezone is None else timezone),
             explain=False,
             diverse=True,
         )

@@ -14,15 +14,18 @@ from typing import Any, Self, TextIO
 from uuid import UUID
 
 from recollect.client import UNCHANGED, AsyncRecollect, Conflicts, Memories, Progress
+from recollect.client_entities import AsyncEntities
 from recollect.client_learning import AsyncLearning
 from recollect.client_ontology import AsyncOntology
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants
 from recollect.config import Settings
 from recollect.domain.answers import DomainResults
 from recollect.domain.context import AugmentedContext
+from recollect.domain.entities import Entity
 from recollect.domain.learning import Experiment, ExperimentReport, Feedback, LearningStatus, TrainReport
 from recollect.domain.memory import Memory
 from recollect.domain.ontology import DeclaredOntology
+from recollect.domain.query import Understanding
 from recollect.domain.results import (
     AddReport,
     Check,
@@ -40,6 +43,42 @@ from recollect.domain.results import (
 )
 from recollect.domain.tenancy import TenantContext
 from recollect.portal import Portal
+
+
+class Entities:
+    """Entities of the caller's tenant: what memories and questions name."""
+
+    _async: AsyncEntities
+    _portal: Portal
+
+    def __init__(self, client: AsyncEntities, portal: Portal) -> None:
+        self._async = client
+        self._portal = portal
+
+    def declare(
+        self, name: str, *, kind: str = "thing", aliases: Sequence[str] = (), canonical: str | None = None
+    ) -> Entity:
+        """Declare an entity for the whole tenant, with other names it has. Needs admin.
+
+        Its names count in texts and questions in lower case, too. `canonical` is its row in the tenant's own database,
+        such as "customer:a1b2".
+        """
+        return self._portal.run(self._async.declare(name, kind=kind, aliases=aliases, canonical=canonical))
+
+    def alias(self, alias: str, entity: str) -> Entity:
+        """Call a known entity by another name: for oneself, or as admin for the whole tenant."""
+        return self._portal.run(self._async.alias(alias, entity))
+
+    def list(self, *, prefix: str = "", limit: int = 100) -> Sequence[Entity]:
+        """Entities the caller sees, by name; `prefix` narrows to names that begin so."""
+        return self._portal.run(self._async.list(prefix=prefix, limit=limit))
+
+    def forget(self, name: str) -> int:
+        """Forget what was declared or learned of an entity, aliases included; returns how many rows.
+
+        What memories name stays named: delete those to erase a name.
+        """
+        return self._portal.run(self._async.forget(name))
 
 
 class Learning:
@@ -273,6 +312,11 @@ class Recollect:
         return Members(self._async.members, self._portal)
 
     @property
+    def entities(self) -> Entities:
+        """Declare, list and forget entities; call them by other names."""
+        return Entities(self._async.entities, self._portal)
+
+    @property
     def learning(self) -> Learning:
         """What searches have taught: status, training, experiments. For admins."""
         return Learning(self._async.learning, self._portal)
@@ -500,6 +544,23 @@ class Recollect:
         """Pairs of memories that are both believed and contradict each other, the newest first."""
         return self._portal.run(self._async.conflicts(limit=limit))
 
+    def explain(
+        self,
+        query: str,
+        *,
+        layers: Sequence[str] | None = None,
+        scope: str | None = None,
+        now: datetime | str | None = None,
+        timezone: str | tzinfo | None = None,
+    ) -> Understanding:
+        """How a search would read a query: its category, entities, time range and weights, without searching.
+
+        Names are looked up in everything the caller sees.
+        """
+        return self._portal.run(
+            self._async.explain(query, layers=layers, scope=scope, now=now, timezone=timezone)
+        )
+
     def search(
         self,
         query: str,
@@ -520,7 +581,7 @@ class Recollect:
 
         `score` is calibrated: 0.7 and above means relevant, and nothing is returned when nothing is.
         `as_of` searches what was believed at a time; `now` is the time the question is asked at, which decides
-        what has expired; `timezone` ("Europe/Lisbon", default UTC) is the one it names days in.
+        what has expired; `timezone` ("Europe/Lisbon", default: the setting) is the one it names days in.
         `diverse` prefers, among relevant memories, those that do not say the same.
         """
         return self._portal.run(

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 from recollect.domain.tenancy import LOCAL_TENANT
 from recollect.domain.text import check_name
+from recollect.domain.zones import check_timezone
 from recollect.errors import ConfigurationError, InvalidInputError
 
 FILE_NAME = "recollect.toml"
@@ -188,6 +189,12 @@ def _name(value: object) -> str:
     return check_name(value, what="it")
 
 
+def _timezone(value: object) -> str:
+    text = _line(value)
+    check_timezone(text)
+    return text
+
+
 def _log_level(value: object) -> str:
     text = _line(value).lower()
     if text not in LOG_LEVELS:
@@ -249,6 +256,11 @@ class Settings:
         _name,
         factory=_system_user,
         default_text="the operating system's user name",
+    )
+    timezone: str = _setting(
+        "Time zone in which questions name days when the caller gives none, as 'Europe/Lisbon'.",
+        _timezone,
+        default="UTC",
     )
     embedder: str = _setting(
         "What makes vectors of texts: 'auto', 'minilm', 'wordllama', 'openai:<model>', 'fastembed:<model>'.",

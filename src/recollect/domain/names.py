@@ -33,7 +33,7 @@ _HONORIFICS = frozenset("mr mrs ms miss mx dr prof professor sir madam".split())
 _LEADING = _HONORIFICS | {"project", "team", "the"}
 _TRAILING = _SUFFIXES | {"project", "team", "squad", "department", "division"}
 _SMALL = frozenset(
-    "of the and for de la le du da di del van von der den al el y a an in on at to & s".split()
+    "of the and for de la le du da di del van von der den al el y a an in on at to &".split()
 )
 
 

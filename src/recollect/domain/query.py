@@ -80,8 +80,9 @@ class TimeRange:
 class ResolvedEntity:
     """A mention in a question and the entity it means.
 
-    `canonical_id` is the entity's key: the folded name, or "customer:a1b2" for a row of the domain database. When
-    two entities are equally likely, `rivals` names the other ones and the mention stands for all of them.
+    `canonical_id` is the entity's key: the folded name, or "customer:a1b2" for a row of the domain database. `also`
+    are other keys of the same entity, under which memories name it. When two entities are equally likely, `rivals`
+    names the other ones and the mention stands for all of them.
     """
 
     mention_text: str
@@ -91,11 +92,12 @@ class ResolvedEntity:
     confidence: float
     method: Resolution
     rivals: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Every entity that the mention may mean."""
-        return (self.canonical_id, *self.rivals)
+        """Every key that the mention may mean."""
+        return (self.canonical_id, *self.also, *self.rivals)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,39 +1,127 @@
 """First stage: what is asked.
 
-`read_query` is what the words alone tell: terms, category, strategy. It needs no model and no database.
+`read_query` is what the words alone tell: terms, category, times, strategy. `understand` adds what the store knows of
+the names in it, in one statement. No model is needed. The parts: names.py and resolve.py (entities), classify.py,
+strategy.py; times are read in `retrieval/times`.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime, tzinfo
 
-from recollect.domain.query import Category, QueryType, Understanding
+from recollect.domain.ontology import Ontology
+from recollect.domain.query import QueryType, Strategy, Understanding
 from recollect.domain.text import check_text
 from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS
 from recollect.retrieval.terms import query_terms
+from recollect.retrieval.times import read_times
+from recollect.retrieval.understand.classify import classify_query
+from recollect.retrieval.understand.names import find_names
+from recollect.retrieval.understand.resolve import (
+    FindInDomain,
+    extract_query_entities,
+    read_mentions,
+    resolve_entity,
+)
 from recollect.retrieval.understand.strategy import STRATEGY_WEIGHTS, select_strategy
+from recollect.storage.store import Transaction
 
-__all__ = ["MAX_QUERY_CHARS", "STRATEGY_WEIGHTS", "Understanding", "read_query", "select_strategy"]
+__all__ = [
+    "MAX_QUERY_CHARS",
+    "STRATEGY_WEIGHTS",
+    "Understanding",
+    "classify_query",
+    "extract_query_entities",
+    "find_names",
+    "read_query",
+    "resolve_entity",
+    "select_strategy",
+    "understand",
+]
 
 #: Ten thousand words; what is longer is a document, not a question.
 MAX_QUERY_CHARS = 60_000
+#: Times and names are read from the beginning; nobody dates a question on its tenth page.
+_READ_CHARS = 4_000
+
+StrategyFor = Callable[[QueryType, Strategy], Awaitable[Strategy]]
 
 
-def read_query(query: str, *, now: datetime | None = None) -> Understanding:
+def read_query(
+    query: str,
+    *,
+    now: datetime | None = None,
+    timezone: tzinfo = UTC,
+    ontology: Ontology | None = None,
+) -> Understanding:
     """What the words of a query tell without looking anything up."""
     text = check_text(query, what="query", limit=MAX_QUERY_CHARS)
+    now = now or datetime.now(UTC)
     found = query_terms(text)
     notes = []
     if len(found) > MAX_QUERY_TERMS:
         notes.append(
             f"the query has {len(found)} distinct terms; the lexical search used the first {MAX_QUERY_TERMS}"
         )
-    kind = QueryType(category=Category.EXPLORATORY)
+    if len(text) > _READ_CHARS:
+        notes.append(
+            f"the query is long; names and times were read from its first {_READ_CHARS:,} characters"
+        )
+    times = read_times(text[:_READ_CHARS], now=now, timezone=timezone)
+    kind = classify_query(text, time_range=times.scope, domain_terms=_domain_terms(ontology))
     return Understanding(
         query=text,
         terms=tuple(found[:MAX_QUERY_TERMS]),
         type=kind,
         strategy=select_strategy(kind),
-        now=now or datetime.now(UTC),
-        notes=tuple(notes),
+        time_range=times.scope,
+        now=now,
+        notes=(*notes, *times.notes),
     )
+
+
+async def understand(
+    tx: Transaction,
+    query: str,
+    *,
+    now: datetime,
+    timezone: tzinfo = UTC,
+    session: str | None = None,
+    find_in_domain: FindInDomain | None = None,
+    ontology: Ontology | None = None,
+    strategy_for: StrategyFor | None = None,
+) -> Understanding:
+    """What is asked: category and flags, entities, time range, strategy.
+
+    `session` is where pronouns look back; `find_in_domain` and `ontology` are the tenant's own database, if there is
+    one; `strategy_for` may replace the table's weights by learned ones.
+    """
+    asked = read_query(query, now=now, timezone=timezone, ontology=ontology)
+    entities, notes = await extract_query_entities(
+        tx,
+        read_mentions(asked.query),
+        now=now,
+        session=session if session is not None else tx.context.session_id,
+        find_in_domain=find_in_domain,
+        needs_rows=asked.type.requires_domain_db,
+    )
+    kind = classify_query(
+        asked.query, entities=entities, time_range=asked.time_range, domain_terms=_domain_terms(ontology)
+    )
+    strategy = select_strategy(kind)
+    if strategy_for is not None:
+        strategy = await strategy_for(kind, strategy)
+    return replace(
+        asked, type=kind, strategy=strategy, entities=tuple(entities), notes=(*asked.notes, *notes)
+    )
+
+
+def _domain_terms(ontology: Ontology | None) -> tuple[str, ...] | None:
+    """The words a tenant has declared for what its database holds."""
+    if not ontology:
+        return None
+    types = [word for kind in ontology.types.values() for word in (kind.name, kind.plural, *kind.words)]
+    measures = [word for measure in ontology.measures.values() for word in (measure.title, *measure.words)]
+    return tuple(dict.fromkeys([*types, *measures]))

@@ -371,6 +371,8 @@ class _Reader:
         words = run.words[: run.size]
         shift, initial = self._strip_opening(words, run.initial)
         words = words[shift:]
+        if len(words) > 1 and len(words[-1]) == 2:
+            words[-1] = words[-1].rstrip(".")
         while words and (words[0] in CONNECTORS or words[0] == "and"):
             del words[0]
             shift += 1

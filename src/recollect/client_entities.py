@@ -1,0 +1,100 @@
+"""The client's face for entities: `r.entities`.
+
+Thin like client.py: check, hand over, decide nothing. Entities appear by themselves with the memories that name them;
+here they are declared, given other names, listed and forgotten (storage/entities.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from recollect.domain.entities import Entity
+from recollect.domain.names import entity_key
+from recollect.domain.text import check_name
+from recollect.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from recollect.domain.tenancy import TenantContext
+    from recollect.workspace import Workspace
+
+MAX_LIMIT = 1_000
+MAX_ALIASES = 100
+
+
+class Host(Protocol):
+    """What this face needs of the client it belongs to."""
+
+    @property
+    def tenant_context(self) -> TenantContext:
+        """Who is asking."""
+        ...
+
+    async def _workspace(self) -> Workspace: ...
+
+
+class AsyncEntities:
+    """Entities of the caller's tenant: what memories and questions name."""
+
+    def __init__(self, client: Host) -> None:
+        self._client = client
+
+    async def declare(
+        self, name: str, *, kind: str = "thing", aliases: Sequence[str] = (), canonical: str | None = None
+    ) -> Entity:
+        """Declare an entity for the whole tenant, with other names it has. Needs admin.
+
+        Its names count in texts and questions in lower case, too. `canonical` is its row in the tenant's own database,
+        such as "customer:a1b2".
+        """
+        from recollect.storage import entities
+
+        if isinstance(aliases, str):
+            raise InvalidInputError(
+                f"aliases must be a list, not the string {aliases!r}; write [{aliases!r}]"
+            )
+        if len(aliases) > MAX_ALIASES:
+            raise InvalidInputError(f"{len(aliases)} aliases for one entity, the limit is {MAX_ALIASES}")
+        checked = check_name(name, what="name")
+        others = [check_name(alias, what="alias") for alias in aliases]
+        row = None if canonical is None else check_name(canonical, what="canonical")
+        if row is not None and (":" not in row or any(letter.isspace() for letter in row)):
+            raise InvalidInputError(
+                f"canonical {row!r} is not of the form 'type:id', such as 'customer:a1b2'"
+            )
+        sort = check_name(kind, what="kind")
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            return await entities.declare(tx, checked, kind=sort, aliases=others, canonical=row)
+
+    async def alias(self, alias: str, entity: str) -> Entity:
+        """Call a known entity by another name: for oneself, or as admin for the whole tenant."""
+        from recollect.storage import entities
+
+        name, other = check_name(entity, what="entity"), check_name(alias, what="alias")
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            return await entities.add_alias(tx, other, name)
+
+    async def list(self, *, prefix: str = "", limit: int = 100) -> Sequence[Entity]:
+        """Entities the caller sees, by name; `prefix` narrows to names that begin so."""
+        from recollect.storage import entities
+
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+            raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
+        first = entity_key(check_name(prefix, what="prefix")) if prefix else ""
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            return await entities.list_entities(tx, prefix=first, limit=limit)
+
+    async def forget(self, name: str) -> int:
+        """Forget what was declared or learned of an entity, aliases included; returns how many rows.
+
+        What memories name stays named: delete those to erase a name.
+        """
+        from recollect.storage import entities
+
+        checked = check_name(name, what="name")
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            return await entities.forget(tx, checked)

@@ -1,0 +1,95 @@
+"""`recollect entities`: what memories and questions name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.surfaces.cli.invocation import JsonOption, invocation, noun_app
+from recollect.surfaces.cli.output import Column, Output
+
+if TYPE_CHECKING:
+    from recollect.domain.entities import Entity
+
+app = typer.Typer(rich_markup_mode=None)
+entities_app = noun_app("entities", "People, things and projects that memories name.")
+app.add_typer(entities_app)
+
+_Name = Annotated[str, typer.Argument(help="A name, an alias, or an id such as customer:a1b2.")]
+
+
+@entities_app.command("declare")
+def declare(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="What it is called.")],
+    kind: Annotated[str, typer.Option(help="What kind of thing, as project, customer, product.")] = "thing",
+    alias: Annotated[
+        list[str] | None, typer.Option("--alias", help="Another name; repeat for more.", metavar="NAME")
+    ] = None,
+    canonical: Annotated[
+        str | None, typer.Option(help="Its row in your own database, as customer:a1b2.", metavar="ID")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Declare an entity for the whole tenant; its names count in lower case, too. Needs admin."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        entity = client.entities.declare(name, kind=kind, aliases=alias or (), canonical=canonical)
+    _show(inv.out, entity, [entity])
+
+
+@entities_app.command("alias")
+def add_alias(
+    ctx: typer.Context,
+    alias: Annotated[str, typer.Argument(help="The other name.")],
+    entity: _Name,
+    json: JsonOption = False,
+) -> None:
+    """Call an entity by another name: for yourself, or as admin for the whole tenant."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        known = client.entities.alias(alias, entity)
+    _show(inv.out, known, [known])
+
+
+@entities_app.command("list")
+def list_entities(
+    ctx: typer.Context,
+    prefix: Annotated[str, typer.Argument(help="Only names that begin so.")] = "",
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)] = 100,
+    json: JsonOption = False,
+) -> None:
+    """List the entities you may see, with how many memories name each."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        found = client.entities.list(prefix=prefix, limit=limit)
+    _show(inv.out, found, found)
+
+
+@entities_app.command("forget")
+def forget(ctx: typer.Context, name: _Name, json: JsonOption = False) -> None:
+    """Forget what was declared or learned of an entity; memories that name it stay."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        rows = client.entities.forget(name)
+    if inv.out.as_json:
+        inv.out.document({"forgotten": name, "rows": rows})
+    else:
+        inv.out.line(f"forgot what was declared of {name}")
+
+
+def _show(out: Output, document: object, found: Sequence[Entity]) -> None:
+    if out.as_json:
+        out.document(document)
+        return
+    columns = [
+        Column(name="name", style="cyan", wide=True),
+        Column(name="kind"),
+        Column(name="source"),
+        Column(name="also called"),
+        Column(name="memories", right=True),
+        Column(name="key", style="dim"),
+    ]
+    out.table(columns, [(e.name, e.kind, e.source, ", ".join(e.aliases), e.memories, e.key) for e in found])
