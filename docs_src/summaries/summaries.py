@@ -1,0 +1,34 @@
+from recollect import Recollect
+
+TALK = """
+Ana: Hey Bob! Good to see you! How have you been?
+Bob: Hi Ana! I adopted a greyhound called Pixel from the shelter in Braga two weeks ago.
+Ana: Wow, that's so great! I'm really happy for you!
+Bob: Thanks! Pixel has to see the vet on 14 March because of an injured paw.
+Ana: I moved from Lisbon to Porto last Saturday, into a flat near the river.
+Bob: What a coincidence! My brother signed a lease in Porto until December 2027.
+Ana: See you soon, take care!
+"""
+
+with Recollect() as r:
+    turns = [line.partition(": ") for line in TALK.strip().splitlines()]
+    messages = [{"speaker": speaker, "content": said} for speaker, _, said in turns]
+    r.add(messages, conversation="coffee", created_at="2026-03-02T10:00:00Z")
+
+    report = r.consolidate(kinds=["session"])
+    print(report.made, "made")
+    [summary] = r.list(types=["summary"])
+    print(summary.text)
+
+    # Each line has the numbers of its sources.
+    first = summary.metadata["citations"][0][0]
+    source = r.get(summary.metadata["sources"][first - 1])
+    print("turn", source.position, "said by", source.speaker)
+
+    print(r.consolidate(kinds=["session"]).unchanged, "up to date")
+
+    # What is erased is erased from summaries, too.
+    receipt = r.delete(source.id)
+    print(receipt.rows["summary"], "summary erased,", receipt.rebuilt, "made again")
+    [summary] = r.list(types=["summary"])
+    print("greyhound" in summary.text)

@@ -1,0 +1,3 @@
+recollect consolidate
+recollect list --type summary
+recollect worker --once
