@@ -121,10 +121,10 @@ def _scope(ranges: Sequence[TimeRange], notes: list[str]) -> TimeRange | None:
     closed = [one for one in ranges if one.start is not None and one.end is not None]
     opened = [one for one in ranges if one.start is None or one.end is None]
     hull = _hull(closed)
-    limit = _limited(opened, notes)
+    limit = limited(opened, notes)
     if hull is None or limit is None:
         return hull or limit
-    both = _limited([hull, limit], [])
+    both = limited([hull, limit], [])
     if both is None:
         notes.append(
             f"nothing is both {hull.phrase!r} and {limit.phrase!r}; only the first was taken for a limit in time"
@@ -144,7 +144,8 @@ def _hull(ranges: Sequence[TimeRange]) -> TimeRange | None:
     )
 
 
-def _limited(ranges: Sequence[TimeRange], notes: list[str]) -> TimeRange | None:
+def limited(ranges: Sequence[TimeRange], notes: list[str]) -> TimeRange | None:
+    """What lies in all ranges; None with a note when nothing does."""
     if len(ranges) < 2:
         return ranges[0] if ranges else None
     start = max((one.start for one in ranges if one.start is not None), default=None)

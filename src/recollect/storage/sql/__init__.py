@@ -17,6 +17,7 @@ FILES = (
     "memories.sql",
     "facts.sql",
     "entities.sql",
+    "anchors.sql",
     "search.sql",
     "spaces.sql",
     "upkeep.sql",
