@@ -35,7 +35,7 @@ def to_hit(
         conversation=shown["conversation"],
         speaker=shown["speaker"],
         position=shown["position"],
-        explanation=_explanation(pool, ranking, row) if explained else None,
+        explanation=_explanation(pool, ranking, row, asked) if explained else None,
     )
 
 
@@ -49,11 +49,11 @@ def _group(asked: Understanding, shown: Row) -> str | None:
     return spoken[0] if len(spoken) == 1 else None
 
 
-def _explanation(pool: Pool, ranking: Ranking, row: int) -> Explanation:
+def _explanation(pool: Pool, ranking: Ranking, row: int, asked: Understanding) -> Explanation:
     signals = {
         name: round(float(values[row]), 4) for name, values in ranking.signals.items() if values[row] > 0
     }
-    return Explanation(signals=signals, sources=pool.sources[row], sentence=explain(signals))
+    return Explanation(signals=signals, sources=pool.sources[row], sentence=explain(signals, asked))
 
 
 def to_event(

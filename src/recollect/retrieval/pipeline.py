@@ -37,7 +37,7 @@ from recollect.retrieval.rank import (
 from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, measured
 from recollect.retrieval.request import SearchRequest
 from recollect.retrieval.stopwatch import Stopwatch
-from recollect.retrieval.understand import read_query
+from recollect.retrieval.understand import understand
 from recollect.storage import scopes
 from recollect.storage import search as storage
 from recollect.storage.filters import Moment
@@ -133,9 +133,17 @@ async def _answer(
 
 async def _understand(asking: Asking, query_id: UUID) -> tuple[Understanding, Choice]:
     """What is asked, and the weights it is ranked by."""
-    request = asking.request
-    asked = read_query(request.query, now=request.now)
-    choice = await asking.workspace.strategies.strategy_for(asking.tx, asked.type, asked.strategy, query_id)
+    workspace, tx, request = asking.workspace, asking.tx, asking.request
+    domain = await workspace.domain(tx.context, tx)
+    asked = await understand(
+        tx,
+        request.query,
+        now=request.now,
+        timezone=request.timezone,
+        find_in_domain=None if domain is None else domain.find,
+        ontology=None if domain is None else domain.ontology,
+    )
+    choice = await workspace.strategies.strategy_for(tx, asked.type, asked.strategy, query_id)
     return replace(asked, strategy=choice.strategy), choice
 
 
