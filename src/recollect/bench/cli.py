@@ -161,6 +161,17 @@ def supersession(ctx: typer.Context, out: OutOption = None, json: JsonOption = F
 
 
 @app.command()
+def temporal(
+    ctx: typer.Context, data: DataFolder, out: OutOption = None, json: JsonOption = False
+) -> None:
+    """Read the times that texts name."""
+    from recollect.bench.temporal import run_temporal
+
+    show = _show(ctx, json, out)
+    _finish(ctx, json, out, run_temporal(data, show=show))
+
+
+@app.command()
 def scale(
     ctx: typer.Context,
     n: Annotated[int, typer.Option("--n", help="Memories in the store.", min=1, metavar="N")] = 100_000,

@@ -32,6 +32,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "scale": _scale,
         "start": _start,
         "supersession": _supersession,
+        "temporal": _temporal,
     }.get(result.bench, _recall)
     figure = Figure(figsize=(8, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
@@ -152,6 +153,19 @@ def _start(figure: Any, result: Result) -> None:
     axes.margins(x=0.12)
     axes.set_xlabel("seconds, median")
     axes.set_title("A fresh process")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _temporal(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    accuracy = result.measures["accuracy"]
+    names = [f"{kind}\n{row['cases']} texts" for kind, row in accuracy.items()]
+    bars = axes.bar(names, [row["right"] for row in accuracy.values()], 0.6, color=_BLUE)
+    axes.bar_label(bars, fmt="%.3f", fontsize=8, padding=2)
+    axes.axhline(result.bars[0].bar, color=_GREY, linestyle="--", linewidth=1)
+    axes.set_ylim(0, 1.1)
+    axes.set_ylabel("read rightly")
+    axes.set_title("Times that texts name")
     axes.spines[["top", "right"]].set_visible(False)
 
 

@@ -45,6 +45,13 @@ ABOUT = {
         "memory must come first.",
         "recollect bench ablate --data FOLDER",
     ),
+    "temporal": (
+        "Times that texts name",
+        "Each text is read as of its own moment; right means the same first day, and an end within one day. Two habits "
+        "of the data are not followed on purpose: there a range of months or years ends where its last one begins "
+        '("from April to June" without June), and "earlier this month" ends in its middle.',
+        "recollect bench temporal --data FOLDER",
+    ),
     "scale": (
         "Speed and completeness",
         "Synthetic texts of 30 words with synthetic clustered vectors. The floor is one question embedded by the real "

@@ -166,6 +166,18 @@ def _number(value: float) -> str:
     return f"{value:.4f}" if 0.999 < value < 1 else f"{value:.3f}"
 
 
+def _temporal(measures: Mapping[str, Any]) -> list[Table]:
+    rows = [
+        [kind, f"{row['cases']:,}", f"{row['right']:.3f}"] for kind, row in measures["accuracy"].items()
+    ]
+    took = measures["reading_ms"]
+    speed = [["p50 / p95, ms", f"{took['p50']:.2f} / {took['p95']:.2f}"]]
+    return [
+        Table(title="Read rightly", columns=["kind", "texts", "share"], rows=rows),
+        Table(title="Reading one text", columns=["", ""], rows=speed),
+    ]
+
+
 def _supersession(measures: Mapping[str, Any]) -> list[Table]:
     halves = [(name, one) for name, one in measures.items() if "recall" in one]
     rows = [
@@ -190,4 +202,5 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "scale": _scale,
     "start": _start,
     "supersession": _supersession,
+    "temporal": _temporal,
 }
