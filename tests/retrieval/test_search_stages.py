@@ -130,9 +130,10 @@ def test_a_comparison_groups_hits_by_the_thing_they_speak_of(client: Recollect) 
 
 
 HOSTILE = [
-    "(((((", "a|b*c+?{1,}", "[^\\]", "'; drop table recollect.memory; --", "%s %(tenant)s {where}", "\\", '"', "$1 $$ $$",
-    "你好，我们上个月讨论了什么？", "ما الذي ناقشناه الشهر الماضي؟", "🎉🎉 party? 🎂", "между 2020 и 2019",
-    "between 2024 and 2020", "after June and before March", "last month and not last month", "\u202e\u200bright to left",
+    "(((((", "a|b*c+?{1,}", "[^\\]", "'; drop table recollect.memory; --", "%s %(tenant)s {where}", "\\", '"',
+    "$1 $$ $$", "你好，我们上个月讨论了什么？", "ما الذي ناقشناه الشهر الماضي؟", "🎉🎉 party? 🎂", "между 2020 и 2019",
+    "between 2024 and 2020", "after June and before March", "last month and not last month",
+    "\u202e\u200bright to left",
     "what is " + "very " * 5_000 + "long?", " ".join(f"w{n}" for n in range(10_000)),
 ]  # fmt: skip
 
