@@ -149,11 +149,26 @@ def test_a_slow_table_is_given_up_and_the_others_are_answered(
 ) -> None:
     shop.change(SLOW_VIEWS[shop.kind])
     document["types"]["order"]["table"] = "slow_orders"
-    database = desk.open(shop.url, document, timeout_s=1.5)
+    database = desk.open(shop.url, document, timeout_s=4)
     results = desk(database.query("What did Acme Corporation order?", entities=["Acme Corporation"]))
     assert [table.title for table in results.tables] == ["customer Acme Corporation (customer:a1b2c3d4)"]
     assert results.notes == ("the domain database took too long; what is missing was not waited for",)
     wait_until_no_thread_is_left()
+    assert desk(database.query("How many customers?", entities=[])).tables[0].rows == ((8,),)
+
+
+def test_a_search_waits_once_for_names_that_take_too_long(
+    desk: Desk, shop: Shop, document: dict[str, Any]
+) -> None:
+    shop.change(SLOW_VIEWS[shop.kind])
+    document["types"]["order"] = {"table": "slow_orders", "label": "status"}
+    database = desk.open(shop.url, document, timeout_s=4, retry_after_s=3600)
+    assert desk(database.find("Zeta")) is None
+    assert desk(database.find("Eta")) is None
+    assert desk(database.expand(["customer:a1b2c3d4"])).notes == (
+        "the domain database was not asked: it took too long a moment ago",
+    )
+    # What somebody really asks is asked.
     assert desk(database.query("How many customers?", entities=[])).tables[0].rows == ((8,),)
 
 

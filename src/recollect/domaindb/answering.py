@@ -47,9 +47,10 @@ class Answering:
         """The tables of a question. Without `entities` (None), names are looked for in the question itself."""
         request = read_question(question, self._ontology)
         named: Sequence[ResolvedEntity | str] = candidate_names(question) if entities is None else entities
-        subjects, unknown = self._subjects(request, named)
-        if not subjects and not unknown and not request.numbered:
-            subjects = self._spelled(question)
+        with self._lookups.hurried():
+            subjects, unknown = self._subjects(request, named)
+            if not subjects and not unknown and not request.numbered:
+                subjects = self._spelled(question)
         measured = self._measure(request, subjects, period)
         for row in subjects:
             self._describe(row, request, measured, period)

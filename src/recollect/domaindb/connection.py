@@ -63,6 +63,16 @@ class Session:
         """What is left of the time."""
         return self._deadline - time.monotonic()
 
+    @contextmanager
+    def hurried(self, share: float = 0.5) -> Iterator[None]:
+        """What is done in here may take a share of what is left of the time, so that something is left after it."""
+        whole = self._deadline
+        self._deadline = time.monotonic() + self.remaining_s * share
+        try:
+            yield
+        finally:
+            self._deadline = whole
+
     def fetch(self, statement: Executable, *, max_rows: int) -> Sequence[Row[Any]]:
         """At most so many rows of a statement; a fault leaves the session usable."""
         with self.guarded():
@@ -98,8 +108,26 @@ class DomainConnections:
         self._lock = threading.Lock()
         self._threads: set[threading.Thread] = set()
         self._unreachable_until = 0.0
+        self._slow_until = 0.0
         self._secrets = _secrets(url)
         self._closed = False
+
+    async def run_on_the_side(self, work: Callable[[Session], T]) -> T:
+        """Work that only helps a search along: not tried for a while after some of it was too slow.
+
+        A search looks up several names one after another; it must not wait for each of them.
+        """
+        if time.monotonic() < self._slow_until:
+            raise DomainFault("slow", "the domain database was not asked: it took too long a moment ago")
+
+        def watched(session: Session) -> T:
+            try:
+                return work(session)
+            finally:
+                if session.remaining_s <= 0:
+                    self._slow_until = time.monotonic() + self.retry_after_s
+
+        return await self.run(watched)
 
     async def run(self, work: Callable[[Session], T]) -> T:
         """Do work in a session of its own; raises `DomainFault` and nothing else when the database fails."""
@@ -166,10 +194,11 @@ class DomainConnections:
         except Exception as error:
             raise self._connect_fault(error) from error
         try:
-            driver = connection.connection.dbapi_connection
+            session = Session(connection, deadline, self._describe)
             if engine.dialect.name == "sqlite":
-                driver.set_progress_handler(lambda: time.monotonic() > deadline, _SQLITE_STEPS)  # type: ignore[union-attr]
-            return work(Session(connection, deadline, self._describe))
+                driver: Any = connection.connection.dbapi_connection
+                driver.set_progress_handler(lambda: session.remaining_s <= 0, _SQLITE_STEPS)
+            return work(session)
         except DomainFault:
             raise
         except Exception as error:

@@ -70,7 +70,7 @@ class DomainDatabase:
             )
 
         try:
-            return await self._connections.run(work)
+            return await self._connections.run_on_the_side(work)
         except DomainFault as fault:
             logger.warning("%s", fault)
             return None
@@ -103,7 +103,7 @@ class DomainDatabase:
             return Expansion(ids=ids, related=tuple(related), notes=answering.notes)
 
         try:
-            return await self._connections.run(work)
+            return await self._connections.run_on_the_side(work)
         except DomainFault as fault:
             return Expansion(ids=tuple(given), notes=(str(fault),))
 

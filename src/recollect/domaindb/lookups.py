@@ -7,6 +7,7 @@ no way to write. They run in a `Session`, one after another, and raise `DomainFa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,10 @@ class Lookups:
         self._clauses: dict[tuple[str, str | None], Any] = {}
         #: What was left out, in the order in which it was noticed.
         self.notes: dict[str, None] = {}
+
+    def hurried(self) -> AbstractContextManager[None]:
+        """Look-ups in here leave time for others."""
+        return self._session.hurried()
 
     # Rows -----------------------------------------------------------------------------------------
 

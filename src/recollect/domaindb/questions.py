@@ -222,6 +222,9 @@ def spelled_names(question: str, ontology: Ontology) -> list[str]:
 _CAPITAL = r"[A-ZÀ-ÞΑ-ΩА-Я][\w&.'’-]*"
 _CAPITALISED = re.compile(rf"{_CAPITAL}(?:\s+(?:(?:of|and|&|the)\s+)?{_CAPITAL})*")
 _NOT_NAMES = frozenset(
-    "what which who whose when where why how is are was were do does did can could should would will has have had "
-    "show list tell give find get i we my our the a an this that and or in on of for to from by with".split()
+    "what which who whose when where why how is are was were be been do does did can could should would will has have "
+    "had show list tell give find get i we me us my our you your they them their it its the a an this that these those "
+    "and or not no in on of for to from by with about since until between before after there any all some many much "
+    "most more few each every number count total average sum last next first new recent latest today yesterday now "
+    "day week month quarter year days weeks months years ago".split()
 )
