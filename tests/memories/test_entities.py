@@ -421,3 +421,26 @@ def test_every_question_is_understood_somehow(client: Recollect, query: str) -> 
     asked = client.explain(query)
     assert asked.query == query
     assert asked.strategy.weights
+
+
+def test_an_event_that_a_memory_dates_limits_the_time(client: Recollect) -> None:
+    client.add("The launch of Hyperion went well.", valid_from="2024-03-10T00:00:00Z")
+    asked = client.explain("What did we decide before the launch of Hyperion?", now="2024-05-15T12:00:00Z")
+    assert asked.time_range is not None
+    assert asked.time_range.end == datetime(2024, 3, 10, tzinfo=UTC)
+    assert asked.type.time_focused
+
+
+def test_contradictory_times_are_a_note_and_no_limit(client: Recollect) -> None:
+    asked = client.explain("What happened since June 2024 and before May 2024?", now="2024-07-15T12:00:00Z")
+    assert asked.notes
+
+
+def test_a_second_question_of_a_session_refers_to_the_first(store: Recollect, tenant_id: str) -> None:
+    client = store.for_context(TenantContext(tenant_id=tenant_id, user_id="ana", session_id="s1"))
+    client.add("Acme Corporation ordered two pumps.")
+    client.search("What did I say about Acme Corporation?", threshold=0.0)
+    deadline = datetime.now(UTC) + timedelta(seconds=20)
+    while not (found := resolved(client, "What did they order?")) and datetime.now(UTC) < deadline:
+        pass  # searches are written down in the background
+    assert found["they"].canonical_id == "acme corporation"

@@ -1,6 +1,6 @@
-"""A question understood with everything the workspace has: the store, the tenant's own database, learned weights.
+"""`explain`: a question understood with everything the workspace has, and nothing searched.
 
-What `explain` shows and `search` begins with, so that the two never differ.
+The store, the tenant's own database and learned weights go in as they do in a search (pipeline.py).
 """
 
 from __future__ import annotations
@@ -14,23 +14,7 @@ from recollect.domain.query import QueryType, Strategy, Understanding
 from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.understand import understand
 from recollect.storage import scopes
-from recollect.storage.store import Transaction
 from recollect.workspace import Workspace
-
-
-async def understand_in(
-    workspace: Workspace, tx: Transaction, query: str, *, now: datetime, timezone: tzinfo
-) -> Understanding:
-    """What is asked, ranked by the table's weights; learned ones are for the caller to put in."""
-    domain = await workspace.domain(tx.context, tx)
-    return await understand(
-        tx,
-        query,
-        now=now,
-        timezone=timezone,
-        find_in_domain=None if domain is None else domain.find,
-        ontology=None if domain is None else domain.ontology,
-    )
 
 
 async def explain_query(

@@ -27,7 +27,7 @@ _ROLES = frozenset(
     {"user", "assistant", "system", "tool", "human", "ai", "bot", "agent", "developer", "function"}
 )
 #: Entities per look-up key. More than this share a word only when it says nothing.
-_PER_KEY = 24
+_PER_KEY = 12
 #: A tenant's declared names are matched against every text it stores.
 _MAX_DECLARED = 20_000
 #: Searches that a pronoun may refer back to.

@@ -7,16 +7,17 @@ strategy.py; times are read in `retrieval/times`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
+from uuid import UUID
 
 from recollect.domain.ontology import Ontology
 from recollect.domain.query import QueryType, Strategy, Understanding
 from recollect.domain.text import check_text
 from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS
 from recollect.retrieval.terms import query_terms
-from recollect.retrieval.times import read_times
+from recollect.retrieval.times import anchored_scope, read_times
 from recollect.retrieval.understand.classify import classify_query
 from recollect.retrieval.understand.names import find_names
 from recollect.retrieval.understand.resolve import (
@@ -89,14 +90,16 @@ async def understand(
     now: datetime,
     timezone: tzinfo = UTC,
     session: str | None = None,
+    scope_ids: Sequence[UUID] | None = None,
     find_in_domain: FindInDomain | None = None,
     ontology: Ontology | None = None,
     strategy_for: StrategyFor | None = None,
 ) -> Understanding:
     """What is asked: category and flags, entities, time range, strategy.
 
-    `session` is where pronouns look back; `find_in_domain` and `ontology` are the tenant's own database, if there is
-    one; `strategy_for` may replace the table's weights by learned ones.
+    `session` is where pronouns look back; `scope_ids` narrows which memories may date an event; `find_in_domain` and
+    `ontology` are the tenant's own database, if there is one; `strategy_for` may replace the table's weights by
+    learned ones.
     """
     asked = read_query(query, now=now, timezone=timezone, ontology=ontology)
     entities, notes = await extract_query_entities(
@@ -107,14 +110,22 @@ async def understand(
         find_in_domain=find_in_domain,
         needs_rows=asked.type.requires_domain_db,
     )
+    time_range, dated = await anchored_scope(
+        tx, asked.query[:_READ_CHARS], asked.time_range, now=now, timezone=timezone, scope_ids=scope_ids
+    )
     kind = classify_query(
-        asked.query, entities=entities, time_range=asked.time_range, domain_terms=_domain_terms(ontology)
+        asked.query, entities=entities, time_range=time_range, domain_terms=_domain_terms(ontology)
     )
     strategy = select_strategy(kind)
     if strategy_for is not None:
         strategy = await strategy_for(kind, strategy)
     return replace(
-        asked, type=kind, strategy=strategy, entities=tuple(entities), notes=(*asked.notes, *notes)
+        asked,
+        type=kind,
+        strategy=strategy,
+        entities=tuple(entities),
+        time_range=time_range,
+        notes=(*asked.notes, *notes, *dated),
     )
 
 

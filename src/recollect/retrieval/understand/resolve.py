@@ -144,7 +144,7 @@ async def extract_query_entities(
     resolved += _lower_case(mentions, rows)
     named = [entity for entity in resolved if entity.method is not Resolution.FIRST_PERSON]
     if mentions.pronoun and not named:
-        resolved += _referred(mentions, rows)
+        resolved += _referred(mentions, rows, asker=entity_key(tx.context.user_id or ""))
     distinct = list({entity.canonical_id: entity for entity in reversed(resolved)}.values())[::-1]
     return distinct, [note for entity in distinct if (note := _ambiguity(entity, rows))]
 
@@ -349,12 +349,17 @@ _NOT_PERSONS = frozenset(
 _ORGANISATIONS = frozenset({"customer", "client", "company", "supplier", "vendor", "account"})
 
 
-def _referred(mentions: Mentions, rows: Sequence[Row]) -> list[ResolvedEntity]:
+def _referred(mentions: Mentions, rows: Sequence[Row], *, asker: str) -> list[ResolvedEntity]:
     """What a pronoun stands for: the entity of the latest search of this session that it can stand for."""
     recent = sorted((row for row in rows if row["via"] == "recent"), key=lambda row: row["place"])
     for row in recent:
         kind = row["kind"] or "name"
-        if row["name"] is None or not _can_be(mentions.pronoun_kind, kind, row["entity"]):
+        # Searches in the first person were about the asker, too, who is not "they".
+        if (
+            row["name"] is None
+            or row["entity"] == asker
+            or not _can_be(mentions.pronoun_kind, kind, row["entity"])
+        ):
             continue
         return [
             ResolvedEntity(
