@@ -172,12 +172,13 @@ def shift(moment: datetime, count: float, grain: Grain) -> datetime:
 def next_business_day(moment: datetime, count: int) -> datetime:
     """So many Mondays-to-Fridays later, or earlier; public holidays count as days."""
     step = 1 if count > 0 else -1
+    while moment.weekday() > 4:  # from the last one before the weekend, or the first one after it
+        moment -= timedelta(days=step)
     weeks, left = divmod(abs(count), 5)
     moment += timedelta(days=7 * weeks * step)
-    while left or moment.weekday() > 4:
+    while left:
         moment += timedelta(days=step)
-        if moment.weekday() < 5 and left:
-            left -= 1
+        left -= moment.weekday() < 5
     return moment
 
 
