@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import pytest
 from tests.learning.conftest import NOON, Bench, who
 
@@ -150,6 +151,16 @@ def test_an_experiments_arms_rank_the_searches(client: Recollect, bench: Bench, 
     client.learning.stop_experiment("recency")
     bench.workspace.strategies.forget(tenant_id)
     assert choose(bench, who(tenant_id)).arm is None
+
+
+def test_rows_that_can_not_be_read_break_no_search(bench: Bench, tenant_id: str, owner_conninfo: str) -> None:
+    save(bench, tenant_id, None, {"importance": 1.0})
+    with psycopg.connect(owner_conninfo) as connection:
+        connection.execute(
+            "insert into recollect.experiment (tenant_id, name, arms, state) values (%s, 'odd', '{}', 'running')",
+            [tenant_id],
+        )
+    assert choose(bench, who(tenant_id)) == Choice(strategy=DEFAULT)
 
 
 def test_an_arm_may_change_one_kind_of_question_only(client: Recollect, bench: Bench, tenant_id: str) -> None:

@@ -150,7 +150,7 @@ def _store_tenant_rows(cursor: psycopg.Cursor[Any], world: World) -> None:
     """Rows that belong to the tenant as a whole, or to one of its users."""
     tenant, token, now = world.tenant_id, world.token, datetime.now(UTC)
     _insert(cursor, "ontology (tenant_id, document)", [(tenant, f'"{token}"')])
-    _insert(cursor, "experiment (tenant_id, name, arms, state)", [(tenant, token, "{}", "running")])
+    _insert(cursor, "experiment (tenant_id, name, arms, state)", [(tenant, token, "{}", "stopped")])
     for user in (*_USERS, "root"):
         query, memory = new_id(), new_id()
         _insert(

@@ -84,9 +84,11 @@ class StrategyBook:
         if known is not None and now < known.until:
             return known
         row = await storage.learned_choices(tx)
+        policies = [p for p in row["policies"] or () if _are_weights(p["weights"])]
+        experiment = row["experiment"]
         known = _Known(
-            learned={(p["user"], p["strategy"]): p["weights"] for p in row["policies"] or ()},
-            experiment=row["experiment"],
+            learned={(p["user"], p["strategy"]): p["weights"] for p in policies},
+            experiment=experiment if experiment and _is_plan(experiment["plan"]) else None,
             until=now + TTL_S,
         )
         if len(self._known) >= _MAX_KEPT:
@@ -106,6 +108,15 @@ class StrategyBook:
             arm=f"explore/{signal}",
             propensity=self.explore / len(SIGNALS),
         )
+
+
+def _are_weights(weights: Mapping[str, Any]) -> bool:
+    """Whether a row can be ranked by; one that can't must not break every search of its tenant."""
+    return all(isinstance(weights.get(name), int | float) for name in SIGNALS)
+
+
+def _is_plan(plan: Mapping[str, Any]) -> bool:
+    return bool(plan.get("order")) and {"unit", "arms", "shares"} <= set(plan)
 
 
 def tilted(weights: Mapping[str, float], signal: str) -> dict[str, float]:

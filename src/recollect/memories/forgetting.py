@@ -144,6 +144,7 @@ async def forget_tenant(workspace: Workspace, context: TenantContext, tenant_id:
     """Erase a tenant with everything in it."""
     if not (context.is_operator or (context.is_admin and context.tenant_id == tenant_id)):
         raise ForbiddenError(f"only an operator, or an admin of {tenant_id!r}, may forget it")
+    await workspace.events.flush()
     rows = await erasing.erase_tenant(workspace.store, tenant_id)
     if not rows["tenant"]:
         raise TenantNotFoundError(f"no tenant {tenant_id!r}")

@@ -292,8 +292,8 @@ async def arm_outcomes(
 async def expire(tx: Transaction, *, before: datetime) -> Counter[str]:
     """Erase searches and judgements from before a moment, as far as they are the caller's."""
     rows: Counter[str] = Counter()
+    rows["retrieval_hit"] = await tx.execute("expire_hits", before=before)
     rows["retrieval_event"] = await tx.execute("expire_events", before=before)
-    rows["retrieval_hit"] = await tx.execute("expire_hits")
     rows["feedback"] = await tx.execute("expire_feedback", before=before)
     return +rows
 

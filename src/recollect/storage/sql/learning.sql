@@ -192,7 +192,7 @@ from (select e.query_id, e.at, e.user_id, e.session, e.outcome from recollect.re
     where e.tenant_id = %(tenant)s and e.outcome in ('used', 'feedback') and e.strategy = %(strategy)s
         and (%(user)s = '' or e.user_id = %(user)s)
     order by e.at desc limit %(limit)s) e
-join recollect.retrieval_hit h on h.tenant_id = %(tenant)s and h.query_id = e.query_id
+join recollect.retrieval_hit h on h.tenant_id = %(tenant)s and h.query_id = e.query_id and h.user_id = e.user_id
 order by e.at, e.query_id, h.place;
 
 -- name: explored_outcomes
@@ -284,10 +284,10 @@ group by 1, 2, 3;
 delete from recollect.retrieval_event where tenant_id = %(tenant)s and at < %(before)s;
 
 -- name: expire_hits
--- Erase what is left of searches that are gone, and of memories that are.
+-- Erase what searches that are too old returned, and what is left of memories deleted while a search was written.
 delete from recollect.retrieval_hit h where h.tenant_id = %(tenant)s
-    and (not exists (select from recollect.retrieval_event e
-            where e.tenant_id = %(tenant)s and e.query_id = h.query_id)
+    and (exists (select from recollect.retrieval_event e
+            where e.tenant_id = %(tenant)s and e.query_id = h.query_id and e.at < %(before)s)
         or not exists (select from recollect.memory m
             where m.tenant_id = %(tenant)s and m.memory_id = h.memory_id));
 

@@ -119,7 +119,9 @@ create table recollect.retrieval_event (
     outcome text check (outcome in ('used', 'context', 'refined', 'ignored', 'feedback')),
     hits integer not null,
     latency_ms real not null,
-    primary key (tenant_id, query_id)
+    primary key (tenant_id, query_id),
+    -- A search that is written while its tenant is being forgotten goes with it.
+    foreign key (tenant_id) references recollect.tenant on delete cascade
 );
 create index retrieval_event_user on recollect.retrieval_event (tenant_id, user_id, session, at desc);
 create index retrieval_event_at on recollect.retrieval_event (tenant_id, at);
@@ -138,7 +140,8 @@ create table recollect.retrieval_hit (
     signals jsonb not null,
     used boolean,
     applied boolean not null default false,
-    primary key (tenant_id, query_id, memory_id)
+    primary key (tenant_id, query_id, memory_id),
+    foreign key (tenant_id, query_id) references recollect.retrieval_event (tenant_id, query_id) on delete cascade
 );
 create index retrieval_hit_memory on recollect.retrieval_hit (tenant_id, memory_id);
 create index retrieval_hit_pending on recollect.retrieval_hit (tenant_id, query_id) where used and not applied;
@@ -153,7 +156,8 @@ create table recollect.feedback (
     score double precision not null check (score between -1 and 1),
     at timestamptz not null,
     applied boolean not null default false,
-    primary key (tenant_id, feedback_id)
+    primary key (tenant_id, feedback_id),
+    foreign key (tenant_id) references recollect.tenant on delete cascade
 );
 create index feedback_memory on recollect.feedback (tenant_id, memory_id);
 create index feedback_query on recollect.feedback (tenant_id, query_id) where query_id is not null;
@@ -171,7 +175,8 @@ create table recollect.policy (
     events integer not null default 0,
     state text not null check (state in ('candidate', 'active', 'retired')),
     created_at timestamptz not null default now(),
-    primary key (tenant_id, policy_id)
+    primary key (tenant_id, policy_id),
+    foreign key (tenant_id) references recollect.tenant on delete cascade
 );
 create unique index policy_active on recollect.policy (tenant_id, kind, user_id, category) where state = 'active';
 
@@ -183,7 +188,8 @@ create table recollect.experiment (
     state text not null check (state in ('running', 'stopped')),
     created_at timestamptz not null default now(),
     stopped_at timestamptz,
-    primary key (tenant_id, name)
+    primary key (tenant_id, name),
+    foreign key (tenant_id) references recollect.tenant on delete cascade
 );
 create unique index experiment_running on recollect.experiment (tenant_id) where state = 'running';
 
