@@ -176,8 +176,9 @@ PHRASES = st.sampled_from(
     """
     today|yesterday|this week|last week|this month|last month|next month|this quarter|last quarter|this year|last year
     |the weekend|recently|past two months|last 3 hours|3 days ago|2 weeks ago|Monday|last Friday|next Sunday|in May
-    |May 8|Christmas|Q3|H2|the first week of June|end of March|early next week|between March and May|from Friday to Monday
-    |last summer|this morning|last night|at 2:30 am|between 1 and 3 am|the 31st|earlier today|the fortnight
+    |May 8|Christmas|Q3|H2|the first week of June|end of March|early next week|between March and May
+    |from Friday to Monday|last summer|this morning|last night|at 2:30 am|between 1 and 3 am|the 31st
+    |earlier today|the fortnight
     """.replace("\n", "").split("|")
 )
 NOWS = st.datetimes(
