@@ -263,3 +263,13 @@ def test_nobody_marks_the_hits_of_another_users_search(
     assert rows("retrieval_event")[0]["outcome"] is None
     assert rows("retrieval_hit")[0]["used"] is None
     assert as_user("ana").get(memory.id).use_count == 0
+
+
+def test_the_doctor_sees_what_could_not_be_recorded(bench: Bench, tenant_id: str) -> None:
+    from recollect.doctor.health import check_recording
+
+    assert bench.run(check_recording(bench.workspace, who(tenant_id))).ok
+    bench.call(bench.workspace.events.record, who(tenant_id), event(propensity=7.0))
+    check = bench.run(check_recording(bench.workspace, who(tenant_id)))
+    assert not check.ok
+    assert "1 refused" in check.detail

@@ -262,6 +262,20 @@ async def check_application_role(workspace: Workspace, context: TenantContext) -
     return Check(name="application role", ok=not bad, detail=detail, advice=advice if bad else "")
 
 
+async def check_recording(workspace: Workspace, context: TenantContext) -> Check:
+    """Whether this process could write down what its searches left behind."""
+    if not workspace.settings.learning:
+        return Check(name="recording", ok=True, detail="off: searches are not recorded")
+    await workspace.events.flush()
+    counts = workspace.events.counts
+    return Check(
+        name="recording",
+        ok=counts.dropped + counts.failed == 0,
+        detail=f"{counts.written} notes about searches written, {counts.dropped} dropped, {counts.failed} refused",
+        advice="look for 'notes about searches' in the log; set learning = false if the store can't keep up",
+    )
+
+
 async def check_left_overs(workspace: Workspace, context: TenantContext) -> Check:
     """No throw-away tenant of an interrupted isolation run is left."""
     if not _sees_all(workspace, context):
@@ -287,5 +301,6 @@ CHECKS: tuple[Callable[[Workspace, TenantContext], Awaitable[Check]], ...] = (
     check_durability,
     check_secrets,
     check_application_role,
+    check_recording,
     check_left_overs,
 )
