@@ -41,6 +41,8 @@ MAX_ENTITIES = 100
 #: Words of the memories a model is shown; small models take little more.
 _SHOWN_WORDS = 1_500
 _ATTEMPTS = 10
+#: So many are named in a note.
+_NAMED = 3
 
 Progress = Callable[[int, int | None], None]
 _log = logging.getLogger(__name__)
@@ -131,7 +133,7 @@ async def consolidate(
         unchanged=counts["unchanged"],
         removed=counts["removed"],
         skipped=counts["skipped"],
-        notes=tuple(dict.fromkeys([*plan.notes, *maker.notes])),
+        notes=tuple(dict.fromkeys([*plan.notes, *maker.notes, *maker.without_words()])),
     )
 
 
@@ -226,6 +228,7 @@ class _Maker:
         self.model = model
         self.stale = stale
         self.notes: list[str] = []
+        self.wordless: list[str] = []
 
     async def look(self, tx: Transaction, key: SummaryKey) -> Target | None:
         """A thing as it is now; None when it has not enough memories."""
@@ -238,6 +241,14 @@ class _Maker:
             now=self.workspace.clock(),
         )
         return found[0] if found else None
+
+    def without_words(self) -> list[str]:
+        """A note about what has nothing to quote; many are counted, not named."""
+        if not self.wordless:
+            return []
+        more = len(self.wordless) - _NAMED
+        names = ", ".join(self.wordless[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+        return [f"nothing worth quoting, only small talk or questions: {names}"]
 
     async def remove(self, memory_id: UUID) -> bool:
         """Take a summary away; False when somebody else did."""
@@ -290,9 +301,7 @@ class _Maker:
             )
         written = await self._write(target, place, passages)
         if written is None:
-            self.notes.append(
-                f"{_named(target, place)} has nothing worth quoting, only small talk or questions"
-            )
+            self.wordless.append(_named(target, place))
             return "nothing"
         until = {row["memory_id"]: row for row in rows}
         ends_at: datetime | None = summaries.earliest_end([until[source.id] for source in written.sources])

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from recollect.memories.summaries.sentences import Passage, Sentence, addresses, candidates, dangles
+from recollect.retrieval.terms import terms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,9 +72,10 @@ def choose(
     max_words: int = MAX_WORDS,
 ) -> list[Chosen]:
     """The sentences that say most, in the order they were said. `about`: the terms of a name to keep to."""
-    found = candidates(passages)
-    if about:
-        found = _keep_to(found, passages, frozenset(about))
+    name = frozenset(about)
+    found = candidates(passages, name)
+    if name:
+        found = _keep_to(found, passages, name)
     weights = _topic_weights(found)
     while len(found) > PART:
         parts = [found[at : at + PART] for at in range(0, len(found), PART)]
@@ -90,15 +92,17 @@ def choose(
 
 
 def _keep_to(found: Sequence[Sentence], passages: Sequence[Passage], name: frozenset[str]) -> list[Sentence]:
-    """Sentences that name it, or were said by it; only if there are none, whatever stands around it."""
-    from recollect.retrieval.terms import terms
+    """Sentences that name it, or were said by it; else memories that somebody linked with it.
+
+    What stands around a name in a conversation is about something else as often as not.
+    """
 
     def spoken(sentence: Sentence) -> bool:
         speaker = passages[sentence.passage].speaker
         return bool(speaker) and name <= set(terms(speaker or ""))
 
     close = [s for s in found if name <= set(s.content) or spoken(s)]
-    return close or list(found)
+    return close or [s for s in found if not passages[s.passage].turn]
 
 
 def _topic_weights(found: Sequence[Sentence]) -> dict[str, float]:

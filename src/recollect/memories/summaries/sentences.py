@@ -135,14 +135,18 @@ def split_sentences(text: str) -> list[str]:
     return [folded for piece in found if (folded := " ".join(_BULLET.sub("", piece).split()))]
 
 
-def candidates(passages: Sequence[Passage]) -> list[Sentence]:
-    """What may be quoted of the passages, in their order; empty when all of it is small talk."""
+def candidates(passages: Sequence[Passage], name: frozenset[str] = frozenset()) -> list[Sentence]:
+    """What may be quoted of the passages, in their order; empty when all of it is small talk.
+
+    A sentence that has all terms of `name` may be shorter.
+    """
     found: list[Sentence] = []
     for place, passage in enumerate(passages):
         for raw in split_sentences(passage.text):
             text = _trimmed(raw) if passage.turn else raw
             content = tuple(term for term in terms(text) if term not in CHATTER)
-            if passage.turn and (_is_small_talk(text) or len(set(content)) < _MIN_TURN_TERMS):
+            least = _MIN_TERMS if name and name <= set(content) else _MIN_TURN_TERMS
+            if passage.turn and (_is_small_talk(text) or len(set(content)) < least):
                 continue
             if len(set(content)) < _MIN_TERMS or (
                 text.endswith(("?", "？")) and len(passage.text) > len(raw)
