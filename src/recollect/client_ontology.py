@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from recollect.domain.answers import DomainResults
 from recollect.domain.memory import check_time
-from recollect.domain.ontology import DeclaredOntology, parse_ontology
+from recollect.domain.ontology import DeclaredOntology
+from recollect.domain.ontology_document import parse_ontology
 from recollect.domain.results import Check
 from recollect.domain.text import check_text
 from recollect.domain.zones import check_timezone

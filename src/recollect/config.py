@@ -178,7 +178,7 @@ def _urls_by_tenant(value: object) -> Mapping[str, str]:
 
 
 def _ontology(value: object) -> Mapping[str, Any]:
-    from recollect.domain.ontology import parse_ontology
+    from recollect.domain.ontology_document import parse_ontology
 
     if value:
         parse_ontology(value)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.domain.ontology import Condition, Ontology, parse_ontology, to_document
+from recollect.domain.ontology import Condition, Ontology
+from recollect.domain.ontology_document import parse_ontology, to_document
 from recollect.errors import InvalidInputError
 
 TOML = """

@@ -17,7 +17,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sqlalchemy.engine import URL
 
-from recollect.domain.ontology import parse_ontology
+from recollect.domain.ontology_document import parse_ontology
 from recollect.domaindb.connection import DomainConnections
 from recollect.domaindb.database import DomainDatabase
 from recollect.domaindb.tables import Catalogue

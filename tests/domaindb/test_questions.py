@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recollect.domain.ontology import parse_ontology
+from recollect.domain.ontology_document import parse_ontology
 from recollect.domaindb.questions import candidate_names, read_question
 
 

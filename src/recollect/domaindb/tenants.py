@@ -10,7 +10,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from recollect.domain.ontology import EMPTY, DeclaredOntology, parse_ontology
+from recollect.domain.ontology import EMPTY, DeclaredOntology
+from recollect.domain.ontology_document import parse_ontology
 from recollect.domain.results import Check
 from recollect.domaindb.connection import DomainConnections
 from recollect.domaindb.database import DomainDatabase

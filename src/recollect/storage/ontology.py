@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.domain.ontology import DeclaredOntology, parse_ontology, to_document
+from recollect.domain.ontology import DeclaredOntology
+from recollect.domain.ontology_document import parse_ontology, to_document
 from recollect.errors import ForbiddenError, InvalidInputError
 from recollect.storage.scopes import describe_caller
 from recollect.storage.store import Transaction
