@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from recollect.domain.names import Name, entity_key
 from recollect.retrieval.understand.word_lists import (
@@ -26,15 +25,23 @@ from recollect.retrieval.understand.word_lists import (
     NAME_OPENERS,
     NUMBERED,
     OPEN_ABBREVIATIONS,
-    ORGANISATION_WORDS,
     PERSON_WORDS,
-    PLACE_WORDS,
     PLAIN_ENDINGS,
     PROJECT_WORDS,
     ROLE_WORDS,
-    ROMAN,
     TEAM_WORDS,
     is_common,
+)
+from recollect.retrieval.understand.word_shapes import (
+    LEADING,
+    MAX_WORD_CHARS,
+    TRAILING,
+    has_inner_capital,
+    is_shouted,
+    is_title,
+    kind_of,
+    spaced,
+    without_possessive,
 )
 
 #: A text of a hundred pages names thousands of things; what is beyond this is found by words.
@@ -42,8 +49,6 @@ MAX_NAMES = 200
 MAX_NAME_CHARS = 100
 #: More capitals in a row are a heading, or somebody shouting.
 _MAX_RUN = 12
-#: Longer words are data, not words.
-_MAX_WORD_CHARS = 100
 
 
 _QUOTED = re.compile(
@@ -66,8 +71,6 @@ _BASED = re.compile(
 )
 _CONTRACTION = re.compile("['’`](?:m|ve|ll|re|d|t|all|am|em)$", re.IGNORECASE)
 _SNAKE = re.compile(r"_{0,2}[^\W_]+(?:_[^\W_]+)+_{0,2}")
-_LEADING = "([{<\"'“‘«„*~`¿¡•-–—>|"
-_TRAILING = "-.,;:!?)]}>\"'”’»“*~`…|"
 _QUOTES = frozenset("\"'“‘«„")
 _ENDS = frozenset(".!?…:;")
 _BREAKS = frozenset(',)]}>"”’»|;:')
@@ -94,12 +97,12 @@ def find_names(text: str, *, known: Collection[str] = ()) -> list[Name]:
     found = _Found()
     for quoted in _QUOTED.finditer(text):
         title = quoted[quoted.lastindex or 0]
-        if quoted.lastindex in _CJK_QUOTES or _is_title(title):
+        if quoted.lastindex in _CJK_QUOTES or is_title(title):
             found.add(title.strip(), "title")
     if known:
         for name in _known_names(text, known):
             found.add(name, "declared")
-    if not _is_shouted(text):
+    if not is_shouted(text):
         reader = _Reader(text, found)
         for line in text.splitlines():
             reader.read(line)
@@ -149,7 +152,7 @@ class _Reader:
         """One line; names don't go on in the next."""
         self._initial = True
         if "—" in line or "–" in line or "/" in line:
-            line = _spaced(line)
+            line = spaced(line)
         for chunk in line.split():
             # Most words are lower case and plain: they end a run or join two halves of one, nothing else.
             if chunk.isalpha() and chunk.islower():
@@ -163,7 +166,7 @@ class _Reader:
         """Take a word that only ever opened sentences for a name, unless the text knows it in lower case."""
         if not self._doubtful:
             return
-        lower = {bare for word in self._text.split() if (bare := word.strip(_LEADING + _TRAILING)).islower()}
+        lower = {bare for word in self._text.split() if (bare := word.strip(LEADING + TRAILING)).islower()}
         for word in self._doubtful:
             folded = word.lower()
             # The lists are English; of other scripts only a word that also stands inside a sentence is taken.
@@ -192,15 +195,15 @@ class _Reader:
         self._previous = word
 
     def _chunk(self, chunk: str) -> None:
-        core = chunk.lstrip(_LEADING)
+        core = chunk.lstrip(LEADING)
         opened = chunk[: len(chunk) - len(core)]
         if opened and (opened[0] in _QUOTES or not opened.strip("-–—•*>|")):
             self._initial = self._initial or opened[0] in _QUOTES
-        bare = core.rstrip(_TRAILING)
+        bare = core.rstrip(TRAILING)
         closed = core[len(bare) :]
         if opened:
             self._flush()
-        if bare and len(bare) <= _MAX_WORD_CHARS:
+        if bare and len(bare) <= MAX_WORD_CHARS:
             self._word(bare, closed)
         elif bare:
             self._flush()
@@ -242,7 +245,7 @@ class _Reader:
             self._flush()
             self._found.add(bare.rstrip("()"), "identifier")
             self._initial = False
-        elif first.isupper() or _has_inner_capital(bare):
+        elif first.isupper() or has_inner_capital(bare):
             self._capital(bare, closed)
             return
         elif first == "v" and _VERSION.fullmatch(bare):
@@ -278,7 +281,7 @@ class _Reader:
             return
         elif bare[0].isdigit():
             attaches = bool(base) and run.size == len(run.words)
-            model = len(bare) <= 4 and _has_inner_capital(last) and last.lower() not in NUMBERED
+            model = len(bare) <= 4 and has_inner_capital(last) and last.lower() not in NUMBERED
             if attaches and (model or _VERSION.fullmatch(bare)):
                 self._flush()
                 self._found.add(f"{base} {bare}", "product")
@@ -310,7 +313,7 @@ class _Reader:
 
     def _capital(self, bare: str, closed: str) -> None:
         run = self._run
-        word, possessive = _without_possessive(bare)
+        word, possessive = without_possessive(bare)
         if (word == "I" and self._is_pronoun()) or _CONTRACTION.search(word):
             self._flush()
             self._initial, self._previous = False, word
@@ -442,7 +445,7 @@ class _Reader:
         name = " ".join(words[1:] if honoured else words)
         role = folded[0] in ROLE_WORDS and "of" in folded[1:-1]
         if not (role and folded[0] in EVERYDAY_CAPITALS):
-            self._found.add(name, kind or ("person" if honoured else _kind_of(folded)))
+            self._found.add(name, kind or ("person" if honoured else kind_of(folded)))
         if folded[0] in PERSON_WORDS and not honoured and folded[1] != "of":
             # "King Oswiu of Northumbria" is also called without his crown.
             bare = words[1:]
@@ -469,76 +472,6 @@ class _Reader:
             self._doubtful.append(word)
             return
         self._found.add(word, kind or "name")
-
-
-# Words and texts ----------------------------------------------------------------------------------
-
-
-def _kind_of(folded: list[str]) -> str:
-    if folded[0] == "project":
-        return "project"
-    if folded[-1] == "team":
-        return "team"
-    if folded[-1] in ORGANISATION_WORDS or (folded[0] in ORGANISATION_WORDS and "of" in folded):
-        return "organisation"
-    if folded[-1] in PLACE_WORDS or folded[0] in {"lake", "mount", "river", "fort"}:
-        return "place"
-    if folded[0] in PERSON_WORDS or folded[-1] in {"jr", "sr"} or folded[-1] in ROMAN:
-        return "person"
-    if any(len(word) == 1 and word.isalpha() for word in folded[:-1]):
-        return "person"
-    return "name"
-
-
-@lru_cache(maxsize=4096)
-def _has_inner_capital(word: str) -> bool:
-    """iPhone, GitHub, NASA, A320: more than a capital at the front."""
-    return any(letter.isupper() for letter in word[1:])
-
-
-def _without_possessive(word: str) -> tuple[str, bool]:
-    for ending in ("'s", "’s"):
-        if word.endswith(ending) and len(word) > 3:
-            return word[:-2], True
-    return word, False
-
-
-def _spaced(line: str) -> str:
-    """Dashes, and slashes between words, stand between names; addresses and AC/DC stay whole."""
-    line = line.replace("—", " — ").replace("–", " – ")
-    if "/" not in line:
-        return line
-    parts = []
-    for chunk in line.split():
-        short = all(len(part) <= 3 for part in chunk.split("/"))
-        parts.append(
-            chunk if short or "://" in chunk or len(chunk) > _MAX_WORD_CHARS else chunk.replace("/", " , ")
-        )
-    return " ".join(parts)
-
-
-def _is_shouted(text: str) -> bool:
-    """Whether nearly everything is in capitals, so that they tell nothing."""
-    sample = text[:2_000]
-    upper = sum(letter.isupper() for letter in sample)
-    return upper > 20 and upper > 2 * sum(letter.islower() for letter in sample)
-
-
-def _is_title(text: str) -> bool:
-    """Whether what stands in quotes is a title rather than speech: mostly capitals, no end of a sentence."""
-    words = text.split()
-    if not words or len(words) > 10 or text.rstrip()[-1:] in {",", "."}:
-        return False
-    if not (words[0][0].isupper() or words[0][0].isdigit()):
-        return False
-    weighty = [word for word in words if len(word) > 3 and word[0].isalpha()] or words
-    capitals = sum(not word[0].islower() for word in weighty)
-    if capitals >= 0.6 * len(weighty):
-        return len(words) > 1 or not is_common(words[0].lower())
-    # Titles in other languages have one capital; speech in English has English words.
-    return len(words) <= 6 and sum(is_common(word.lower().strip(_TRAILING)) for word in words) * 2 < len(
-        words
-    )
 
 
 _MAX_KNOWN_WORDS = 5

@@ -143,8 +143,9 @@ on conflict (tenant_id, entity, scope_id) do update
 select e.entity as key from recollect.entity e
 where e.tenant_id = %(tenant)s and e.scope_id = '00000000-0000-0000-0000-000000000000'
 union
-select k.key from recollect.entity_key k
-where k.tenant_id = %(tenant)s and k.scope_id = '00000000-0000-0000-0000-000000000000' and k.kind = 'alias'
+select k.key from recollect.entity d
+join recollect.entity_key k on k.tenant_id = %(tenant)s and k.entity = d.entity and k.scope_id = d.scope_id and k.kind = 'alias'
+where d.tenant_id = %(tenant)s and d.scope_id = '00000000-0000-0000-0000-000000000000'
 limit %(limit)s;
 
 -- name: forget_entities
