@@ -96,8 +96,8 @@ class AsyncOntology:
         from recollect.retrieval.understand import MAX_QUERY_CHARS
 
         text = check_text(question, what="question", limit=MAX_QUERY_CHARS)
-        zone = check_timezone(timezone)
         workspace, context = await self._client._workspace(), self._client.tenant_context
+        zone = check_timezone(workspace.settings.timezone if timezone is None else timezone)
         times = read_times(text, now=check_time(now, "now") or workspace.clock(), timezone=zone)
         database = await workspace.domain(context)
         if database is None:

@@ -171,6 +171,18 @@ def test_a_domain_database_that_is_down_does_not_keep_the_store_from_working(
     assert [hit.text for hit in client.search("Acme payment terms", threshold=0)] == ["Acme prefers NET30"]
 
 
+def test_days_are_those_of_the_zone_that_is_given_or_set(
+    opened: Opener, sqlite_shop: Shop, document: dict[str, Any]
+) -> None:
+    question, now = "Which orders came in today?", "2024-01-31T20:00:00Z"
+    client = opened(domain_database_url=sqlite_shop.url, ontology=document)
+    assert [row[0] for row in client.ontology.query(question, now=now).tables[0].rows] == [12346]
+    there = client.ontology.query(question, now=now, timezone="Asia/Tokyo")
+    assert [row[0] for row in there.tables[0].rows] == [12347]
+    tokyo = opened(domain_database_url=sqlite_shop.url, ontology=document, timezone="Asia/Tokyo")
+    assert [row[0] for row in tokyo.ontology.query(question, now=now).tables[0].rows] == [12347]
+
+
 def test_a_question_whose_periods_contradict_each_other_says_so(
     opened: Opener, sqlite_shop: Shop, document: dict[str, Any]
 ) -> None:
