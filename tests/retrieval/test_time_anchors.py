@@ -214,3 +214,21 @@ def test_signs_of_patterns_and_queries_in_an_event_are_words_like_others(
 ) -> None:
     client.add("The launch was on 8 March 2024.")
     assert resolve("before the launch%_'\"; drop table (.*)+$").time_range is not None
+
+
+def test_explain_and_search_take_an_event_for_a_date(client: Recollect) -> None:
+    launch = client.add("The launch was on 8 March 2024.", created_at="2024-03-09T00:00:00Z")
+    client.add("We did decide on the blue price.", created_at="2024-04-01T00:00:00Z")
+    client.add("We did decide on the red price.", created_at="2024-02-01T00:00:00Z")
+    question = "What did we decide before the launch?"
+    asked = client.explain(question, now=NOW)
+    assert asked.time_range == TimeRange(
+        start=None, end=day(8), phrase="before the launch", anchor=str(launch.id)
+    )
+    hits = client.search(question, now=NOW, threshold=0)
+    assert [hit.text for hit in hits if hit.id != launch.id] == [
+        "We did decide on the red price.",
+        "We did decide on the blue price.",
+    ]
+    client.add("The launch was on 2 April 2024.")
+    assert any("has several dates in memory" in note for note in client.search(question, now=NOW).notes)

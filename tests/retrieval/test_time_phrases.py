@@ -60,6 +60,9 @@ RELATIVE = """
     the rest of the week                 2024-05-15 > 2024-05-20
     so far this month                    2024-05-01 > 2024-05-16
     YTD                                  2024-01-01 > 2024-05-16
+    this past weekend                    2024-05-11 > 2024-05-13
+    the coming weekend                   2024-05-18 > 2024-05-20
+    week-to-date                         2024-05-13 > 2024-05-16
     last summer                          2023-06-01 > 2023-09-01
     last winter                          2023-12-01 > 2024-03-01
     next Friday                          2024-05-24 > 2024-05-25
@@ -126,6 +129,8 @@ CALENDAR = """
     H1                                   2024-01-01 > 2024-07-01
     the second half of 2023              2023-07-01 > 2024-01-01
     the summer of 2022                   2022-06-01 > 2022-09-01
+    Thanksgiving week 2022               2022-11-21 > 2022-11-28
+    the 2020 Olympics                    2020-01-01 > 2021-01-01
     last Christmas                       2023-12-25 > 2023-12-26
     Thanksgiving 2022                    2022-11-24 > 2022-11-25
     Easter 2024                          2024-03-31 > 2024-04-01
@@ -165,6 +170,10 @@ RANGES = """
     from May 2023 until now              2023-05-01 > 2024-05-15 14:30
     last week between Friday and Sunday  2024-05-10 > 2024-05-13
     yesterday between 4 and 5 pm         2024-05-14 16:00 > 2024-05-14 17:00
+    yesterday from 9 to 11               2024-05-14 09:00 > 2024-05-14 11:00
+    the 3 days before 8 May 2023         2023-05-05 > 2023-05-08
+    2021-2023                            2021-01-01 > 2024-01-01
+    the 2021/22 season                   2021-01-01 > 2023-01-01
     3 days starting next Monday          2024-05-20 > 2024-05-23
     since May and before July 2024       2024-05-01 > 2024-07-01
     Compare last month with this month   2024-04-01 > 2024-06-01

@@ -66,7 +66,7 @@ class Amount:
         [(count, grain)] = self.parts
         if grain <= Grain.DAY and not self.vague:
             return timedelta(0)
-        units = _LOOSE + (count / 3 if self.vague else 0)
+        units = _LOOSE * min(1, count) + (count / 3 if self.vague else 0)
         return abs(shift(moment, max(units, 1) * 2, grain) - moment) * (units / max(units, 1) / 2)
 
 
@@ -145,6 +145,8 @@ def offset(source: Source, place: int, inner: Inner) -> Match | None:
     if anchored is None:
         return None if bound else _lasting(source, amount, after, inner)
     sign, anchor, end = anchored
+    if not bound and source.low(place - 1) == "the" and anchor.grain is not Grain.INSTANT:
+        bound = "inside"  # the two weeks before Christmas: all of them
     return (_moved(source, amount, sign, anchor, bound), end)
 
 
@@ -353,7 +355,7 @@ def behind(source: Source, amount: Amount) -> Period:
     now, grain = source.now, amount.smallest
     count = int(amount.parts[0][0])
     if grain in _CALENDAR_UNITS and len(amount.parts) == 1:
-        span = Span(start=period_of(grain, now, -count).start, end=period_of(grain, now).start)
+        span = Span(start=period_of(grain, now, -count).start, end=period_of(grain, now, -1).end)
     elif grain < Grain.DAY:
         span = Span(start=amount.after(now, -1), end=now + TICK)
     elif grain is Grain.BUSINESS_DAY:

@@ -212,6 +212,9 @@ def _more(source: Source, found: Match, depth: int) -> Match | None:
     if period_.grain is Grain.DAY and source.low(after) == "weekend":
         made = mapped(replace(period_, grain=Grain.WEEKEND), period_, holiday_weekend)
         return (made, after + 1) if made else None
+    if period_.grain is Grain.DAY and period_.cycle is Grain.YEAR and source.low(after) == "week":
+        made = mapped(replace(period_, grain=Grain.WEEK), period_, lambda span: week_of(span.start))
+        return (made, after + 1) if made else None
     if period_.weak and period_.cycle is Grain.MONTH and not _has_month(source, after):
         return None
     daypart = _daypart(source, period_, after)

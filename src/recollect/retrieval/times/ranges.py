@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from recollect.retrieval.times import dates
 from recollect.retrieval.times.amounts import TICK, read_amount
 from recollect.retrieval.times.calendar import Grain, Span, day_of
+from recollect.retrieval.times.clock import clock_period
 from recollect.retrieval.times.ends import (
     TO,
     UNTIL,
@@ -281,7 +282,11 @@ def _contained(source: Source, outer: Period, after: int) -> Ranged | None:
     if second is None:
         return None
     left, hour, _ = first
-    right, _, end = second
+    right, last_hour, end = second
+    if hour and last_hour and left.weak and right.weak and outer.grain is Grain.DAY and last_hour <= 24:
+        # Yesterday from 9 to 5.
+        left = clock_period(hour % 24, None)
+        right = clock_period((last_hour if last_hour > hour else last_hour + 12) % 24, None)
     if outer.cycle is Grain.YEAR:
         year = dates.year_behind(source, end)
         dated = within(outer, dates.year_period(year[0])) if year else None

@@ -91,6 +91,9 @@ def _unit(source: Source, place: int, word: str, direction: int) -> Match | None
         count = (years[grain], Grain.YEAR) if grain in years else (1, grain)
         return behind(source, Amount(parts=(count,))), after
     span = period_of(grain, source.now, direction)
+    if grain is Grain.WEEKEND and word in ("coming", "upcoming"):
+        this = period_of(grain, source.now)
+        span = this if this.start > source.now else span
     if working:
         span = Span(start=span.start, end=span.start + timedelta(days=5))
     return Period(grain=grain, span=span, relative=True), after
@@ -304,8 +307,11 @@ def to_date(source: Source, place: int, inner: Inner) -> Match | None:
     grain = TO_DATE_CODES.get(word)
     if grain is not None:
         return until_now(source, period_of(grain, source.now)), place + 1
-    if word in UNITS and source.words(place + 1, "to", "date"):
-        return until_now(source, period_of(UNITS[word], source.now)), place + 3
+    if word in UNITS:
+        spot = source.skip(place + 1, ("-",))
+        end = source.skip(spot + 1, ("-",))
+        if source.low(spot) == "to" and source.low(end) == "date":
+            return until_now(source, period_of(UNITS[word], source.now)), end + 1
     if source.words(place, "so", "far"):
         spot = source.skip(place + 2, ("in", "during"))
         found = inner(source, spot)

@@ -82,7 +82,8 @@ def year_alone(source: Source, place: int) -> Match | None:
     token = source.tokens[place]
     before = source.low(place - 1)
     if token.number is None:
-        return (year_period(year), after) if before in _BEFORE_YEAR_WORDS else None
+        ranged = source.low(after) in ("to", "-", "–", "through")
+        return (year_period(year), after) if before in _BEFORE_YEAR_WORDS or ranged else None
     if before not in PREPOSITIONS and not _is_plain_year(source, place):
         return None
     if before in _BEFORE_COUNT and _counts(source, after):
@@ -136,9 +137,9 @@ def _is_plain_year(source: Source, place: int) -> bool:
         return False
     before = source.tokens[place - 1] if place else None
     if before is None:
-        return source.low(place + 1) in ("", "?") or (
-            source.tokens[place + 1].low.isalpha() and not _counts(source, place + 1)
-        )
+        return source.low(place + 1) not in ("%", "°") and not _counts(source, place + 1)
+    if before.low == "the" and place + 1 < len(source.tokens) and source.tokens[place + 1].capital:
+        return True  # the 2020 Olympics
     if not before.low.isalpha() and before.low not in (",", "(", ">", "=", "<", "-", "–", "~"):
         return False
     if before.low in ID_WORDS or (before.capital and place > 1):
