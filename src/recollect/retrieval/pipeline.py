@@ -140,6 +140,7 @@ async def _understand(asking: Asking, query_id: UUID) -> tuple[Understanding, Ch
         request.query,
         now=request.now,
         timezone=request.timezone,
+        scope_ids=asking.caller.scope_ids,
         find_in_domain=None if domain is None else domain.find,
         ontology=None if domain is None else domain.ontology,
     )
