@@ -165,6 +165,15 @@ def test_entities_count_only_when_the_question_names_one() -> None:
     assert about == not_about
 
 
+def test_an_entity_that_half_of_the_candidates_are_about_tells_little() -> None:
+    def gain(others: int) -> float:
+        pool = [ALIKE | {"about": 1.0}] * (1 + others) + [ALIKE] * (101 - others)
+        relevance = ranked(*pool, asked=asking(entities=[ACME])).relevance
+        return float(relevance[0] - relevance[-1])
+
+    assert gain(0) > 5 * gain(50) > 0
+
+
 def test_a_period_fades_within_weeks_and_open_ends_reach_on() -> None:
     late = datetime(2025, 4, 11, tzinfo=UTC)
     days = [datetime(2025, 3, 1, tzinfo=UTC), late, late + timedelta(days=60)]
@@ -311,7 +320,7 @@ def test_contributions_are_weight_times_strength_and_the_content_shares_its_weig
         asked=asking(strategy="factual_entity_focused", entities=[ACME]),
     )
     assert tuple(ranking.signals) == SIGNALS
-    assert ranking.signals["entity"][0] == pytest.approx(0.40)
+    assert ranking.signals["entity"][0] == pytest.approx(0.40, abs=0.05)
     assert ranking.signals["semantic"][0] + ranking.signals["lexical"][0] == pytest.approx(0.25, abs=0.01)
 
 

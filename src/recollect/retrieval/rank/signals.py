@@ -32,6 +32,9 @@ _DAY_S = 86_400.0
 # Outside of the asked period a memory fades within weeks; when no period is asked, age fades within a year.
 _FADING_PER_DAY = 0.1
 _AGEING_PER_DAY = 0.01
+# A pool is taken as a part of a larger one, or the only note about something would be a common one.
+_SUPPOSED = 20
+_COMMON_SHARE = 0.15
 # Uses count by their logarithm; 150 of them are full reinforcement. Feedback moves it by up to a half.
 _USES_SCALE = 5.0
 _UTILITY_SHARE = 0.5
@@ -58,8 +61,16 @@ def measure_signals(pool: Pool, asked: Understanding, *, off: Collection[str] = 
 
 
 def entity_overlap(pool: Pool) -> Floats:
-    """1 for a memory about something the question names, less for one that only mentions it."""
-    return np.zeros(len(pool)) if pool.about is None else np.nan_to_num(pool.about)
+    """1 for a memory about something the question names, less for one that only mentions it.
+
+    The more candidates are about it the less it tells: in a talk of two people half of the turns are about the one
+    asked for. At a seventh of the pool it is worth half.
+    """
+    if pool.about is None:
+        return np.zeros(len(pool))
+    about: Floats = np.nan_to_num(pool.about)
+    share = float(about.sum()) / (len(pool) + _SUPPOSED)
+    return about / (1.0 + (share / _COMMON_SHARE) ** 2)
 
 
 def temporal_relevance(pool: Pool, asked: TimeRange | None, *, now: datetime) -> Floats:
