@@ -127,6 +127,7 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         database_url="postgresql://u:p@h:5432/db",
         tenant="acme",
         user="ana",
+        timezone="Europe/Lisbon",
         embedder="wordllama",
         embedder_base_url="http://127.0.0.1:1/v1",
         embedder_api_key="k",

@@ -9,7 +9,7 @@ with Recollect() as r:
         object="2.9 %",
         created_at="2026-01-07",
     )
-    new = r.add(
+    r.add(
         "The fee per card payment is 1.7 %.",
         type="semantic",
         subject="card fee",
@@ -17,7 +17,6 @@ with Recollect() as r:
         object="1.7 %",
         created_at="2026-07-14",
     )
-    r.supersede(old.id, by=new.id)
 
     question = "What is the fee per card payment?"
     print("now:", r.search(question, limit=1)[0].text)

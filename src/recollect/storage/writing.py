@@ -345,6 +345,8 @@ async def supersede(
     # One at a time per tenant: two memories must not retire each other.
     await tx.execute("lock_superseding")
     old, row = await lock_memory(tx, memory_id)
+    if old.superseded_by == by:
+        return old  # it is what was asked for; adding the newer fact may have done it
     if old.superseded_at is not None:
         raise ConflictError(f"memory {memory_id} is superseded already; restore it first")
     rows = await tx.fetch("select_memories", {"columns": MEMORY_COLUMNS}, ids=[by])
