@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,9 +33,7 @@ _SUFFIXES = frozenset(
 _HONORIFICS = frozenset("mr mrs ms miss mx dr prof professor sir madam".split())
 _LEADING = _HONORIFICS | {"project", "team", "the"}
 _TRAILING = _SUFFIXES | {"project", "team", "squad", "department", "division"}
-_SMALL = frozenset(
-    "of the and for de la le du da di del van von der den al el y a an in on at to &".split()
-)
+_SMALL = frozenset("of the and for de la le du da di del van von der den al el y a an in on at to &".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +102,21 @@ def lookup_keys(key: str) -> list[tuple[str, str]]:
         size = 4 if len(words[0]) > 5 else 3
         found += [("start", words[0][:size]), ("end", words[0][-size:])]
     return found
+
+
+def stored_keys(key: str) -> list[tuple[str, str]]:
+    """Those of an entity's look-up keys that its own key does not begin with: the others are found by prefix."""
+    return [
+        (kind, part)
+        for kind, part in lookup_keys(key)
+        if not (kind == "start" and key.startswith(part))
+        and not (kind == "word" and key.startswith(f"{part} "))
+    ]
+
+
+def prefixes(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """What the keys of entities begin with that some (kind, key) pairs look for."""
+    return [f"{key} " if kind == "word" else key for kind, key in pairs if kind in {"start", "word"}]
 
 
 def mention_keys(name: str) -> list[str]:

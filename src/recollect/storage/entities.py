@@ -15,7 +15,7 @@ from uuid import UUID
 
 from recollect.domain.entities import Entity
 from recollect.domain.layers import Layer
-from recollect.domain.names import Name, entity_key, lookup_keys, mention_keys
+from recollect.domain.names import Name, entity_key, lookup_keys, mention_keys, prefixes, stored_keys
 from recollect.errors import ForbiddenError, NotFoundError
 from recollect.storage import scopes
 from recollect.storage.store import Row, Transaction
@@ -99,7 +99,7 @@ async def _know(tx: Transaction, seen: Mapping[tuple[UUID, str], tuple[str, str,
         sources=[seen[pair][2] for pair in ordered],
         canonicals=[None] * len(ordered),
     )
-    await _insert_keys(tx, [(row["entity"], row["scope_id"], lookup_keys(row["entity"])) for row in rows])
+    await _insert_keys(tx, [(row["entity"], row["scope_id"], stored_keys(row["entity"])) for row in rows])
 
 
 async def _insert_keys(
@@ -179,6 +179,7 @@ async def find_entities(tx: Transaction, wanted: Wanted) -> list[Row]:
         names=list(wanted.names),
         kinds=[kind for kind, _ in wanted.keys],
         keys=[key for _, key in wanted.keys],
+        prefixes=prefixes(wanted.keys),
         per_key=_PER_KEY,
         user=tx.context.user_id or "",
         session=wanted.session,
@@ -240,7 +241,8 @@ async def declare(
     await tx.execute(
         "declare_entity", entity=entity, scope=EVERYONE, name=name, kind=kind, canonical=canonical
     )
-    await _insert_keys(tx, [(entity, EVERYONE, lookup_keys(entity_key(name)))])
+    keys = stored_keys(entity) if canonical is None else lookup_keys(entity_key(name))
+    await _insert_keys(tx, [(entity, EVERYONE, keys)])
     spoken = [key for key in map(entity_key, (name, *aliases)) if key != entity]
     await _insert_keys(
         tx, [(entity, EVERYONE, [("alias", key) for key in dict.fromkeys(spoken)])], source="declared"

@@ -261,7 +261,10 @@ def _score(key: str, short: str, loose: set[str], row: Row) -> tuple[float, Reso
             return 0.0, Resolution.NEW
         sure = 1.0 if row["origin"] == "declared" or row["source"] == "domain" else _ALIAS
         return min(sure, float(row["confidence"])), Resolution.ALIAS
-    if via not in {"word", "start", "end"} or row["key"] not in loose or row["name"] is None:
+    if row["name"] is None or not (
+        (via in {"word", "start", "end"} and row["key"] in loose)
+        or (via == "prefix" and entity.startswith(tuple(loose)))
+    ):
         return 0.0, Resolution.NEW
     return _likeness(short, alias_key(entity)), Resolution.FUZZY
 

@@ -102,6 +102,13 @@ met as (
         order by x.entity, x.confidence desc
         limit %(per_key)s) k
     union all
+    select k.entity, '', 'prefix', 1, 'name', 0 from unnest(%(prefixes)s::text[]) as p(prefix)
+    cross join lateral (
+        select distinct x.entity from recollect.entity x
+        where x.tenant_id = %(tenant)s and x.entity >= p.prefix and x.entity < p.prefix || chr(1114111)
+        order by x.entity
+        limit %(per_key)s) k
+    union all
     select c.entity, '', 'recent', 1, 'name', r.place::int from (
         select v.entities, row_number() over (order by v.at desc) as place
         from recollect.retrieval_event v
