@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from recollect.domain.memory import MemoryType as MemoryType
     from recollect.domain.query import Understanding as Understanding
     from recollect.domain.results import AddReport as AddReport
+    from recollect.domain.results import Conflict as Conflict
     from recollect.domain.results import ConsolidateReport as ConsolidateReport
     from recollect.domain.results import HistoryEntry as HistoryEntry
     from recollect.domain.results import Hit as Hit
+    from recollect.domain.results import Inference as Inference
     from recollect.domain.results import Member as Member
     from recollect.domain.results import Page as Page
     from recollect.domain.results import Receipt as Receipt
@@ -40,11 +42,13 @@ _HOMES = {
     "AddReport": "recollect.domain.results",
     "AsyncRecollect": "recollect.client",
     "AugmentedContext": "recollect.domain.context",
+    "Conflict": "recollect.domain.results",
     "ConsolidateReport": "recollect.domain.results",
     "Entity": "recollect.domain.entities",
     "Feedback": "recollect.domain.learning",
     "HistoryEntry": "recollect.domain.results",
     "Hit": "recollect.domain.results",
+    "Inference": "recollect.domain.results",
     "Layer": "recollect.domain.layers",
     "Member": "recollect.domain.results",
     "Memory": "recollect.domain.memory",
@@ -65,11 +69,13 @@ __all__ = [
     "AddReport",
     "AsyncRecollect",
     "AugmentedContext",
+    "Conflict",
     "ConsolidateReport",
     "Entity",
     "Feedback",
     "HistoryEntry",
     "Hit",
+    "Inference",
     "Layer",
     "Member",
     "Memory",

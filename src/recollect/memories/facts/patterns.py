@@ -49,7 +49,7 @@ VERB_RULES: tuple[Rule, ...] = (
         rf"(?:{_DONE_TO})renamed(?: to| as)?|changed (?:its|her|his|their|my) name to", "name", change=True
     ),
     _rule("reports? to", "manager"),
-    _rule(rf"costs?|(?:{_BE}) priced at", "price"),
+    _rule(rf"costs|(?:{_BE}) priced at", "price"),
     _rule("weighs?", "weight"),
     _rule(rf"(?:{_DONE})turned", "age", change=True),
     _rule(rf"(?:{_BE}) married to|(?:{_BE}) engaged to|(?:has |have )?married|got married to", "married to"),
@@ -167,7 +167,7 @@ HOLDS_OWNED = re.compile(
     r"became) (?P<s>[A-Z][^,;:]{0,60}?)'s?(?: new)? (?P<attribute>[\w -]{1,40})$"
 )
 
-COPULA = re.compile(r"^(?P<np>[^;:]{1,100}?) (?:is|are|am|has been|have been) (?P<o>\S.*)$")
+COPULA = re.compile(r"^(?P<np>[^;:]{1,100}?) (?:is|are|am) (?P<o>\S.*)$")
 #: A state that was reached: "was delivered", "has been paid", "has shipped".
 REACHED = re.compile(
     r"^(?P<np>[^;:]{1,100}?) (?:was|were|has been|have been|has|have|got) (?P<o>[a-z][a-z ]{2,20})$"
@@ -207,4 +207,38 @@ ADJUNCT = re.compile(
     r"satur|sun)day)(?: \d{1,2}(?:st|nd|rd|th)?)?,?(?: \d{4})?"
     r"|(?:in|since|from|until) \d{4}|on \d{4}-\d{2}-\d{2})$",
     re.I,
+)
+#: Who is somewhere for a while only.
+PEOPLE = frozenset(
+    "family team kids children friends parents wife husband brother sister son daughter mother father mom dad mum boss"
+    " colleague colleagues teammates guys dog cat boyfriend girlfriend partner crew group"
+    " people friend boys girls".split()
+)
+#: "on the cards" is nowhere.
+IDIOMS = re.compile(
+    r"^(?:(?:on|in|at|by|under|behind) (?:the )?(?:cards|same page|way|road|"
+    r"go|mend|rise|move|works|making|zone|mood|loop|"
+    r"moment|edge|top|bottom|end|heart|track|time|fire|point|risk|love|trouble|charge|need|shape|stock|place|order|doubt|"
+    r"control|pressure|construction|way up|right track|look-?out|verge|spot|"
+    r"test|other hand|clock|case|sale|offer|purpose)"
+    r"\b.*|in (?:a|an) .*|on (?:a|an) .*)$",
+    re.I,
+)
+#: In an object these make it a clause, or talk.
+IN_OBJECT = re.compile(
+    r"^to$|\b(?:I|you|your|he|she|it|they|we|me|us|him|her|them|their|how|what|is|are|was|were|am|these|"
+    r"those|so|because|makes?|made|though)\b| [-–—] |[–—]"
+)
+#: "I like the idea" likes what was just said, and means nothing tomorrow.
+TALK = re.compile(
+    r"\b(?:ideas?|suggestions?|recommendations?|tips|advice)\b|^(?:the|that|"
+    r"this|its?)? ?(?:sound|plan|approach|option|look|"
+    r"thought|concept|results?|mix)\b",
+    re.I,
+)
+#: Of these everybody has several, for different things: "my budget" of a trip is not that of a flat.
+SEVERAL = frozenset(
+    "budget plan schedule price deadline limit goal score time date room code cost fee rate"
+    " period order flight seat stage"
+    " phase appointment".split()
 )

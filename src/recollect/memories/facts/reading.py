@@ -17,7 +17,7 @@ from recollect.memories.facts.dates import period_in
 from recollect.memories.facts.predicates import OTHER_TIMES, Kind, is_attribute, read_predicate
 from recollect.memories.facts.screening import Clean, clean, split_sentences, why_no_fact
 from recollect.memories.facts.statement import Reading, Skipped, Statement
-from recollect.memories.facts.subjects import is_named, read_subject, subject_key
+from recollect.memories.facts.subjects import is_certain, is_named, read_subject, subject_key
 from recollect.memories.facts.values import (
     DIETS,
     MARITAL,
@@ -34,6 +34,7 @@ MAX_OBJECT_CHARS = 80
 _PART_TIME = re.compile(
     r"\b(?:on \w+days?|part[- ]time|half|every|evenings?|freelance|in (?:the )?(?:spring|summer|autumn|fall|winter))\b"
 )
+_ARTICLE = re.compile(r"(?:a|an|the|to)\b", re.I)
 #: Attributes that are themselves somewhere.
 _SOMEWHERE = frozenset({"desk", "headquarters", "hq", "seat", "room", "office"})
 
@@ -139,6 +140,8 @@ def _value(found: Statement) -> tuple[str | None, str]:
         rest = tail if re.match(r"(?:where|which|who)\b", tail, re.I) else ""
     if not value or len(value) > MAX_OBJECT_CHARS or re.search(r"[;:]\s|\bor\b|\(|\)", value):
         return None, rest
+    if p.IN_OBJECT.search(value) and not has_form(value, "email"):
+        return None, rest
     if re.search(r"\b(?:and|but)\b", value) and read_predicate(found.predicate).kind is Kind.SINGLE:
         return None, rest
     if re.match(r"(?:not|no|nearly|it|that|this|what|how)\b", value, re.I):
@@ -204,6 +207,8 @@ def _shifted(clause: str, speaker: str | None) -> Statement | None:
             found["old"] or found["old2"],
             found["o"] or found["o2"],
         )
+        if found["np2"] and not has_form(new, "number"):
+            return None  # people go up to mountains; rents go up to figures
         return _of_phrase(phrase, new, speaker, change=True, former=old)
     found = p.SHIFTS.match(clause)
     if not found:
@@ -292,6 +297,8 @@ def _copula(clause: str, speaker: str | None) -> Statement | None:
 def _described(phrase: str, value: str, subject: str | None) -> Statement | None:
     """What a subject is, where the words of the description tell what is described."""
     plain, named = value.casefold(), is_named(phrase)
+    if not is_certain(phrase):
+        return None
     age = re.fullmatch(r"(\d{1,3})(?: years old)?", value)
     if age and (named or "years old" in value) and int(age[1]) <= 120:
         return _make(subject, "age", age[1])
@@ -321,6 +328,8 @@ def _described(phrase: str, value: str, subject: str | None) -> Statement | None
             return _make(subject, "time", place[1])
         if value.startswith("on ") and is_calendar(value):
             return _make(subject, "day", place[1])
+        if phrase.split()[-1].casefold() in p.PEOPLE or p.IDIOMS.match(value):
+            return None
         if is_attribute(_bare_np(phrase)) and phrase.split()[-1].casefold() not in _SOMEWHERE:
             return None
         return _make(subject, "location", value)
@@ -341,11 +350,15 @@ def _of_phrase(phrase: str, value: str, speaker: str | None, **how: object) -> S
     phrase = phrase.strip(" ,")
     owned = re.fullmatch(r"(?P<owner>.+?(?:'s)?)(?:'s|(?<=s)') (?P<attribute>[^']+)", phrase)
     if owned:
+        if not is_certain(owned["owner"]):
+            return None
         return _attribute(read_subject(owned["owner"], speaker), owned["attribute"], value, **how)
     mine = re.fullmatch(r"(?P<owner>my|our) (?P<attribute>[^']+)", phrase, re.I)
     if mine:
         owner = speaker if mine["owner"].casefold() == "my" else "we"
-        shift = _when_or_where(value)
+        if mine["attribute"].casefold() in p.SEVERAL and not how.get("change"):
+            return None
+        shift = _when_or_where(value) if len(value.split()) <= 5 and not _ARTICLE.match(value) else None
         if shift and not is_attribute(mine["attribute"]):
             return _make(read_subject(phrase, speaker), shift, _bare_value(value), **how)
         return _attribute(owner, mine["attribute"], value, **how)
@@ -376,9 +389,13 @@ def _bare_value(value: str) -> str:
 
 def _attribute(subject: str | None, attribute: str, value: str, **how: object) -> Statement | None:
     words = attribute.split()
-    if subject is None or len(words) > 5 or any(word.casefold() in OTHER_TIMES for word in words):
+    if subject is None or len(words) > 4 or any(word.casefold() in OTHER_TIMES for word in words):
+        return None
+    if not all(re.fullmatch(r"[\w-]+", word) for word in words) or _NOT_IN_NOUNS.search(attribute):
         return None
     predicate = read_predicate(attribute)
+    if predicate.kind is not Kind.SINGLE and not how.get("change") and not _plain_value(value, words):
+        return None
     value = (
         re.sub(r"^(?:at|on|in) (?=\S)", "", value) if predicate.key in {"headquarters", "deadline"} else value
     )
@@ -394,9 +411,28 @@ def _attribute(subject: str | None, attribute: str, value: str, **how: object) -
     return _make(subject, " ".join(kept), value, **how)
 
 
+_NOT_IN_NOUNS = re.compile(
+    r"\b(?:and|or|but|it|to|of|in|on|a|an|the|is|who|that|this|my|I|for|with|from|one|thing|way|best|only)\b"
+)
+
+
+def _plain_value(value: str, attribute: list[str]) -> bool:
+    """Of something that is in no table only a thing counts as a value, not a word of praise."""
+    first = value.split()[0]
+    thing = first[:1].isupper() or first[:1].isdigit() or first in {"a", "an", "the"}
+    return thing and len(value.split()) <= 5 and len(attribute) <= 2
+
+
 def _many(clause: str, speaker: str | None) -> Statement | None:
     found = p.MANY.match(clause)
-    if not found or found["v"].split()[0].endswith("ing"):
+    if not found or found["v"].split()[0].endswith("ing") or not is_certain(found["s"]):
+        return None
+    first_person = found["s"] in {"I", "We", "we"}
+    if p.TALK.search(found["o"]) or p.FORM_OF[found["v"]] not in p.MANY_VERBS.values():
+        return None
+    third = found["v"].split()[0] == p.FORM_OF[found["v"]].split()[0]
+    plural = first_person or re.match(r"(?:the|my|our) .*s$", found["s"], re.I)
+    if (third and first_person) or not (third or plural):
         return None
     return _make(read_subject(found["s"], speaker), p.FORM_OF[found["v"]], found["o"])
 

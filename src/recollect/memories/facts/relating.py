@@ -90,6 +90,11 @@ def relate(new: Statement, known: Known, *, said_at: datetime) -> Verdict:
         return _UNRELATED
     if not comparable(new.object, known.object, predicate.key):
         return _UNRELATED
+    if _vague(new) and predicate.key in _OF_ONE_THING:
+        return Verdict(
+            relation=Relation.CONTRADICTS,
+            reason=f"two values of {predicate.key!r}, and nothing says that both are about the same {new.subject!r}",
+        )
     if predicate.kind is Kind.SINGLE or (new.change and predicate.key not in {"is", ""}):
         one = "has one value at a time" if predicate.kind is Kind.SINGLE else "was said to have changed"
         return _in_order(new, known, said_at, f"{predicate.key!r} {one}")
@@ -99,6 +104,19 @@ def relate(new: Statement, known: Known, *, said_at: datetime) -> Verdict:
             reason=f"two values of {predicate.key!r}, and neither is said to be new",
         )
     return _UNRELATED
+
+
+#: What differs from one meeting, flight or deadline to the next.
+_OF_ONE_THING = frozenset(
+    {"is", "time", "day", "scheduled for", "starts at", "ends at", "leaves at", "arrives at", "opens at", "closes at",
+     "meets at", "price", "deadline", "location"}
+)  # fmt: skip
+
+
+def _vague(new: Statement) -> bool:
+    """Whether it is anybody's guess which thing is meant: "the meeting", and no word of a change."""
+    word = new.subject
+    return bool(new.sentence) and not new.change and " " not in word and word.islower() and "-" not in word
 
 
 def _predicate(subject: str, predicate: str) -> Predicate:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 
 from recollect.memories.facts.predicates import NEW_WORDS
+from recollect.retrieval.understand.word_lists import GIVEN_NAMES, is_common
 
 MAX_SUBJECT_WORDS = 7
+_PARTICLES = frozenset({"de", "van", "von", "da", "della", "of", "and", "für", "del", "la"})
 _NOBODY = re.compile(
     r"^(?:he|she|it|they|this|that|these|those|there|here|one|you|who|which|what|someone|somebody|everyone|everybody|"
     r"anyone|anybody|people|some|many|most|all|any|every|each|no|several|few|both|another|other|others|a|an|his|her|"
@@ -19,6 +21,11 @@ _NOBODY = re.compile(
 )
 _VERBS = re.compile(
     r"\b(?:is|are|was|were|am|be|been|has|have|had|do|does|did|can|to|that|who|which|and|or|but|then|than)\b"
+)
+#: In the middle of a noun phrase these make it a clause.
+_INSIDE = re.compile(
+    r"\b(?:I|me|my|you|your|us|it|we|he|she|they|him|them|this|both|all|not|"
+    r"time|like|sounds|looks|feels|seems)\b"
 )
 _FAMILY = re.compile(
     r"^(?:[Mm]y|[Oo]ur) (?:[a-z-]+ )?(?:sister|brother|son|daughter|wife|"
@@ -41,6 +48,8 @@ def read_subject(phrase: str, speaker: str | None) -> str | None:
         or _VERBS.search(phrase)
         or re.search("[,;:()]", phrase)
     ):
+        return None
+    if _INSIDE.search(" ".join(phrase.split()[1:])):
         return None
     named = _FAMILY.match(phrase)
     if named:
@@ -66,7 +75,7 @@ def is_named(phrase: str) -> bool:
         or (
             bool(words)
             and words[0].casefold() not in {"the", "my", "our"}
-            and all(word[:1].isupper() or word in {"de", "van", "von", "da", "della"} for word in words)
+            and all(word[:1].isupper() or word in _PARTICLES for word in words)
             and not any(character.isdigit() for character in phrase)
         )
         or bool(_FAMILY.match(phrase))
@@ -100,3 +109,19 @@ def spellings(subject: str) -> list[str]:
     }
     cases |= {case.replace("-", " ") for case in cases}
     return sorted(cases | {f"the {case}" for case in cases} | {f"The {case}" for case in cases} | {subject})
+
+
+def is_certain(phrase: str) -> bool:
+    """Whether a subject is one thing for sure: a name, "the ...", "my ...", or something with a number.
+
+    The first word of a sentence has a capital whatever it is: "Sounds like fun" is not about Sounds.
+    """
+    words = phrase.split()
+    if not words or phrase in {"I", "We", "we"}:
+        return bool(words)
+    if words[0].casefold() in {"the", "my", "our"} or any(character.isdigit() for character in phrase):
+        return True
+    if not all(word[:1].isupper() or word in _PARTICLES or word.endswith("'s") for word in words):
+        return False
+    first = words[0].casefold().removesuffix("'s")
+    return len(words) > 1 or first in GIVEN_NAMES or not is_common(first)
