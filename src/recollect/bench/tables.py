@@ -120,26 +120,26 @@ def _scale(measures: Mapping[str, Any]) -> list[Table]:
         Table(
             title="Growth of one tenant", columns=heading, rows=[_case(point) for point in measures["growth"]]
         ),
-        _stages(measures["growth"]),
+        *_stages([point for point in measures["growth"] if "stages_ms" in point]),
     ]
 
 
-def _stages(growth: Sequence[Mapping[str, Any]]) -> Table:
+def _stages(growth: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """Results of earlier versions have none."""
+    if not growth:
+        return []
     names = [
-        stage
-        for stage in ("understand", "embed", "generate", "rank", "show", "total")
-        if stage in growth[-1]["stages_ms"]
+        name
+        for name in ("understand", "generate", "rank", "show", "total")
+        if name in growth[-1]["stages_ms"]
     ]
-    rows = [
-        [
-            f"{point['rows']:,}",
-            *(f"{s['p50']:.2f} / {s['p95']:.2f}" for s in (point["stages_ms"][n] for n in names)),
-        ]
-        for point in growth
+    rows = []
+    for point in growth:
+        taken = [point["stages_ms"][name] for name in names]
+        rows.append([f"{point['rows']:,}", *(f"{ms['p50']:.2f} / {ms['p95']:.2f}" for ms in taken)])
+    return [
+        Table(title="Stages of one tenant's searches, p50 / p95 ms", columns=["memories", *names], rows=rows)
     ]
-    return Table(
-        title="Stages of one tenant's searches, p50 / p95 ms", columns=["memories", *names], rows=rows
-    )
 
 
 def _case(case: Mapping[str, Any]) -> list[str]:
@@ -167,9 +167,7 @@ def _number(value: float) -> str:
 
 
 def _temporal(measures: Mapping[str, Any]) -> list[Table]:
-    rows = [
-        [kind, f"{row['cases']:,}", f"{row['right']:.3f}"] for kind, row in measures["accuracy"].items()
-    ]
+    rows = [[kind, f"{row['cases']:,}", f"{row['right']:.3f}"] for kind, row in measures["accuracy"].items()]
     took = measures["reading_ms"]
     speed = [["p50 / p95, ms", f"{took['p50']:.2f} / {took['p95']:.2f}"]]
     return [
