@@ -29,7 +29,9 @@ def test_threads_beyond_the_pool_share_a_client(client: Recollect, settings: Set
 
 def test_tasks_beyond_the_pool_share_a_client(client: Recollect, settings: Settings) -> None:
     async def main() -> int:
-        async with AsyncRecollect(settings=settings.replace(pool_size=2), context=client.tenant_context) as narrow:
+        async with AsyncRecollect(
+            settings=settings.replace(pool_size=2), context=client.tenant_context
+        ) as narrow:
             adds = [narrow.add(f"task {n}") for n in range(30)]
             lists = [narrow.list(limit=3) for _ in range(30)]
             searches = [narrow.search("task", threshold=0) for _ in range(10)]
@@ -79,7 +81,9 @@ def test_a_client_that_was_never_used_closes_in_peace(settings: Settings) -> Non
 
 def test_an_interrupted_call_leaves_the_client_usable(client: Recollect, settings: Settings) -> None:
     async def main() -> list[str]:
-        async with AsyncRecollect(settings=settings.replace(pool_size=1), context=client.tenant_context) as other:
+        async with AsyncRecollect(
+            settings=settings.replace(pool_size=1), context=client.tenant_context
+        ) as other:
             await other.add("first")
             for _ in range(5):
                 task = asyncio.create_task(other.add_many([{"text": f"cancelled {n}"} for n in range(600)]))
@@ -106,7 +110,11 @@ async def main():
         await client.search('x', threshold=0)
 asyncio.run(main())
 """,
-    "view closed": "client = Recollect(settings=settings); client.for_context(client.tenant_context).add('x'); client.close()",
+    "view closed": """
+client = Recollect(settings=settings)
+client.for_context(client.tenant_context).add('x')
+client.close()
+""",
     "failed": """
 with Recollect(settings=settings) as client:
     try:

@@ -40,7 +40,9 @@ def exported(client: Recollect, **conditions: Any) -> list[dict[str, Any]]:
 
 def without_tenant(client: Recollect, lines: list[dict[str, Any]]) -> list[str]:
     """The lines as text, with the tenant's own name, which differs on purpose, taken out."""
-    return [json.dumps(line, sort_keys=True).replace(client.tenant_context.tenant_id, "TENANT") for line in lines]
+    return [
+        json.dumps(line, sort_keys=True).replace(client.tenant_context.tenant_id, "TENANT") for line in lines
+    ]
 
 
 def imported(client: Recollect, *lines: object) -> Any:
@@ -190,7 +192,9 @@ def test_only_an_admin_imports_what_belongs_to_others(
     client: Recollect, store: Recollect, as_user: Callable[..., Recollect]
 ) -> None:
     source = new_tenant(store)
-    store.for_context(source.tenant_context.replace(user_id="ana")).add("Ana's", layer="session", scope="session/s")
+    store.for_context(source.tenant_context.replace(user_id="ana")).add(
+        "Ana's", layer="session", scope="session/s"
+    )
     source.add("root's")
     outcome = imported(as_user("eve"), *exported(source))
     assert outcome.added == 0
