@@ -161,9 +161,7 @@ def supersession(ctx: typer.Context, out: OutOption = None, json: JsonOption = F
 
 
 @app.command()
-def temporal(
-    ctx: typer.Context, data: DataFolder, out: OutOption = None, json: JsonOption = False
-) -> None:
+def temporal(ctx: typer.Context, data: DataFolder, out: OutOption = None, json: JsonOption = False) -> None:
     """Read the times that texts name."""
     from recollect.bench.temporal import run_temporal
 
