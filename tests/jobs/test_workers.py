@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -29,7 +30,7 @@ RESTLESS = """
 import asyncio, os
 from recollect import Settings
 from recollect.jobs.worker import work
-print(asyncio.run(work(Settings.load(), heartbeat_s=0.5, stalled_s=2.0)).rescued)
+print(asyncio.run(work(Settings.load(), rounds=False, heartbeat_s=0.5, stalled_s=2.0)).rescued)
 """
 
 
@@ -81,9 +82,7 @@ def run_once(environ: dict[str, str]) -> dict[str, int]:
     )
     assert done.returncode == 0, done.stderr
     jobs: dict[str, int] = json.loads(done.stdout)["jobs"]
-    return {
-        name: count for name, count in jobs.items() if name not in {"recollect.hourly", "recollect.daily"}
-    }
+    return jobs
 
 
 @contextmanager
@@ -233,6 +232,38 @@ def test_a_worker_that_is_told_to_stop_ends_its_job_first(
     assert summaries(client)
 
 
+def test_a_worker_whose_connections_are_cut_goes_on(
+    client: Recollect, environ: dict[str, str], owner: str
+) -> None:
+    with worker(environ) as process, psycopg.connect(owner, autocommit=True) as connection:
+
+        def cut() -> bool:
+            """Whether somebody who listens for jobs was cut off."""
+            rows = connection.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen%%'", []
+            ).fetchall()
+            return bool(rows)
+
+        wait_until(cut, process)
+        fill(client)
+        wait_until(lambda: jobs(owner) == [], process)
+    assert summaries(client)
+
+
+def test_a_worker_that_can_not_say_that_it_lives_ends_with_an_error(
+    client: Recollect, environ: dict[str, str], owner: str
+) -> None:
+    beat = "procrastinate_update_heartbeat_v1"
+    edit_queue(owner, f"alter function {beat}(bigint) rename to gone")
+    try:
+        with worker(environ, RESTLESS.replace("rounds=False, ", "")) as process:
+            _, err = process.communicate(timeout=PATIENCE_S)
+    finally:
+        edit_queue(owner, f"alter function gone(bigint) rename to {beat}")
+    assert process.returncode != 0
+    assert "StoreUnreachableError: the worker lost its queue" in err
+
+
 def test_a_job_that_kills_its_workers_is_given_up(
     client: Recollect, environ: dict[str, str], owner: str
 ) -> None:
@@ -262,6 +293,38 @@ def test_an_add_does_not_notice_a_broken_queue(
     assert "no job was handed to the workers" in caplog.text
     client.add("The next memory tries again.")
     assert len(jobs(owner)) == 1
+
+
+def test_the_rounds_of_the_hour_and_of_the_night_reach_every_tenant(
+    client: Recollect, environ: dict[str, str], home: Path, owner: str
+) -> None:
+    """The rounds are due, as the clock of a worker finds them."""
+    from procrastinate.periodic import PeriodicDeferrer
+
+    from recollect.jobs.tasks import make_app
+    from recollect.jobs.worker import connect
+
+    client.add("The visitor's badge is 4711.", expires_at="2026-01-02", created_at="2026-01-01")
+    fill(client)
+    edit_queue(owner, "delete from procrastinate_jobs")
+
+    async def ring() -> None:
+        async with make_app(connect(open_door(home, None).app)).open_async() as app:
+            rounds = list(app.periodic_registry.periodic_tasks.values())
+            await PeriodicDeferrer(registry=app.periodic_registry).defer_jobs(
+                [(task, int(time.time())) for task in rounds]
+            )
+
+    asyncio.run(ring())
+    with psycopg.connect(owner) as connection:
+        row = connection.execute("select count(*) from recollect.tenant").fetchone()
+    assert row is not None
+    done = run_once(environ)
+    assert done["recollect.hourly"] == done["recollect.daily"] == 1
+    assert done["recollect.consolidate"] == done["recollect.sweep"] == done["recollect.train"] == row[0]
+    assert summaries(client)
+    everything = client.list(include_superseded=True, limit=100)
+    assert not [memory for memory in everything if "4711" in memory.text]
 
 
 def url_of(dsn: str) -> str:

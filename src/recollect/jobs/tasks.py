@@ -10,7 +10,7 @@ import logging
 from typing import Any
 from uuid import UUID
 
-from procrastinate import App, JobContext, PsycopgConnector, RetryStrategy
+from procrastinate import App, BaseConnector, JobContext, RetryStrategy
 
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import TenantNotFoundError
@@ -23,8 +23,21 @@ MAX_ATTEMPTS = 5
 _RETRY = RetryStrategy(max_attempts=MAX_ATTEMPTS, exponential_wait=4)
 _log = logging.getLogger(__name__)
 
-#: The worker opens it on the store's own connection string.
-app = App(connector=PsycopgConnector())
+
+def make_app(connector: BaseConnector, *, rounds: bool = True) -> App:
+    """The tasks on a connection, with the rounds of the hour and the night if wanted.
+
+    An app per connection: a periodic task keeps to the one it was made on.
+    """
+    app = App(connector=connector)
+    for name, task in {"consolidate": consolidate, "sweep": sweep, "train": train}.items():
+        app.task(name=f"recollect.{name}", queue=QUEUE, pass_context=True, retry=_RETRY)(task)
+    for name, cron, task_of_round in (("hourly", "7 * * * *", hourly), ("daily", "37 3 * * *", daily)):
+        name = f"recollect.{name}"
+        made = app.task(name=name, queue=QUEUE, pass_context=True, queueing_lock=name)(task_of_round)
+        if rounds:
+            app.periodic(cron=cron)(made)
+    return app
 
 
 def _workspace(context: JobContext) -> Workspace:
@@ -38,7 +51,6 @@ def _admin(tenant: str) -> TenantContext:
     return TenantContext(tenant_id=tenant, roles=("admin",))
 
 
-@app.task(name="recollect.consolidate", queue=QUEUE, pass_context=True, retry=_RETRY)
 async def consolidate(context: JobContext, *, tenant: str, scope: str | None = None) -> None:
     """Bring the summaries of a scope, or of a whole tenant, up to date."""
     from recollect.memories.summaries.consolidate import ConsolidateRequest
@@ -54,7 +66,6 @@ async def consolidate(context: JobContext, *, tenant: str, scope: str | None = N
     )
 
 
-@app.task(name="recollect.sweep", queue=QUEUE, pass_context=True, retry=_RETRY)
 async def sweep(context: JobContext, *, tenant: str) -> None:
     """Erase what has expired."""
     from recollect.memories.forgetting import sweep as run
@@ -66,7 +77,6 @@ async def sweep(context: JobContext, *, tenant: str) -> None:
     _log.info("swept: %d memories", receipt.memories)
 
 
-@app.task(name="recollect.train", queue=QUEUE, pass_context=True, retry=_RETRY)
 async def train(context: JobContext, *, tenant: str) -> None:
     """Learn from what was recorded of searches."""
     from recollect.retrieval.training import train_tenant
@@ -82,15 +92,11 @@ async def train(context: JobContext, *, tenant: str) -> None:
     _log.info("learned: %d memories rated anew, %d sets of weights adopted", report.rewarded, adopted)
 
 
-@app.periodic(cron="7 * * * *")
-@app.task(name="recollect.hourly", queue=QUEUE, pass_context=True, queueing_lock="recollect.hourly")
 async def hourly(context: JobContext, timestamp: int) -> None:
     """Look at all tenants' summaries: memories that came one by one hand no job over."""
     await _for_all_tenants(_workspace(context), "consolidate")
 
 
-@app.periodic(cron="37 3 * * *")
-@app.task(name="recollect.daily", queue=QUEUE, pass_context=True, queueing_lock="recollect.daily")
 async def daily(context: JobContext, timestamp: int) -> None:
     """Sweep and learn, tenant by tenant."""
     workspace = _workspace(context)

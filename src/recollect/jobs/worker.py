@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 from collections import Counter
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import ConnectorException, UniqueViolation
@@ -18,7 +21,8 @@ from procrastinate.jobs import Status
 from procrastinate.schema import SchemaManager
 
 from recollect.config import Settings
-from recollect.jobs.tasks import MAX_ATTEMPTS, QUEUE, app
+from recollect.errors import StoreUnreachableError
+from recollect.jobs.tasks import MAX_ATTEMPTS, QUEUE, make_app
 from recollect.storage.jobs import SCHEMA, make_queue
 from recollect.workspace import Workspace
 
@@ -44,26 +48,25 @@ async def work(
     settings: Settings,
     *,
     once: bool = False,
+    rounds: bool = True,
     heartbeat_s: float = HEARTBEAT_S,
     stalled_s: float = STALLED_S,
 ) -> WorkReport:
-    """Run jobs: all that wait with `once`, else until a signal. Makes the queue when there is none."""
+    """Run jobs: all that wait with `once`, else until a signal, with the `rounds` of the hour and the night.
+
+    Makes the queue when there is none.
+    """
     workspace = await Workspace.open(settings)
     done: Counter[str] = Counter()
-    rescued = Counter[str]()
+    rescued: Counter[str] = Counter()
     try:
         await make_queue(workspace.store, SchemaManager.get_schema())
-        connector = PsycopgConnector(
-            conninfo=workspace.store.door.app,
-            kwargs={"options": f"-c search_path={SCHEMA}"},
-            min_size=1,
-            max_size=4,
-        )
-        async with app.with_connector(connector).open_async() as queue:
+        app = make_app(connect(workspace.store.door.app), rounds=rounds and not once)
+        async with app.open_async() as queue:
             rescued["jobs"] += await rescue(queue, stalled_s=stalled_s)
             rescuer = asyncio.create_task(_keep_rescuing(queue, stalled_s, rescued))
             try:
-                await queue.run_worker_async(
+                running = queue.run_worker_async(
                     queues=[QUEUE],
                     wait=not once,
                     listen_notify=not once,
@@ -72,15 +75,56 @@ async def work(
                     shutdown_graceful_timeout=_GRACE_S,
                     update_heartbeat_interval=heartbeat_s,
                     stalled_worker_timeout=stalled_s,
-                    install_signal_handlers=True,
+                    install_signal_handlers=False,
                 )
+                if not await _until_signal(running) and not once:
+                    raise StoreUnreachableError(
+                        "the worker lost its queue; start it again when the database is back"
+                    )
             finally:
                 rescuer.cancel()
                 with suppress(asyncio.CancelledError):
                     await rescuer
+    except ConnectorException as error:
+        raise StoreUnreachableError(
+            f"the queue can't be reached: {error}; start the worker again later"
+        ) from error
     finally:
         await workspace.close()
     return WorkReport(jobs=dict(done), rescued=rescued["jobs"])
+
+
+async def _until_signal(running: Coroutine[Any, Any, None]) -> bool:
+    """Run until the end, or until SIGINT or SIGTERM; True for a signal. Cancelled, a worker ends its jobs first."""
+    task = asyncio.create_task(running)
+    stopped = False
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+        task.cancel()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):  # Windows: Ctrl-C interrupts, and there is no SIGTERM
+            loop.add_signal_handler(number, stop)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError):
+                loop.remove_signal_handler(number)
+    return stopped
+
+
+def connect(conninfo: str) -> PsycopgConnector:
+    """A way to the queue of a store."""
+    return PsycopgConnector(
+        conninfo=conninfo, kwargs={"options": f"-c search_path={SCHEMA}"}, min_size=1, max_size=4
+    )
 
 
 async def rescue(queue: App, *, stalled_s: float) -> int:

@@ -109,7 +109,11 @@ async def consolidate(
     progress: Progress | None = None,
 ) -> ConsolidateReport:
     """Make what summaries are missing or stale, and take away those of things that are no more."""
-    maker = _Maker(workspace, context, force=request.force, model=workspace.model())
+    maker = _Maker(workspace, context, force=request.force, model=None)
+    try:
+        maker.model = workspace.model()
+    except ModelError as error:  # its package is not installed
+        maker.notes.append(f"quoted instead of rephrased: {error}")
     async with workspace.store.transaction(context) as tx:
         plan = await _plan(tx, workspace, request)
     counts: Counter[str] = Counter(unchanged=plan.unchanged)
