@@ -444,3 +444,16 @@ def test_a_second_question_of_a_session_refers_to_the_first(store: Recollect, te
     while not (found := resolved(client, "What did they order?")) and datetime.now(UTC) < deadline:
         pass  # searches are written down in the background
     assert found["they"].canonical_id == "acme corporation"
+
+
+def test_a_misspelt_name_becomes_an_alias_once_what_it_led_to_has_served(client: Recollect) -> None:
+    memory = client.add(
+        "Nordwind Logistics wants its pallets wrapped twice.", entities=["Nordwind Logistics"]
+    )
+    assert isinstance(memory, Memory)
+    question = "What does Nordwnid Logistics want?"
+    before = client.search(question, threshold=0)
+    assert [entity.method for entity in client.explain(question).entities] == [Resolution.FUZZY]
+    client.feedback(memory.id, "helpful", query_id=before.query_id)
+    [known] = client.explain(question).entities
+    assert (known.method, known.name) == (Resolution.ALIAS, "Nordwind Logistics")

@@ -94,8 +94,17 @@ class ShownHit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Guess:
+    """A name in a question that was read as a similar one."""
+
+    alias: str
+    entity: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalEvent:
-    """One search. `terms` never leave this process: only hashes of them are stored.
+    """One search. `terms` and `guesses` never leave this process: only hashes of terms are stored.
 
     `arm` and `propensity` are those of the `Choice` that gave the strategy.
     """
@@ -107,6 +116,7 @@ class RetrievalEvent:
     hits: tuple[ShownHit, ...] = ()
     terms: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
+    guesses: tuple[Guess, ...] = ()
     latency_ms: float = 0.0
     arm: str | None = None
     propensity: float = 1.0

@@ -22,6 +22,7 @@ from uuid import UUID
 
 from recollect.domain.learning import EventCounts, RetrievalEvent, ShownHit
 from recollect.domain.query import QueryType
+from recollect.learning.aliases import Guesses
 from recollect.learning.rewards import UTILITY_REWARDS
 from recollect.learning.utility import read_baseline
 from recollect.storage import learning as storage
@@ -68,6 +69,7 @@ class EventLog:
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._store_id: UUID | None = None
+        self.guesses = Guesses()
         self._written = self._dropped = self._failed = 0
 
     @property
@@ -80,6 +82,8 @@ class EventLog:
     def record(self, context: TenantContext, event: RetrievalEvent) -> None:
         """Remember a search. Returns at once; whoever has no user id is not remembered."""
         self._put(context, event)
+        if self.enabled:
+            self.guesses.note(event)
 
     def mark_used(
         self, context: TenantContext, query_id: UUID, memory_ids: Iterable[UUID], *, reported: bool = False
@@ -137,6 +141,8 @@ class EventLog:
                         for use in some:
                             assert isinstance(use, _Use)
                             await _write_use(tx, use)
+                            if use.reported:
+                                await self.guesses.confirm(tx, use.query_id, use.memory_ids)
         except Exception as error:
             # Anything at all: a tenant that was forgotten, a disk that is full, a bug here. Searches go on.
             self._failed += len(notes)

@@ -52,6 +52,8 @@ async def give_feedback(
         if query_id is not None:
             search = await _search(tx, query_id, [memory_id])
             await storage.mark_event(tx, user=search["user_id"], query=query_id, outcome="feedback")
+            if score > 0:
+                await log.guesses.confirm(tx, query_id, [memory_id])
         earlier = await storage.find_feedback(
             tx, user=user, memory=memory_id, kind=kind, query=query_id, since=now - REPEATED_WITHIN
         )

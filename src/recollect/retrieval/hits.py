@@ -7,10 +7,10 @@ from datetime import datetime
 from uuid import UUID
 
 from recollect.domain.layers import Layer
-from recollect.domain.learning import Choice, RetrievalEvent, ShownHit
+from recollect.domain.learning import Choice, Guess, RetrievalEvent, ShownHit
 from recollect.domain.memory import MemoryType
 from recollect.domain.names import entity_key
-from recollect.domain.query import SIGNALS, Understanding
+from recollect.domain.query import SIGNALS, Resolution, Understanding
 from recollect.domain.results import Explanation, Hit
 from recollect.retrieval.rank import Pool, Ranking, explain
 from recollect.storage.store import Row
@@ -79,6 +79,11 @@ def to_event(
         propensity=choice.propensity,
         terms=asked.terms,
         entities=asked.entity_keys,
+        guesses=tuple(
+            Guess(alias=entity.mention_text, entity=entity.canonical_id, confidence=entity.confidence)
+            for entity in asked.entities
+            if entity.method is Resolution.FUZZY and not entity.rivals
+        ),
         hits=tuple(
             ShownHit(
                 id=pool.ids[row],

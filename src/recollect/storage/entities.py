@@ -223,6 +223,12 @@ async def learn_alias(tx: Transaction, alias: str, entity: str, *, confidence: f
         )
 
 
+async def named_among(tx: Transaction, entities: Sequence[str], memory_ids: Iterable[UUID]) -> frozenset[str]:
+    """Which of some entities the memories name."""
+    rows = await tx.fetch("named_among", entities=list(entities), ids=list(memory_ids))
+    return frozenset(row["entity"] for row in rows)
+
+
 async def _own_scope(tx: Transaction) -> UUID | None:
     if tx.context.user_id is None:
         return None

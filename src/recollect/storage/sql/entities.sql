@@ -42,6 +42,11 @@ from unnest(%(keys)s::text[], %(kinds)s::text[], %(entities)s::text[], %(scopes)
 order by x.scope_id, x.entity, x.kind, x.key
 on conflict do nothing;
 
+-- name: named_among
+-- Which of some entities are named by some memories.
+select distinct n.entity from recollect.mention n
+where n.tenant_id = %(tenant)s and n.memory_id = any(%(ids)s::uuid[]) and n.entity = any(%(entities)s::text[]);
+
 -- name: learn_entity_key
 -- An alias that proved right; a declared one stays as it is, a learned one grows surer.
 insert into recollect.entity_key (tenant_id, key, kind, entity, scope_id, confidence, source)
