@@ -50,7 +50,10 @@ def context(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Print what is known about a question, as text for a prompt; notes go to standard error."""
+    """Print what is known about a question, for a prompt.
+
+    Notes go to standard error.
+    """
     inv = invocation(ctx)
     question = read_argument(query, what="query")
     filters = parse_object(filter, what="--filter")

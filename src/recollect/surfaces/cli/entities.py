@@ -33,7 +33,10 @@ def declare(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Declare an entity for the whole tenant; its names count in lower case, too. Needs admin."""
+    """Declare an entity for the whole tenant.
+
+    Its names count in lower case, too. Needs admin.
+    """
     inv = invocation(ctx)
     with inv.client() as client:
         entity = client.entities.declare(name, kind=kind, aliases=alias or (), canonical=canonical)
@@ -47,7 +50,10 @@ def add_alias(
     entity: _Name,
     json: JsonOption = False,
 ) -> None:
-    """Call an entity by another name: for yourself, or as admin for the whole tenant."""
+    """Call an entity by another name.
+
+    For yourself, or as admin for the whole tenant.
+    """
     inv = invocation(ctx)
     with inv.client() as client:
         known = client.entities.alias(alias, entity)
@@ -70,7 +76,10 @@ def list_entities(
 
 @entities_app.command("forget")
 def forget(ctx: typer.Context, name: _Name, json: JsonOption = False) -> None:
-    """Forget what was declared or learned of an entity; memories that name it stay."""
+    """Forget what was declared or learned of an entity.
+
+    Memories that name it stay.
+    """
     inv = invocation(ctx)
     with inv.client() as client:
         rows = client.entities.forget(name)

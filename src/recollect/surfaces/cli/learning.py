@@ -84,7 +84,10 @@ def status(ctx: typer.Context, json: JsonOption = False) -> None:
 
 @learning_app.command("train")
 def train(ctx: typer.Context, json: JsonOption = False) -> None:
-    """Learn from what is recorded: memories' utility, and weights that prove better than those in use."""
+    """Learn from what is recorded.
+
+    What memories are worth, and weights that prove better than those in use.
+    """
     inv = invocation(ctx)
     with inv.client() as client:
         report = client.learning.train()
@@ -111,7 +114,10 @@ def reset(
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Forget learned weights and experiments, and rate every memory the same again."""
+    """Forget learned weights and experiments.
+
+    Every memory is rated the same again.
+    """
     inv = invocation(ctx)
     confirm(inv, "Forget everything that was learned?", yes=yes)
     with inv.client() as client:
@@ -142,7 +148,10 @@ def start(
     unit: Annotated[str, typer.Option(help="What a lot is drawn for: user, session or query.")] = "user",
     json: JsonOption = False,
 ) -> None:
-    """Start comparing strategies; a NAME alone ranks as without the experiment."""
+    """Start comparing strategies.
+
+    A NAME alone ranks as without the experiment.
+    """
     inv = invocation(ctx)
     arms: dict[str, Any] = {}
     for text in arm:

@@ -166,7 +166,10 @@ def conflicts(
     limit: Annotated[int, typer.Option(help="Show at most so many pairs.")] = 50,
     json: JsonOption = False,
 ) -> None:
-    """List memories that contradict each other; supersede or delete one of each pair."""
+    """List memories that contradict each other.
+
+    Supersede or delete one of each pair.
+    """
     inv = invocation(ctx)
     with inv.client() as client:
         found = client.conflicts(limit=limit)

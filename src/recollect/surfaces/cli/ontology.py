@@ -33,7 +33,10 @@ app.add_typer(ontology_app)
 
 @ontology_app.command("show")
 def show(ctx: typer.Context, json: JsonOption = False) -> None:
-    """Show the types, relations and measures that are declared, and where."""
+    """Show what is declared.
+
+    The types, relations and measures, and where they were declared.
+    """
     inv = invocation(ctx)
     with inv.client() as client:
         declared = client.ontology.get()
@@ -56,7 +59,10 @@ def declare(
 
 @ontology_app.command("check")
 def check(ctx: typer.Context, json: JsonOption = False) -> None:
-    """Compare the ontology with the database; ends with 1 if something does not fit."""
+    """Compare the ontology with the database.
+
+    Ends with 1 if something does not fit.
+    """
     inv = invocation(ctx)
     with inv.client() as client:
         checks = client.ontology.check()
@@ -67,7 +73,10 @@ def check(ctx: typer.Context, json: JsonOption = False) -> None:
 
 @ontology_app.command("clear")
 def clear(ctx: typer.Context, yes: YesOption = False, json: JsonOption = False) -> None:
-    """Withdraw the stored ontology; the one of recollect.toml counts again."""
+    """Withdraw the stored ontology.
+
+    The one of recollect.toml counts again.
+    """
     inv = invocation(ctx)
     confirm(inv, "Withdraw the stored ontology?", yes=yes)
     with inv.client() as client:
