@@ -200,7 +200,7 @@ def test_a_store_without_its_tables_is_said_to_be_damaged() -> None:
 
 def test_a_server_that_dies_in_between_is_unreachable_and_back_with_the_next_client() -> None:
     with temporary_home() as home:
-        with Recollect(settings=Settings(home=home, embedder="wordllama", start_timeout_s=5)) as client:
+        with Recollect(settings=Settings(home=home, embedder="wordllama", start_timeout_s=60)) as client:
             client.add("hello")
             os.kill(int((home / "postgres" / "postmaster.pid").read_text().splitlines()[0]), 9)
             with pytest.raises((StoreUnreachableError, ConflictError)):

@@ -78,9 +78,10 @@ def _locomo(measures: Mapping[str, Any]) -> list[Table]:
 
 
 def _longmemeval(measures: Mapping[str, Any]) -> list[Table]:
-    undated = measures["recall_without_a_day"]
+    undated = measures.get("recall_without_a_day", {})
     rows = [[cutoff, f"{share:.3f}"] for cutoff, share in undated.items() if cutoff.startswith("@")]
-    return [*_recall(measures), Table(title="Asked without the day", columns=["", "all"], rows=rows)]
+    aside = Table(title="Asked without the day", columns=["", "all"], rows=rows)
+    return [*_recall(measures), *([aside] if rows else [])]
 
 
 def _multihop(measures: Mapping[str, Any]) -> list[Table]:
