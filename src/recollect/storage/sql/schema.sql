@@ -139,6 +139,7 @@ create table recollect.memory (
     until timestamptz not null default timestamptz '9999-01-01 00:00+00',
     updated_at timestamptz not null default now(),
     mentions text[] not null default '{}',
+    event_at timestamptz not null generated always as (coalesce(valid_from, created_at)) stored,
     primary key (tenant_id, memory_id),
     foreign key (tenant_id, scope_id) references recollect.scope (tenant_id, scope_id),
     -- With the scope: nobody hangs a turn of their own into a conversation they may only read.
@@ -154,8 +155,9 @@ create index memory_turn on recollect.memory (tenant_id, conversation_id, positi
     where conversation_id is not null;
 create index memory_until on recollect.memory (tenant_id, until) where until < timestamptz '9999-01-01 00:00+00';
 create index memory_superseded_by on recollect.memory (tenant_id, superseded_by) where superseded_by is not null;
--- When it happened or became true, for questions about a time.
-create index memory_event on recollect.memory (tenant_id, (coalesce(valid_from, created_at)) desc);
+-- When it happened or became true, for questions about a time. A column, because under row-level security no index is
+-- used for an expression with coalesce(), which PostgreSQL does not take for leakproof.
+create index memory_event on recollect.memory (tenant_id, event_at desc);
 -- The few of a kind that some questions ask for.
 create index memory_kind on recollect.memory (tenant_id, type, created_at desc) where type in ('procedural', 'summary');
 -- The facts known of a subject in a scope, and what was derived from a memory. A B-tree entry has to be short.

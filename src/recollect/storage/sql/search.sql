@@ -141,7 +141,7 @@ select m.memory_id, m.layer, m.type, m.digest, m.conversation_id, m.position, m.
 from pool p
 cross join lateral (
     select m.memory_id, m.layer, m.type, m.digest, m.conversation_id, m.position, m.speaker, m.importance,
-        m.created_at, coalesce(m.valid_from, m.created_at) as event_at, m.use_count, m.utility
+        m.created_at, m.event_at, m.use_count, m.utility
     from {memory} m
     where m.tenant_id = %(tenant)s and m.memory_id = p.memory_id and {where} offset 0) m
 left join scored s on s.memory_id = p.memory_id
@@ -176,9 +176,9 @@ select x.memory_id, 'entity' as source from (
 select x.memory_id, 'temporal' as source
 from (select m.memory_id from {memory} m
     where m.tenant_id = %(tenant)s and {scopes_m}
-        and coalesce(m.valid_from, m.created_at) >= %(range_start)s
-        and coalesce(m.valid_from, m.created_at) < %(range_end)s and {where}
-    order by coalesce(m.valid_from, m.created_at) desc limit {scan}) x
+        and m.event_at >= %(range_start)s
+        and m.event_at < %(range_end)s and {where}
+    order by m.event_at desc limit {scan}) x
 cross join lateral (
     select min(e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})) as distance
     from {embedding} e

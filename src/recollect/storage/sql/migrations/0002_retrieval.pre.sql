@@ -5,7 +5,9 @@ insert into recollect.store (terms_version) values (1) on conflict do nothing;
 
 alter table recollect.memory add column mentions text[] not null default '{}';
 alter table recollect.memory alter column mentions set statistics 0;
-create index memory_event on recollect.memory (tenant_id, (coalesce(valid_from, created_at)) desc);
+alter table recollect.memory add column event_at timestamptz not null
+    generated always as (coalesce(valid_from, created_at)) stored;
+create index memory_event on recollect.memory (tenant_id, event_at desc);
 create index memory_kind on recollect.memory (tenant_id, type, created_at desc) where type in ('procedural', 'summary');
 -- The facts known of a subject in a scope, and what was derived from a memory. A B-tree entry has to be short.
 create index memory_fact on recollect.memory (tenant_id, scope_id, subject)
