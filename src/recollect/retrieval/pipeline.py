@@ -64,6 +64,27 @@ class Asking:
     watch: Stopwatch
 
 
+class _Embedding:
+    """The question's vector on its way.
+
+    It starts when the question is understood: on a small machine both at once only wait for each other, while
+    the look-up of words, which follows, is the database's work.
+    """
+
+    def __init__(self, opened: OpenSpace, query: str) -> None:
+        self._opened, self._query = opened, query
+        self._task: asyncio.Task[NDArray[np.float32]] | None = None
+
+    def start(self) -> Awaitable[NDArray[np.float32]]:
+        embed = asyncio.to_thread(self._opened.embedder.embed_query, self._query)
+        self._task = asyncio.create_task(embed)
+        return self._task
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+
 async def search(
     workspace: Workspace,
     context: TenantContext,
@@ -77,7 +98,7 @@ async def search(
     while True:
         opened = await workspace.open_space(context, active)
         calibration = await _calibration(opened)
-        embedding = asyncio.create_task(asyncio.to_thread(opened.embedder.embed_query, request.query))
+        embedding = _Embedding(opened, request.query)
         try:
             async with workspace.store.transaction(context, keep_plans=True) as tx:
                 caller = await _caller(tx, request)
@@ -98,14 +119,13 @@ async def search(
         active = caller.space_id
 
 
-async def _answer(
-    asking: Asking, vector: Awaitable[NDArray[np.float32]], on_understood: Listener | None
-) -> SearchResults:
+async def _answer(asking: Asking, embedding: _Embedding, on_understood: Listener | None) -> SearchResults:
     """Understand, generate, rank and show, inside one transaction."""
     request, watch = asking.request, asking.watch
     query_id = new_id()
     with watch.stage("understand"):
         asked, choice = await _understand(asking, query_id)
+    vector = embedding.start()
     if on_understood is not None:
         on_understood(asked)
     notes = list(asked.notes)

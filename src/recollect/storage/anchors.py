@@ -12,9 +12,9 @@ from psycopg import sql
 from recollect.storage.store import Row, Transaction, compose
 
 #: A word in so many memories names no event.
-_COMMON_FROM = 1_000
+_COMMON_FROM = 500
 #: Memories with the words of an event that are looked at for a date.
-_HITS = 200
+_HITS = 60
 _LIMIT = 24
 #: A text without any of these says no date. Wide on purpose: the grammar decides, this only spares it work.
 _DATED = (

@@ -308,7 +308,8 @@ def _found_piece(source: str, limit: int, slots: Mapping[str, sql.Composable]) -
     name = {"entity": "found_by_entity", "temporal": "found_by_time"}.get(source, "found_by_type")
     label = {"procedural": "type", "summary": "summaries"}.get(source, source)
     # Limits stand in the text: a plan that is kept would take parameters for a tenth of the table.
-    filled = {"limit": sql.Literal(limit), "scan": sql.Literal(_SCAN)}
+    scan = 2 * limit if source == "entity" else _SCAN
+    filled = {"limit": sql.Literal(limit), "scan": sql.Literal(scan)}
     filled |= {"type": sql.Literal(source), "source": sql.Literal(label)}
     return sql.SQL("({})").format(compose(name, {**slots, **filled}))
 
