@@ -52,13 +52,20 @@ ABOUT = {
         '("from April to June" without June), and "earlier this month" ends in its middle.',
         "recollect bench temporal --data FOLDER",
     ),
+    "supersession": (
+        "Facts that newer ones retire",
+        "Pairs of statements from a labelled set: true updates, of which the first must be retired, and look-alikes, "
+        "of which none may be. Half of the set was kept aside while the rules were written; pairs and rules have one "
+        "author.",
+        "recollect bench supersession",
+    ),
     "scale": (
         "Speed and completeness",
         "Synthetic texts of 30 words with synthetic clustered vectors. The floor is one question embedded by the real "
         "model plus one raw pgvector query (HNSW, default settings, as owner, no row-level security), taken in turns "
         "with the searches, which embed with the same model. `first p50` is right after the intake, before any vacuum; "
         "the others are after one. The small tenant shares its partition with a tenant that holds half of all rows.",
-        "recollect bench scale --n 100000 --sizes 10000,1000000",
+        "recollect bench scale --n 100000 --sizes 1000,10000",
     ),
     "start": (
         "A fresh process",
