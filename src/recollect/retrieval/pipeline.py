@@ -1,6 +1,6 @@
 """Search, stage by stage: understand -> generate -> rank, then what hits show.
 
-The question is embedded while it is being understood and its words are looked up. Later stages never see another
+The question is embedded while its words are looked up. Later stages never see another
 caller's rows: row-level security filtered them before. What was found is noted for learning, which takes no time here.
 """
 
