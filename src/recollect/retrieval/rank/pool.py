@@ -1,7 +1,7 @@
 """The candidates of one question, as columns.
 
-The store fills a `Pool`, and fills it further when hits lead on; every column has one entry per candidate. What is not known is
-nan (cosine), 0 (bm25, matched) or None (conversation, speaker): a missing signal adds nothing, it never
+The store fills a `Pool`, and fills it further when hits lead on; every column has one entry per candidate. What
+is not known is nan (cosine), 0 (bm25, matched) or None (conversation, speaker): a missing signal adds nothing, it never
 takes away. Columns that are None as a whole mean a signal that nobody measured. Which candidates get in is
 decided in `generate`.
 """
