@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -19,8 +19,12 @@ from recollect.learning.strategies import assign
 def run(
     bench: Bench, client: Recollect, tenant_id: str, rates: dict[str, float], *, users: int, each: int
 ) -> None:
-    """Searches of many users under an experiment; an arm's rate says how often its hits are used."""
-    rng = random.Random(7)
+    """Searches of many users under an experiment; an arm's rate says how often its hits are used.
+
+    Who gets which arm depends on the tenant's id, which no test chooses. So the uses are spread by
+    count, one user of an arm a little above its rate and the next a little below, and not by chance.
+    """
+    seen: Counter[str] = Counter()
     memory = client.add("the launch is on Friday", layer="company")
     client.scopes.create("team/all")
     experiment = client.learning.start_experiment(
@@ -32,12 +36,14 @@ def run(
         for number in range(users):
             context = who(tenant_id, f"u{number}", roles=("lead:team/all",))
             arm, share = assign("recency", plan, context, new_id())
-            for _ in range(each):
+            uses = round(rates[str(arm)] * each) + (1, -1)[seen[str(arm)] % 2]
+            seen[str(arm)] += 1
+            for turn in range(each):
                 search = event(
                     [memory.id], at=bench.workspace.clock(), arm=f"recency/{arm}", propensity=share
                 )
                 bench.workspace.events.record(context, search)
-                if rng.random() < rates[str(arm)]:
+                if turn < uses:
                     bench.workspace.events.mark_used(context, search.query_id, [memory.id], reported=True)
 
     bench.call(record)
