@@ -1,0 +1,111 @@
+"""What a run found, and where that can be read again: `Finding` and `Citation`, whatever the material was.
+
+Checking a citation against the material is `recursion/citations.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class CitationStatus(StrEnum):
+    """What reading a cited span again has shown."""
+
+    UNCHECKED = "unchecked"
+    VERIFIED = "verified"
+    MOVED = "moved"
+    STALE = "stale"
+    UNSUPPORTED = "unsupported"
+
+
+def span_hash(text: str) -> str:
+    """The SHA-256 of a cited span, as text in UTF-8."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """A span of the material. `kind` says what `file_path` names: a file's path, a document's id, a memory's id.
+
+    A memory has no lines: `line_start` and `line_end` are 0 there, and the span is its whole text.
+    """
+
+    kind: str
+    file_path: str
+    line_start: int
+    line_end: int
+    content_hash: str
+    quote: str
+    pages: tuple[int, int] | None = None
+    status: CitationStatus = CitationStatus.UNCHECKED
+
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "kind": self.kind,
+            "file_path": self.file_path,
+            "line_start": self.line_start,
+            "line_end": self.line_end,
+            "content_hash": self.content_hash,
+            "quote": self.quote,
+            "pages": list(self.pages) if self.pages else None,
+            "status": self.status.value,
+        }
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Citation:
+        """From JSON."""
+        pages = document.get("pages")
+        return cls(
+            kind=document["kind"],
+            file_path=document["file_path"],
+            line_start=document["line_start"],
+            line_end=document["line_end"],
+            content_hash=document["content_hash"],
+            quote=document["quote"],
+            pages=(pages[0], pages[1]) if pages else None,
+            status=CitationStatus(document.get("status", "unchecked")),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was found. `group` is the scope, entity, period or part of the material it speaks for."""
+
+    description: str
+    evidence: str
+    source_file: str
+    line_range: tuple[int, int] | None = None
+    confidence: float = 1.0
+    group: str | None = None
+    citations: tuple[Citation, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "description": self.description,
+            "evidence": self.evidence,
+            "source_file": self.source_file,
+            "line_range": list(self.line_range) if self.line_range else None,
+            "confidence": self.confidence,
+            "group": self.group,
+            "citations": [citation.document() for citation in self.citations],
+        }
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Finding:
+        """From JSON."""
+        lines = document.get("line_range")
+        return cls(
+            description=document["description"],
+            evidence=document["evidence"],
+            source_file=document["source_file"],
+            line_range=(lines[0], lines[1]) if lines else None,
+            confidence=document["confidence"],
+            group=document.get("group"),
+            citations=tuple(Citation.read(one) for one in document.get("citations", ())),
+        )
