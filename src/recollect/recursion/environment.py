@@ -49,8 +49,9 @@ class CallContext:
 class Tool:
     """A named, read-only operation. `parameters` is a pydantic model; `run` gets an instance of it.
 
-    `model_call`: it asks a language model. `worst_tokens` and `worst_usd`, of the parameters, are the most that one call
-    may cost, reserved before it runs. `cacheable` is off for what depends on more than parameters and `content_hash`.
+    `model_call`: it asks a language model. `worst_tokens` and `worst_usd` are the most that a call with these
+    parameters may cost, reserved before it runs. `cacheable` is off for what depends on more than its parameters and
+    `content_hash`.
     """
 
     name: str
