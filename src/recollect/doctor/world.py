@@ -165,6 +165,12 @@ def _store_tenant_rows(cursor: psycopg.Cursor[Any], world: World) -> None:
         )
         _insert(
             cursor,
+            "run (tenant_id, run_id, query_id, user_id, environment, planner, started_at, stopped_by, subcalls,"
+            " tokens, memory_ids, trajectory)",
+            [(tenant, new_id(), query, user, "memory", token, now, "done", 1, 1, [memory], "{}")],
+        )
+        _insert(
+            cursor,
             "feedback (tenant_id, feedback_id, memory_id, user_id, kind, score, at)",
             [(tenant, new_id(), memory, user, "helpful", 1.0, now)],
         )

@@ -35,8 +35,8 @@ _BATCH = 2_000
 #: Tables with a tenant's rows, children before parents; the first three are partitioned.
 TENANT_TABLES = (
     "posting", "embedding", "memory", "mention", "entity_key", "entity", "conflict", "summary_source", "summary",
-    "history", "feedback", "retrieval_hit", "retrieval_event", "policy", "experiment", "ontology", "conversation",
-    "tally", "membership", "scope", "retention", "tenant",
+    "history", "feedback", "retrieval_hit", "retrieval_event", "run", "policy", "experiment", "ontology",
+    "conversation", "tally", "membership", "scope", "retention", "tenant",
 )  # fmt: skip
 _PARTITIONED = frozenset({"posting", "embedding", "memory"})
 
@@ -110,6 +110,7 @@ async def erase_memories(tx: Transaction, ids: Sequence[UUID]) -> tuple[list[UUI
     traces = await tx.fetch_one("forget_traces", ids=doomed, entities=spoken)
     assert traces is not None
     rows["feedback"], rows["retrieval_hit"] = traces["feedback"], traces["hits"]
+    rows["run"] = traces["runs"]
     conversations = list({row["conversation_id"] for row in erased if row["conversation_id"]})
     if conversations:
         await tx.execute("lock_conversations", ids=conversations)

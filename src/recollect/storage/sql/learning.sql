@@ -296,8 +296,8 @@ delete from recollect.retrieval_hit h where h.tenant_id = %(tenant)s
 delete from recollect.feedback where tenant_id = %(tenant)s and at < %(before)s and applied;
 
 -- name: forget_traces
--- Erase what searches and feedback of anybody keep of memories that are gone.
-select t.feedback, t.hits from recollect.forget_traces(%(ids)s::uuid[], %(entities)s::text[]) t;
+-- Erase what searches, runs and feedback of anybody keep of memories that are gone.
+select t.feedback, t.hits, t.runs from recollect.forget_traces(%(ids)s::uuid[], %(entities)s::text[]) t;
 
 -- name: forget_events
 -- Erase a user's searches.

@@ -39,7 +39,10 @@ create unique index space_one_active on recollect.space (state) where state = 'a
 create table recollect.tenant (
     tenant_id text collate "C" primary key,
     name text not null,
-    created_at timestamptz not null default now()
+    created_at timestamptz not null default now(),
+    -- From which complexity on questions are decomposed, and whether they are at all; null: as the settings say.
+    recursion_threshold double precision check (recursion_threshold between 0 and 1),
+    recursion_enabled boolean
 );
 
 -- How many days memories of a layer are kept.
@@ -401,6 +404,36 @@ create table recollect.experiment (
 );
 create unique index experiment_running on recollect.experiment (tenant_id) where state = 'running';
 
+-- One run of the recursive engine. The trajectory keeps what was chosen, how likely it was, and what it cost; no
+-- word of the question nor of a memory. query_id: the search it served, whose outcome is also the run's. outcome,
+-- quality, reward: what training took it for. memory_ids: all memories it met; it goes when one of them does.
+create table recollect.run (
+    tenant_id text collate "C" not null,
+    run_id uuid not null,
+    query_id uuid,
+    user_id text not null,
+    session text not null default '',
+    environment text not null,
+    planner text not null,
+    policy_id uuid,
+    started_at timestamptz not null,
+    stopped_by text not null,
+    subcalls integer not null,
+    tokens bigint not null,
+    outcome text check (outcome in ('result_used', 'result_ignored', 'query_refined', 'no_signal')),
+    quality real,
+    reward real check (reward between -1 and 1),
+    trained boolean not null default false,
+    memory_ids uuid[] not null default '{}',
+    trajectory jsonb not null,
+    primary key (tenant_id, run_id),
+    -- A run that is written while its tenant is being forgotten goes with it.
+    foreign key (tenant_id) references recollect.tenant on delete cascade
+);
+create index run_at on recollect.run (tenant_id, started_at desc);
+create index run_user on recollect.run (tenant_id, user_id);
+create index run_pending on recollect.run (tenant_id, started_at) where not trained;
+
 -- Sixteen partitions by tenant: a tenant's vacuum, rewrite and vector index touch a sixteenth of the data.
 do $$
 declare
@@ -426,7 +459,7 @@ begin
             ('memory', 'text subject predicate object trigger action entities metadata source speaker mentions'),
             ('embedding', 'embedding'), ('history', 'by before'), ('conversation', 'name'),
             ('entity', 'name'), ('conflict', 'reason'), ('summary', 'about'), ('ontology', 'document by'),
-            ('retrieval_event', 'entities')) as x(name, columns)
+            ('retrieval_event', 'entities'), ('run', 'trajectory memory_ids')) as x(name, columns)
     loop
         execute (
             select format('alter table recollect.%I ', spoken.name)
@@ -593,7 +626,7 @@ begin
         call recollect.protect(target, visible || everyone, writable);
     end loop;
     -- What somebody asked is between them and the admin.
-    foreach target in array array['retrieval_event', 'retrieval_hit', 'feedback'] loop
+    foreach target in array array['retrieval_event', 'retrieval_hit', 'feedback', 'run'] loop
         call recollect.protect(target, own, own);
     end loop;
     -- Users may erase what was learned from them alone, so their own rows are theirs to write.
@@ -602,10 +635,11 @@ begin
     call recollect.protect('ontology', 'true', admin);
 end $$;
 
--- Erase what searches and feedback keep of memories that are gone, whoever asked or judged. Runs with its owner's
+-- Erase what searches, runs and feedback keep of memories that are gone, whoever asked or judged. Runs with its owner's
 -- rights because those rows are their users' own; it touches nothing of a memory that is still there, nor of
 -- another tenant. entities: names the memories spoke of; those that no memory speaks of any more go from events.
-create function recollect.forget_traces(ids uuid[], entities text[], out feedback bigint, out hits bigint)
+create function recollect.forget_traces(
+    ids uuid[], entities text[], out feedback bigint, out hits bigint, out runs bigint)
 language plpgsql security definer
 set search_path = recollect, pg_catalog, pg_temp
 as $$
@@ -620,6 +654,8 @@ begin
     get diagnostics forget_traces.feedback = row_count;
     delete from retrieval_hit h where h.tenant_id = tenant and h.memory_id = any(gone);
     get diagnostics forget_traces.hits = row_count;
+    delete from run r where r.tenant_id = tenant and r.memory_ids && gone;
+    get diagnostics forget_traces.runs = row_count;
     select coalesce(array_agg(e), '{}') into unspoken from unnest(forget_traces.entities) e
     where not exists (select from mention m where m.tenant_id = tenant and m.entity = e);
     if cardinality(unspoken) > 0 then
