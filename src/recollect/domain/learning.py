@@ -169,6 +169,49 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """A run of the recursive engine. `reward` is what training made of it; `policy_id` None: no tenant's own policy."""
+
+    id: UUID
+    query_id: UUID | None
+    user_id: str
+    environment: str
+    planner: str
+    policy_id: UUID | None
+    started_at: datetime
+    stopped_by: str
+    subcalls: int
+    tokens: int
+    outcome: str | None
+    quality: float | None
+    reward: float | None
+    trained: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome:
+    """What came of a run: as said of itself, or of its search (hits that were used, mean score of feedback)."""
+
+    outcome: str | None = None
+    quality: float | None = None
+    search_outcome: str | None = None
+    used: int = 0
+    judged: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecompositionStatus:
+    """A tenant's policy for decomposing questions: whether it is in use, and the proof it was judged on."""
+
+    id: UUID
+    environment: str
+    state: str
+    runs: int
+    evaluation: Mapping[str, Any]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """A comparison of strategies on live questions. An arm without weights ranks as without the experiment."""
 

@@ -1,4 +1,4 @@
-"""The log of searches: recorded without waiting, written in the background, never in the way of a search.
+"""The log of searches and runs: recorded without waiting, written in the background, never in the way of a search.
 
 `record` and `mark_used` put a note into a bounded queue and return. A task on the workspace's loop writes the queue
 in batches, a moment later and when the workspace closes. Whatever goes wrong there becomes one log line and a count:
@@ -24,11 +24,14 @@ from recollect.domain.learning import EventCounts, RetrievalEvent, ShownHit
 from recollect.domain.query import QueryType
 from recollect.learning.aliases import Guesses
 from recollect.learning.rewards import UTILITY_REWARDS
+from recollect.learning.runs import run_row
 from recollect.learning.utility import read_baseline
 from recollect.storage import learning as storage
+from recollect.storage import runs
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
+    from recollect.domain.trajectory import Trajectory
     from recollect.storage.store import Store, Transaction
 
 __all__ = ["EventLog", "RetrievalEvent", "ShownHit", "hash_terms", "is_refinement", "log_retrieval_event"]
@@ -54,7 +57,14 @@ class _Use:
     reported: bool
 
 
-Note = tuple["TenantContext", RetrievalEvent | _Use]
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run of the recursive engine, as it is stored."""
+
+    row: Mapping[str, Any]
+
+
+Note = tuple["TenantContext", RetrievalEvent | _Use | _Run]
 
 
 class EventLog:
@@ -95,7 +105,22 @@ class EventLog:
         """
         self._put(context, _Use(query_id, tuple(memory_ids), reported))
 
-    def _put(self, context: TenantContext, note: RetrievalEvent | _Use) -> None:
+    def record_run(
+        self,
+        context: TenantContext,
+        trajectory: Trajectory,
+        *,
+        query_id: UUID | None = None,
+        memory_ids: Iterable[UUID] = (),
+    ) -> None:
+        """Remember a run and, by `query_id`, the search it served. Returns at once; its words are not kept.
+
+        `memory_ids` are the memories it met beside its findings: the run goes when one of them is deleted.
+        """
+        if self.enabled and context.user_id is not None:
+            self._put(context, _Run(run_row(trajectory, query_id=query_id, memory_ids=memory_ids)))
+
+    def _put(self, context: TenantContext, note: RetrievalEvent | _Use | _Run) -> None:
         if not self.enabled or context.user_id is None:
             return
         if len(self._queue) >= self._capacity:
@@ -131,18 +156,17 @@ class EventLog:
             await asyncio.gather(self._task, return_exceptions=True)
         await self.flush()
 
-    async def _write(self, context: TenantContext, notes: Sequence[RetrievalEvent | _Use]) -> None:
+    async def _write(self, context: TenantContext, notes: Sequence[RetrievalEvent | _Use | _Run]) -> None:
         try:
             async with self._store.transaction(context) as tx:
-                for is_event, some in groupby(notes, key=lambda note: isinstance(note, RetrievalEvent)):
-                    if is_event:
-                        await self._write_events(tx, [n for n in some if isinstance(n, RetrievalEvent)])
-                    else:
-                        for use in some:
-                            assert isinstance(use, _Use)
-                            await _write_use(tx, use)
-                            if use.reported:
-                                await self.guesses.confirm(tx, use.query_id, use.memory_ids)
+                for _, grouped in groupby(notes, key=type):
+                    some = list(grouped)
+                    await self._write_events(tx, [n for n in some if isinstance(n, RetrievalEvent)])
+                    await _write_runs(tx, [n.row for n in some if isinstance(n, _Run)])
+                    for use in (n for n in some if isinstance(n, _Use)):
+                        await _write_use(tx, use)
+                        if use.reported:
+                            await self.guesses.confirm(tx, use.query_id, use.memory_ids)
         except Exception as error:
             # Anything at all: a tenant that was forgotten, a disk that is full, a bug here. Searches go on.
             self._failed += len(notes)
@@ -153,6 +177,8 @@ class EventLog:
             self._written += len(notes)
 
     async def _write_events(self, tx: Transaction, events: Sequence[RetrievalEvent]) -> None:
+        if not events:
+            return
         if self._store_id is None:
             self._store_id = await storage.store_id(tx)
         user, session = tx.context.user_id or "", tx.context.session_id or ""
@@ -185,6 +211,12 @@ async def _refined_by(
         tx, user=tx.context.user_id or "", session=session, query=event.query_id, since=since, at=event.at
     )
     return next((row["query_id"] for row in rows if is_refinement(row["terms"], terms)), None)
+
+
+async def _write_runs(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
+    if rows:
+        user, session = tx.context.user_id or "", tx.context.session_id or ""
+        await runs.insert_runs(tx, user=user, session=session, runs=rows)
 
 
 async def _write_use(tx: Transaction, use: _Use) -> None:

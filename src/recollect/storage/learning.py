@@ -295,6 +295,7 @@ async def expire(tx: Transaction, *, before: datetime) -> Counter[str]:
     rows["retrieval_hit"] = await tx.execute("expire_hits", before=before)
     rows["retrieval_event"] = await tx.execute("expire_events", before=before)
     rows["feedback"] = await tx.execute("expire_feedback", before=before)
+    rows["run"] = await tx.execute("expire_runs", before=before)
     return +rows
 
 
@@ -304,6 +305,7 @@ async def forget_learner(tx: Transaction, user: str | None) -> Counter[str]:
     rows["feedback"] = await tx.execute("forget_feedback", user=user)
     rows["retrieval_hit"] = await tx.execute("forget_hits", user=user)
     rows["retrieval_event"] = await tx.execute("forget_events", user=user)
+    rows["run"] = await tx.execute("forget_runs", user=user)
     if user is not None:
         rows["policy"] = await tx.execute("forget_policies", user=user)
     return rows

@@ -25,6 +25,7 @@ FILES = (
     "summaries.sql",
     "jobs.sql",
     "learning.sql",
+    "runs.sql",
 )
 
 
