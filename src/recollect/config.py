@@ -296,6 +296,44 @@ class Settings:
     model_timeout_s: float = _setting(
         "Seconds the chat model may take for one answer.", _seconds(0.05, 3600), default=30.0
     )
+    root_model: str | None = _setting(
+        "Chat model that plans the decomposition of complex questions; without any model none is called.",
+        _optional(_line),
+        default_text="the setting `model`",
+    )
+    sub_call_model: str | None = _setting(
+        "Chat model for the parts of a decomposed question.",
+        _optional(_line),
+        default_text="the setting `model`",
+    )
+    recursion_enabled: bool = _setting(
+        "Whether complex questions are decomposed; off sends every question to standard search, at once.",
+        _switch,
+        default=True,
+    )
+    recursion_threshold: float = _setting(
+        "Complexity from which questions are decomposed: 1 none, 0.5 only the hardest, 0.3 all complex ones.",
+        _share,
+        default=0.3,
+    )
+    recursion_max_depth: int = _setting(
+        "How deep a decomposed question may be decomposed again; 0 not at all.",
+        _whole_number(0, 10),
+        default=3,
+    )
+    recursion_timeout_s: float = _setting(
+        "Seconds a decomposed question may take in all; then it answers with what it has.",
+        _seconds(0.05, 3600),
+        default=60.0,
+    )
+    recursion_sub_call_timeout_s: float = _setting(
+        "Seconds one call of a decomposed question may take.", _seconds(0.05, 3600), default=30.0
+    )
+    telemetry: bool = _setting(
+        "Whether metrics and traces go to OpenTelemetry, if the application or `recollect` sets it up: on or off.",
+        _switch,
+        default=True,
+    )
     pool_size: int = _setting(
         "Database connections one process may hold open at a time.", _whole_number(1, 1000), default=8
     )

@@ -42,6 +42,19 @@ def test_retention_is_set_in_days_or_forever(cli: Any) -> None:
     cli("tenants", "retention", "galaxy", "3", code=2)
 
 
+def test_routing_is_set_per_tenant(cli: Any) -> None:
+    tenant = cli("tenants", "recursion", "on", "--threshold", "0.5", "--json").json
+    assert (tenant["recursion_enabled"], tenant["recursion_threshold"]) == (True, 0.5)
+    assert cli("tenants", "get").out.split("\t")[3] == "on from 0.5"
+    tenant = cli("tenants", "recursion", "default", "--json").json
+    assert (tenant["recursion_enabled"], tenant["recursion_threshold"]) == (None, None)
+    assert cli("tenants", "recursion", "off").out.split("\t")[3] == "off"
+    for bad in (("maybe",), ("on", "--threshold", "1.5"), ("on", "--threshold", "high")):
+        cli("tenants", "recursion", *bad, code=2)
+    assert cli("tenants", "get").out.split("\t")[3] == "off"
+    cli("tenants", "recursion", "default")
+
+
 def test_scopes_form_a_tree_that_can_be_moved_and_cut(cli: Any) -> None:
     cli("scopes", "create", "org/platform")
     created = cli("scopes", "create", "team/api", "--parent", "org/platform", "--json").json
@@ -109,6 +122,7 @@ def test_forgetting_a_user_erases_what_was_theirs(cli: Any) -> None:
 def test_a_group_called_bare_shows_its_commands(cli: Any) -> None:
     for group, command in (
         ("tenants", "retention"),
+        ("tenants", "recursion"),
         ("scopes", "move"),
         ("members", "remove"),
         ("db", "backup"),

@@ -213,6 +213,7 @@ def test_rights_over_tenants_and_people_are_not_for_everybody(as_user: AsUser, o
         lambda: admin.tenants.forget(theirs),
         lambda: ana.tenants.forget(ana.tenant_context.tenant_id),
         lambda: ana.tenants.set_retention("user", 1),
+        lambda: ana.tenants.set_recursion(enabled=False),
         lambda: ana.forget_user("bob"),
         lambda: ana.reembed(),
         lambda: ana.members.add("ana", f"company/{ana.tenant_context.tenant_id}", role="lead"),

@@ -266,6 +266,8 @@ def _ruling(arena: Arena) -> Iterator[Attempt]:
         )
         yield caller, "update recollect.tenant set name = 'x'", {}
         yield caller, "delete from recollect.tenant", {}
+    yield ana, "update recollect.tenant set recursion_enabled = false", {}
+    yield admin, "update recollect.tenant set recursion_enabled = false, tenant_id = 'x'", {}
     keep = {"tenant": mine.tenant_id}
     yield ana, "insert into recollect.retention (tenant_id, layer, days) values (%(tenant)s, 1, 1)", keep
     yield ana, "update recollect.retention set days = 1", {}

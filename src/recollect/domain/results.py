@@ -222,12 +222,17 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant:
-    """One customer of a store; nothing crosses from one to another."""
+    """One customer of a store; nothing crosses from one to another.
+
+    `recursion_threshold` and `recursion_enabled` are None where the settings decide.
+    """
 
     id: str
     name: str
     created_at: datetime
     retention_days: Mapping[str, int] = field(default_factory=dict)
+    recursion_threshold: float | None = None
+    recursion_enabled: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,9 +84,13 @@ class ComplexityRouter:
 
     def route(self, query: str) -> RouteDecision:
         """The path this query takes."""
+        return self.decide(self.score(query))
+
+    def decide(self, score: float) -> RouteDecision:
+        """The path of a query whose score is known."""
         if not self.enabled or self.threshold >= NOTHING:
             return RouteDecision.STANDARD
-        return RouteDecision.RLM if self.score(query) >= self.threshold else RouteDecision.STANDARD
+        return RouteDecision.RLM if score >= self.threshold else RouteDecision.STANDARD
 
     def should_route_to_rlm(self, query: str) -> bool:
         """Whether this query takes the recursive path."""

@@ -28,13 +28,18 @@ from recollect.storage.store import Row, Store, Transaction, compose
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """What a caller stands on. `scope_ids` None means every scope of the tenant."""
+    """What a caller stands on. `scope_ids` None means every scope of the tenant.
+
+    `recursion_threshold` and `recursion_enabled` are the tenant's own; None: as the settings say.
+    """
 
     scope_ids: list[UUID] | None
     space_id: int | None
     memories: int
     vectors: int
     terms: int
+    recursion_threshold: float | None = None
+    recursion_enabled: bool | None = None
 
 
 async def describe_caller(
@@ -55,6 +60,8 @@ async def describe_caller(
         memories=row["memories"],
         vectors=row["vectors"],
         terms=row["terms"],
+        recursion_threshold=row["recursion_threshold"],
+        recursion_enabled=row["recursion_enabled"],
     )
 
 
@@ -251,7 +258,14 @@ async def get_tenant(tx: Transaction) -> Tenant:
 def to_tenant(row: Row) -> Tenant:
     """A tenant's row as a value."""
     days = {Layer.from_precedence(int(number)).value: value for number, value in row["retention"].items()}
-    return Tenant(id=row["tenant_id"], name=row["name"], created_at=row["created_at"], retention_days=days)
+    return Tenant(
+        id=row["tenant_id"],
+        name=row["name"],
+        created_at=row["created_at"],
+        retention_days=days,
+        recursion_threshold=row["recursion_threshold"],
+        recursion_enabled=row["recursion_enabled"],
+    )
 
 
 async def create_tenant(store: Store, tenant_id: str, name: str | None) -> bool:
@@ -286,3 +300,19 @@ async def set_retention(tx: Transaction, layer: Layer, days: int | None) -> None
         await tx.execute("set_retention", layer=layer.precedence, days=days)
     await tx.execute("apply_retention", layer=layer.precedence, days=days)
     await tx.execute("align_embeddings", ids=None)
+
+
+async def set_recursion(tx: Transaction, *, threshold: float | None, enabled: bool | None) -> None:
+    """From which complexity on the tenant's questions are decomposed, and whether at all; None: as the settings say."""
+    number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+    if threshold is not None and not (number and 0.0 <= threshold <= 1.0):
+        raise InvalidInputError(
+            f"a recursion threshold of {threshold!r} makes no sense; give 0 to 1, or None for what the settings say"
+        )
+    if enabled is not None and not isinstance(enabled, bool):
+        raise InvalidInputError(
+            f"enabled={enabled!r} makes no sense; give True, False, or None for what the settings say"
+        )
+    if not tx.context.is_admin:
+        raise ForbiddenError(f"{_who(tx)} may not change how questions are routed; an admin may")
+    await tx.execute("set_recursion", threshold=threshold, enabled=enabled)

@@ -635,6 +635,13 @@ begin
     call recollect.protect('ontology', 'true', admin);
 end $$;
 
+-- An admin says how the own tenant's questions are routed, and changes nothing else of the tenant's row.
+revoke update on recollect.tenant from recollect_app;
+grant update (recursion_threshold, recursion_enabled) on recollect.tenant to recollect_app;
+alter policy updatable on recollect.tenant
+    using (tenant_id = (select recollect.caller_tenant()) and (select recollect.caller_is_admin()))
+    with check (tenant_id = (select recollect.caller_tenant()) and (select recollect.caller_is_admin()));
+
 -- Erase what searches, runs and feedback keep of memories that are gone, whoever asked or judged. Runs with its owner's
 -- rights because those rows are their users' own; it touches nothing of a memory that is still there, nor of
 -- another tenant. entities: names the memories spoke of; those that no memory speaks of any more go from events.

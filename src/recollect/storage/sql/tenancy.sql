@@ -1,7 +1,10 @@
 -- name: describe_caller
--- What the caller stands on: whether the tenant exists, the scopes visible (null for an admin: all), and counts.
+-- What the caller stands on: whether the tenant exists, how its questions are routed, the scopes visible (null for an
+-- admin: all), and counts.
 select
-    (select true from recollect.tenant t where t.tenant_id = %(tenant)s) as tenant_exists,
+    t.tenant_id is not null as tenant_exists,
+    t.recursion_threshold,
+    t.recursion_enabled,
     recollect.caller_is_admin() as sees_all,
     (select x.space_id from recollect.space x where x.state = 'active') as space_id,
     s.scope_ids,
@@ -18,6 +21,7 @@ from (
                 and (%(scope)s::uuid is null or s.scope_id = %(scope)s::uuid))
         end as scope_ids
 ) s
+left join recollect.tenant t on t.tenant_id = %(tenant)s
 left join lateral (
     select sum(y.memories) as memories, sum(y.vectors) as vectors, sum(y.terms) as terms
     from recollect.tally y
@@ -109,8 +113,8 @@ where m.tenant_id = %(tenant)s
 order by s.layer desc, s.name, m.user_id;
 
 -- name: get_tenant
--- One tenant with its retention.
-select t.tenant_id, t.name, t.created_at,
+-- One tenant with its retention and its routing.
+select t.tenant_id, t.name, t.created_at, t.recursion_threshold, t.recursion_enabled,
     coalesce((select jsonb_object_agg(r.layer::text, r.days) from recollect.retention r
               where r.tenant_id = t.tenant_id), '{}') as retention
 from recollect.tenant t where t.tenant_id = %(tenant)s;
@@ -123,6 +127,12 @@ on conflict (tenant_id, layer) do update set days = excluded.days;
 -- name: clear_retention
 -- Keep memories of a layer for ever again.
 delete from recollect.retention where tenant_id = %(tenant)s and layer = %(layer)s;
+
+-- name: set_recursion
+-- From which complexity on the tenant's questions are decomposed, and whether they are at all; null: as the settings say.
+update recollect.tenant set recursion_threshold = %(threshold)s, recursion_enabled = %(enabled)s
+where tenant_id = %(tenant)s
+returning tenant_id;
 
 -- name: apply_retention
 -- Recompute until when memories of a layer are believed, after its retention changed.

@@ -100,6 +100,38 @@ def set_retention(
     _show_tenants(inv, tenant, [tenant])
 
 
+@tenants_app.command("recursion")
+def set_recursion(
+    ctx: typer.Context,
+    routing: Annotated[
+        str, typer.Argument(help="on, off, or default: as the settings say.", metavar="on|off|default")
+    ],
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="Complexity from which questions are decomposed, 0 to 1: 1 none, 0.5 the hardest, 0.3 all complex. "
+            "Without it: as the settings say."
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Say whether and from where on complex questions are decomposed."""
+    inv = invocation(ctx)
+    choices = {"on": True, "off": False, "default": None}
+    if routing not in choices:
+        raise InvalidInputError(f"{routing!r} is none of 'on', 'off' and 'default'")
+    with inv.client() as client:
+        tenant = client.tenants.set_recursion(threshold=threshold, enabled=choices[routing])
+    _show_tenants(inv, tenant, [tenant])
+
+
+def _routing(tenant: Tenant) -> str:
+    switch = {True: "on", False: "off", None: "default"}[tenant.recursion_enabled]
+    if tenant.recursion_threshold is None:
+        return switch
+    return f"{switch} from {tenant.recursion_threshold:g}"
+
+
 def _show_tenants(inv: Invocation, document: object, tenants: Sequence[Tenant]) -> None:
     if inv.out.as_json:
         inv.out.document(document)
@@ -108,12 +140,13 @@ def _show_tenants(inv: Invocation, document: object, tenants: Sequence[Tenant]) 
         Column(name="id", style="cyan"),
         Column(name="name", wide=True),
         Column(name="retention"),
+        Column(name="recursion"),
         Column(name="created", style="dim"),
     ]
     rows = []
     for tenant in tenants:
         kept = ", ".join(f"{layer} {days} days" for layer, days in tenant.retention_days.items())
-        rows.append((tenant.id, tenant.name, kept or "forever", tenant.created_at))
+        rows.append((tenant.id, tenant.name, kept or "forever", _routing(tenant), tenant.created_at))
     inv.out.table(columns, rows)
 
 
