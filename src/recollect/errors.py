@@ -21,6 +21,9 @@
     │   ├── ModelTimeoutError        it did not answer in time
     │   ├── ModelRefusedError        it would not answer: wrong key, or a content filter
     │   └── ModelOutputError         what it answered is not of the asked form
+    ├── RunError                     something about a run over some material; what was found is kept
+    │   ├── DepthLimitError          a call would go deeper than the limit; only that call is refused
+    │   └── PlannerError             a planner could not say what to do next
     └── StoreError
         ├── StoreUnreachableError    wrong URL, no server, wrong password
         ├── StoreUnsupportedError    PostgreSQL or pgvector too old, or missing rights
@@ -162,6 +165,30 @@ class ModelOutputError(ModelError):
     """What the chat model answered is not of the asked form."""
 
     code = "model_bad_output"
+
+
+class RunError(RecollectError):
+    """Something about a run over some material; what was found is kept."""
+
+    code = "run_error"
+
+
+class DepthLimitError(RunError):
+    """A call would start a run deeper than the limit; only that call is refused."""
+
+    code = "depth_limit"
+
+
+class PlannerError(RunError):
+    """A planner could not say what to do next. The numbers are what it had used by then."""
+
+    code = "planner_failed"
+
+    def __init__(self, message: str, *, tokens: int = 0, usd: float = 0.0, model_calls: int = 0) -> None:
+        super().__init__(message)
+        self.tokens = tokens
+        self.usd = usd
+        self.model_calls = model_calls
 
 
 class StoreError(RecollectError):

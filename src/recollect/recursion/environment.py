@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Observation:
     """What a call gave back. `value` is JSON and goes into the record and the cache; `text` is what a planner reads.
 
-    `tokens` is what was read to get it. `findings` are offered to the run; a planner may drop them.
+    `tokens` is what was read to get it, without what a run that the call started has used: that is counted there.
+    `findings` are offered to the run; a planner may drop them.
     """
 
     value: Any
@@ -38,7 +39,10 @@ Recurse = Callable[[str], Awaitable["Run"]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
-    """What a tool may use beside its parameters. `recurse` raises `DepthLimitError` beyond the depth limit."""
+    """What a tool may use beside its parameters.
+
+    `recurse` raises `DepthLimitError` beyond the depth limit. A call starts one run at most: for two, plan two calls.
+    """
 
     query: str
     depth: int

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from recollect.domain.findings import Finding
@@ -25,7 +25,12 @@ class Remaining:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """Where a run stands when its planner is asked. `steps` are those so far, each with what its calls gave back."""
+    """Where a run stands when its planner is asked. `steps` are those so far, each with what its calls gave back.
+
+    `last_texts` are what the calls of the last step gave back to read, in their order. A planner that pays for its
+    answers calls `afford(tokens, usd)` with the worst case of each request *before* it makes it, and does without the
+    request if that says False.
+    """
 
     query: str
     depth: int
@@ -34,6 +39,7 @@ class Situation:
     findings: Sequence[Finding]
     remaining: Remaining
     last_texts: Sequence[str] = ()
+    afford: Callable[[int, float], bool] = field(default=lambda tokens, usd: True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +52,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to do next. With `done` the run ends after these calls. None in `findings` keeps what the calls offer."""
+    """What to do next. With `done` the run ends after these calls. None in `findings` keeps what the calls offer.
+
+    A planner that gives findings of its own reads what the calls give back and claims it in the next plan; if a limit
+    ends the run before that, what they offered is kept after all.
+    """
 
     thought: str = ""
     calls: tuple[Call, ...] = ()
@@ -59,8 +69,21 @@ class Plan:
     choice: Choice | None = None
 
 
+class EndOfRunError(Exception):
+    """Raised by a planner that knows how the run ended: one that replays a record. Never leaves the engine."""
+
+    def __init__(self, stopped_by: str, error: str | None) -> None:
+        super().__init__(stopped_by)
+        self.stopped_by = stopped_by
+        self.error = error
+
+
 class Planner(Protocol):
-    """Decides the next step of a run. May raise `PlannerError`; the run then returns what it found."""
+    """Decides the next step of a run. May raise `PlannerError`; the run then returns what it found.
+
+    One planner serves a run and its children at the same time, so it keeps nothing between two questions. If it has
+    `policy_label` and `notes`, these go into the record of each run.
+    """
 
     @property
     def name(self) -> str:

@@ -1,0 +1,77 @@
+"""Waiting for work that may hang, and ending it: the engine's only way to await somebody else's code.
+
+The work runs as tasks of its own. When it takes too long, or whoever waits is cancelled or told to stop, it is
+cancelled and gets a moment to clean up (roll back, close a connection). A task that ignores its cancellation is left
+behind with a log line: nothing in Python can end it, and the run must not hang with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+def grace_s(depth: int) -> float:
+    """How long cancelled work may clean up. Deeper is shorter, so that a child's record reaches its parent in time."""
+    return 1.0 / (1 + depth)
+
+
+class CutError(Exception):
+    """The work was ended before its time, by "timeout" or "cancelled". Never leaves the engine."""
+
+    def __init__(self, by: str) -> None:
+        super().__init__(by)
+        self.by = by
+
+
+async def within(
+    work: Coroutine[Any, Any, T], *, seconds: float | None, depth: int, stop: asyncio.Event | None = None
+) -> T:
+    """The work's result; `CutError` when it takes longer, or was told to stop, or cancels itself."""
+    task = asyncio.create_task(work)
+    cut = await all_within([task], seconds=seconds, depth=depth, stop=stop)
+    if cut is not None or task.cancelled():
+        raise CutError(cut or "cancelled")
+    return task.result()
+
+
+async def all_within(
+    tasks: Collection[asyncio.Task[Any]],
+    *,
+    seconds: float | None,
+    depth: int,
+    stop: asyncio.Event | None = None,
+) -> str | None:
+    """Wait until all are done; else end them, and say what cut them short: "timeout" or "cancelled"."""
+    told = None if stop is None else asyncio.create_task(stop.wait())
+    every: asyncio.Future[Any] = asyncio.gather(*tasks, return_exceptions=True)
+    waiting: set[asyncio.Future[Any]] = {every} if told is None else {every, told}
+    try:
+        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if every.done():
+            return None
+        await _end(tasks, depth=depth)
+        return "cancelled" if told is not None and told.done() else "timeout"
+    except asyncio.CancelledError:
+        await _end(tasks, depth=depth)
+        raise
+    finally:
+        if told is not None:
+            told.cancel()
+
+
+async def _end(tasks: Collection[asyncio.Task[Any]], *, depth: int) -> None:
+    """Cancel them and wait for their end, a moment at most."""
+    running = {task for task in tasks if not task.done()}
+    for task in running:
+        task.cancel()
+    if running:
+        _, deaf = await asyncio.wait(running, timeout=grace_s(depth))
+        for task in deaf:
+            _log.warning("a cancelled call does not end and was left behind: %r", task.get_coro())

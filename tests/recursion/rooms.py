@@ -1,0 +1,154 @@
+"""A toy environment: a tree of numbered rooms. Each room says something and has doors to others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from recollect.domain.findings import Citation, Finding, span_hash
+from recollect.recursion.environment import Action, CallContext, Observation, Tool
+from recollect.recursion.planners.contract import Call, Plan, Situation
+
+
+class Room(BaseModel):
+    room: int = Field(ge=0)
+
+
+class Question(BaseModel):
+    question: str
+
+
+class Nothing(BaseModel):
+    pass
+
+
+def says(room: int) -> str:
+    return f"In room {room} hangs a picture of {room * 7 % 10} horses."
+
+
+def finding(room: int, group: str | None = None) -> Finding:
+    text = says(room)
+    return Finding(
+        description=f"room {room}",
+        evidence=text,
+        source_file=f"room/{room}",
+        confidence=1.0 / (1 + room),
+        group=group,
+        citations=(
+            Citation(
+                kind="room",
+                file_path=f"room/{room}",
+                line_start=0,
+                line_end=0,
+                content_hash=span_hash(text),
+                quote=text,
+            ),
+        ),
+    )
+
+
+@dataclass
+class Rooms:
+    """`entered` lists the rooms that were really looked at; `gate` holds those who wait."""
+
+    name: str = "rooms"
+    size: int = 100
+    version: str = "v1"
+    worst_tokens: int = 0
+    real_tokens: int = 5
+    usd: float = 0.0
+    entered: list[int] = field(default_factory=list)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    extra: dict[str, Tool] = field(default_factory=dict)
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        made = [
+            Tool(
+                name="look",
+                description="What a room says.",
+                parameters=Room,
+                run=self._look,
+                worst_tokens=lambda parameters: self.worst_tokens,
+                worst_usd=lambda parameters: self.usd,
+            ),
+            Tool(name="ask", description="Ask again, one level deeper.", parameters=Question, run=self._ask),
+            Tool(name="wait", description="Wait for the gate.", parameters=Room, run=self._wait),
+            Tool(name="fall", description="Always fails.", parameters=Nothing, run=self._fall),
+            Tool(name="shout", description="Says far too much.", parameters=Nothing, run=self._shout),
+        ]
+        return {tool.name: tool for tool in made} | self.extra
+
+    def content_hash(self, tool: str, parameters: Mapping[str, Any]) -> str:
+        return self.version
+
+    def actions(self, query: str, depth: int, step: int) -> Sequence[Action]:
+        return ()
+
+    async def _look(self, room: Room, context: CallContext) -> Observation:
+        await asyncio.sleep(0)
+        if room.room >= self.size:
+            raise LookupError(f"no room {room.room}")
+        self.entered.append(room.room)
+        return Observation(
+            value={"room": room.room, "says": says(room.room)},
+            text=says(room.room),
+            tokens=self.real_tokens,
+            usd=self.usd,
+            findings=(finding(room.room),),
+        )
+
+    async def _ask(self, question: Question, context: CallContext) -> Observation:
+        run = await context.recurse(question.question)
+        return Observation(
+            value=[one.description for one in run.findings],
+            findings=run.findings,
+            text=f"{len(run.findings)}",
+        )
+
+    async def _wait(self, room: Room, context: CallContext) -> Observation:
+        self.entered.append(room.room)
+        await self.gate.wait()
+        return Observation(value=room.room, findings=(finding(room.room),))
+
+    async def _fall(self, nothing: Nothing, context: CallContext) -> Observation:
+        raise RuntimeError("the floor gave way")
+
+    async def _shout(self, nothing: Nothing, context: CallContext) -> Observation:
+        return Observation(value="A" * 200_000, text="A" * 200_000)
+
+
+def look(*rooms: int) -> tuple[Call, ...]:
+    return tuple(Call(tool="look", parameters={"room": room}) for room in rooms)
+
+
+def call(tool: str, **parameters: Any) -> Call:
+    return Call(tool=tool, parameters=parameters)
+
+
+@dataclass
+class Scripted:
+    """Plans from a list, by depth and step; `done` when the list is over. Each may be a function of the situation."""
+
+    plans: Mapping[int, Sequence[Plan | Callable[[Situation], Awaitable[Plan] | Plan]]]
+    name: str = "scripted"
+    situations: list[Situation] = field(default_factory=list)
+
+    async def plan(self, situation: Situation) -> Plan:
+        self.situations.append(situation)
+        listed = self.plans.get(situation.depth, ())
+        if len(situation.steps) >= len(listed):
+            return Plan(thought="that was all", done=True)
+        planned = listed[len(situation.steps)]
+        if isinstance(planned, Plan):
+            return planned
+        answer = planned(situation)
+        return answer if isinstance(answer, Plan) else await answer
+
+
+def script(*plans: Plan | Callable[[Situation], Awaitable[Plan] | Plan], **deeper: Any) -> Scripted:
+    return Scripted({0: plans, **{int(name[1:]): value for name, value in deeper.items()}})
