@@ -146,12 +146,17 @@ SLOTS: dict[str, sql.Composable] = {
     "common": sql.Literal(20),
     "about_limit": sql.Literal(5),
     "naming_limit": sql.Literal(20),
+    "nearest": sql.Literal(1000),
     "table": sql.SQL("recollect.memory"),
     "memory": sql.SQL("recollect.memory_0"),
     "posting": sql.SQL("recollect.posting_0"),
     "embedding": sql.SQL("recollect.embedding_0"),
     "assignments": sql.SQL("importance = %(new_importance)s"),
 }
+
+
+#: The statements whose vectors are looked up in one of several ways.
+FORMS = {"candidates": ["dense_exact", "dense_index"], "grouped": ["grouped_exact", "grouped_index"]}
 
 
 def numbered(text: str) -> str:
@@ -184,7 +189,9 @@ def test_a_named_query_can_be_prepared(name: str, app: psycopg.Connection[tuple[
         with app.transaction(force_rollback=True), app.cursor().copy(text.encode()) as copy:
             copy.set_types([])
         return
-    forms = ["dense_exact", "dense_index"] if name == "candidates" else [""]
+    if name in {"grouped_exact", "grouped_index"}:
+        return  # forms of `grouped`
+    forms = FORMS.get(name, [""])
     for form in forms:
         slots = dict(SLOTS)
         slots["about"] = sql.SQL(queries()["about"])  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ from recollect.domain.query import Understanding
 from recollect.retrieval.expand import Expanded
 from recollect.retrieval.rank import Pool, links_between
 from recollect.retrieval.stopwatch import Stopwatch
+from recollect.storage.grouped import Grouping, fetch_grouped
 from recollect.storage.scopes import Caller
 from recollect.storage.search import (
     Conditions,
@@ -39,6 +40,10 @@ DENSE = 50
 #: How many of the best of each source bring their neighbours along, and how far those may be.
 ANCHORS = 25
 REACH = 2
+#: Of each group, so many by vector and so many by words; and how many postings may find them. A team's one memory
+#: about a topic stands behind thousands of others' on common words, so the budget is ten times that of one search.
+PER_GROUP = 4
+GROUPED_POSTINGS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +118,44 @@ async def generate(
         )
 
 
+async def generate_grouped(
+    tx: Transaction,
+    caller: Caller,
+    wanted: Wanted,
+    grouping: Grouping,
+    *,
+    counts: TermCounts,
+    vector: Awaitable[NDArray[np.float32]],
+    watch: Stopwatch,
+) -> Pool:
+    """The candidate pool of a question put to many groups of scopes: the best of each."""
+    with watch.stage("generate"):
+        matches = await fetch_lexical(
+            tx,
+            caller,
+            wanted.understanding.terms if "lexical" not in wanted.without else (),
+            wanted.conditions,
+            limit=1,
+            counts=counts,
+            posting_budget=GROUPED_POSTINGS,
+        )
+    with watch.stage("embed"):
+        embedded = await vector
+    with watch.stage("generate"):
+        groups = len(set(grouping.places))
+        dense = DenseRequest(
+            vector=embedded,
+            space_id=wanted.space.id,
+            dimensions=wanted.space.dimensions,
+            exact=wanted.exact,
+            limit=max(PER_GROUP, -(-2 * wanted.limit // max(groups, 1))),
+            anchors=0,
+            reach=0,
+        )
+        rows = await fetch_grouped(tx, caller, matches, dense, wanted.conditions, grouping)
+        return to_pool(rows, matches)
+
+
 async def follow_links(
     tx: Transaction, caller: Caller, wanted: Wanted, generated: Generated, hits: Sequence[UUID]
 ) -> Pool | None:
@@ -170,6 +213,7 @@ def to_pool(rows: Sequence[Row], matches: LexicalMatches) -> Pool:
         type=[row["type"] for row in rows],
         use_count=np.array([row["use_count"] for row in rows], dtype=np.int64),
         utility=np.array([row["utility"] for row in rows], dtype=np.float64),
+        scope=[row["scope_id"] for row in rows],
         sources=[_found_by(row, row["memory_id"] in by_words) for row in rows],
     )
 

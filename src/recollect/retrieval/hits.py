@@ -56,19 +56,30 @@ def _explanation(pool: Pool, ranking: Ranking, row: int, asked: Understanding) -
     return Explanation(signals=signals, sources=pool.sources[row], sentence=explain(signals, asked))
 
 
+def to_shown(pool: Pool, ranking: Ranking, rows: Sequence[int]) -> tuple[ShownHit, ...]:
+    """What learning hears of each hit: its place, its score, and what the weights multiply."""
+    raw = {name: ranking.raw[name] for name in SIGNALS}
+    return tuple(
+        ShownHit(
+            id=pool.ids[row],
+            place=place,
+            score=float(ranking.score[row]),
+            signals={name: float(values[row]) for name, values in raw.items()},
+        )
+        for place, row in enumerate(rows, 1)
+    )
+
+
 def to_event(
     query_id: UUID,
     asked: Understanding,
     choice: Choice,
-    ranked: tuple[Pool, Ranking],
-    rows: Sequence[int],
+    shown: tuple[ShownHit, ...],
     *,
     at: datetime,
     latency_ms: float,
 ) -> RetrievalEvent:
     """What learning hears of a search: its kind, what it was ranked by, what was shown and for which signals."""
-    pool, ranking = ranked
-    raw = {name: ranking.raw[name] for name in SIGNALS}
     return RetrievalEvent(
         query_id=query_id,
         at=at,
@@ -84,13 +95,5 @@ def to_event(
             for entity in asked.entities
             if entity.method is Resolution.FUZZY and not entity.rivals
         ),
-        hits=tuple(
-            ShownHit(
-                id=pool.ids[row],
-                place=place,
-                score=float(ranking.score[row]),
-                signals={name: float(values[row]) for name, values in raw.items()},
-            )
-            for place, row in enumerate(rows, 1)
-        ),
+        hits=shown,
     )

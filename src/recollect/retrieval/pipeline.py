@@ -1,5 +1,9 @@
 """Search, stage by stage: understand -> generate -> rank, then what hits show.
 
+`search` is the door: it takes a question on the standard path, or, when it is too big for one look, hands it to
+`recursive/`, which looks many times. Either way the answer has the same form. `look` is one such look, at everything
+the caller sees or at a part of it.
+
 The question is embedded while its words are looked up. Later stages never see another
 caller's rows: row-level security filtered them before. What was found is noted for learning, which takes no time here.
 """
@@ -7,7 +11,7 @@ caller's rows: row-level security filtered them before. What was found is noted 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -15,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.ids import new_id
-from recollect.domain.learning import Choice
-from recollect.domain.query import Understanding
+from recollect.domain.learning import Choice, ShownHit
+from recollect.domain.query import TimeRange, Understanding
 from recollect.domain.results import Hit, SearchResults
 from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.expand import expand
-from recollect.retrieval.generate import Wanted, follow_links, generate
-from recollect.retrieval.hits import to_event, to_hit
+from recollect.retrieval.generate import Wanted, follow_links, generate, generate_grouped
+from recollect.retrieval.hits import to_event, to_hit, to_shown
 from recollect.retrieval.rank import (
     Calibration,
     Meaning,
@@ -31,24 +35,63 @@ from recollect.retrieval.rank import (
     calibration_for,
     diverse_first,
     first_hits,
+    in_turn,
     rank,
     select,
 )
 from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, measured
 from recollect.retrieval.request import SearchRequest
+from recollect.retrieval.routing import Routing
 from recollect.retrieval.stopwatch import Stopwatch
 from recollect.retrieval.understand import understand
 from recollect.storage import scopes
 from recollect.storage import search as storage
 from recollect.storage.filters import Moment
+from recollect.storage.grouped import Grouping
 from recollect.storage.scopes import Caller
 from recollect.storage.search import Conditions
 from recollect.storage.store import Row, Transaction
 from recollect.workspace import OpenSpace, Workspace
 
-__all__ = ["SearchRequest", "search"]
+__all__ = [
+    "EVERYTHING",
+    "Found",
+    "Groups",
+    "Part",
+    "SearchRequest",
+    "caller_of",
+    "look",
+    "search",
+    "understand_request",
+]
 
 Listener = Callable[[Understanding], None]
+#: How many vectors are compared one by one where groups are asked: a tenth of a second for a hundred thousand.
+EXACT_GROUPED = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """Groups of scopes that a question is asked of one by one; `names` says what each stands for."""
+
+    names: tuple[str, ...]
+    grouping: Grouping
+
+    def of(self, pool: Pool) -> list[str]:
+        """The group of each candidate."""
+        places = dict(zip(self.grouping.scope_ids, self.grouping.places, strict=True))
+        return [self.names[places[scope]] for scope in pool.scope or ()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What one look is at: everything, a period of it, or some groups of scopes."""
+
+    between: TimeRange | None = None
+    groups: Groups | None = None
+
+
+EVERYTHING = Part()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +104,7 @@ class Asking:
     opened: OpenSpace
     calibration: Calibration
     request: SearchRequest
+    part: Part
     watch: Stopwatch
 
 
@@ -85,6 +129,19 @@ class _Embedding:
             self._task.cancel()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What one look found. `shown` is what learning hears of each hit, in the order of `hits`."""
+
+    asked: Understanding
+    choice: Choice
+    hits: tuple[Hit, ...]
+    shown: tuple[ShownHit, ...]
+    entities: Mapping[UUID, tuple[str, ...]]
+    notes: tuple[str, ...]
+    empty: bool = False
+
+
 async def search(
     workspace: Workspace,
     context: TenantContext,
@@ -94,6 +151,47 @@ async def search(
 ) -> SearchResults:
     """The memories that answer a query. `on_understood` hears what is asked as soon as that is known."""
     watch = Stopwatch()
+    query_id = new_id()
+    router = Routing.of(workspace.settings, request)
+    found = await look(
+        workspace, context, request, query_id, watch=watch, leave=router.leaves, on_understood=on_understood
+    )
+    if found is None:
+        from recollect.retrieval.recursive.executor import RlmExecutor
+
+        executor = RlmExecutor(workspace, context)
+        found = await executor.find(request, query_id, watch=watch, on_understood=on_understood)
+    if not found.empty:
+        event = to_event(
+            query_id,
+            found.asked,
+            found.choice,
+            found.shown,
+            at=workspace.clock(),
+            latency_ms=watch.stop()["total"],
+        )
+        workspace.events.record(context, event)
+    return SearchResults(
+        hits=found.hits,
+        query=found.asked.query,
+        query_id=query_id,
+        notes=found.notes,
+        timings_ms=watch.stop(),
+    )
+
+
+async def look(
+    workspace: Workspace,
+    context: TenantContext,
+    request: SearchRequest,
+    query_id: UUID,
+    *,
+    watch: Stopwatch,
+    part: Part = EVERYTHING,
+    leave: Callable[[Caller], bool] | None = None,
+    on_understood: Listener | None = None,
+) -> Found | None:
+    """One look, in a transaction of its own. None when `leave` says, knowing the caller, that one look won't do."""
     active: int | None = None
     while True:
         opened = await workspace.open_space(context, active)
@@ -101,7 +199,9 @@ async def search(
         embedding = _Embedding(opened, request.query)
         try:
             async with workspace.store.transaction(context, keep_plans=True) as tx:
-                caller = await _caller(tx, request)
+                caller = await caller_of(tx, request)
+                if leave is not None and leave(caller):
+                    return None
                 if caller.space_id in (None, opened.space.id):
                     asking = Asking(
                         workspace=workspace,
@@ -110,57 +210,60 @@ async def search(
                         opened=opened,
                         calibration=calibration,
                         request=request,
+                        part=part,
                         watch=watch,
                     )
-                    return await _answer(asking, embedding, on_understood)
+                    return await _answer(asking, embedding, query_id, on_understood)
         finally:
             embedding.cancel()
         # The store was re-embedded since this client opened it: follow, and ask again.
         active = caller.space_id
 
 
-async def _answer(asking: Asking, embedding: _Embedding, on_understood: Listener | None) -> SearchResults:
+async def _answer(
+    asking: Asking, embedding: _Embedding, query_id: UUID, on_understood: Listener | None
+) -> Found:
     """Understand, generate, rank and show, inside one transaction."""
-    request, watch = asking.request, asking.watch
-    query_id = new_id()
-    with watch.stage("understand"):
-        asked, choice = await _understand(asking, query_id)
+    with asking.watch.stage("understand"):
+        asked, choice = await understand_request(
+            asking.workspace, asking.tx, asking.request, asking.caller, query_id
+        )
     vector = embedding.start()
     if on_understood is not None:
         on_understood(asked)
     notes = list(asked.notes)
-    hits: list[Hit] = []
-    if asking.caller.scope_ids != [] and asking.caller.memories > 0:
-        pool, ranking = await _ranked(asking, asked, vector, notes)
-        rows, shown = await _chosen(asking, pool, ranking)
-        hits = [
-            to_hit(pool, ranking, row, shown[pool.ids[row]], asked, explained=request.explain) for row in rows
-        ]
-        event = to_event(
-            query_id,
-            asked,
-            choice,
-            (pool, ranking),
-            rows,
-            at=asking.workspace.clock(),
-            latency_ms=watch.stop()["total"],
+    if asking.caller.scope_ids == [] or asking.caller.memories <= 0:
+        return Found(
+            asked=asked, choice=choice, hits=(), shown=(), entities={}, notes=tuple(notes), empty=True
         )
-        asking.workspace.events.record(asking.tx.context, event)
-    return SearchResults(
-        hits=tuple(hits), query=asked.query, query_id=query_id, notes=tuple(notes), timings_ms=watch.stop()
+    pool, ranking = await _ranked(asking, asked, vector, notes)
+    rows, shown = await _chosen(asking, pool, ranking)
+    explained = asking.request.explain
+    hits = [to_hit(pool, ranking, row, shown[pool.ids[row]], asked, explained=explained) for row in rows]
+    if asking.part.groups is not None:
+        names = asking.part.groups.of(pool)
+        hits = [replace(hit, group=names[row]) for hit, row in zip(hits, rows, strict=True)]
+    return Found(
+        asked=asked,
+        choice=choice,
+        hits=tuple(hits),
+        shown=to_shown(pool, ranking, rows),
+        entities={id: (*row["entities"], *row["mentions"]) for id, row in shown.items()},
+        notes=tuple(notes),
     )
 
 
-async def _understand(asking: Asking, query_id: UUID) -> tuple[Understanding, Choice]:
+async def understand_request(
+    workspace: Workspace, tx: Transaction, request: SearchRequest, caller: Caller, query_id: UUID
+) -> tuple[Understanding, Choice]:
     """What is asked, and the weights it is ranked by."""
-    workspace, tx, request = asking.workspace, asking.tx, asking.request
     domain = await workspace.domain(tx.context, tx)
     asked = await understand(
         tx,
         request.query,
         now=request.now,
         timezone=request.timezone,
-        scope_ids=asking.caller.scope_ids,
+        scope_ids=caller.scope_ids,
         find_in_domain=None if domain is None else domain.find,
         ontology=None if domain is None else domain.ontology,
     )
@@ -183,12 +286,24 @@ async def _ranked(
                 moment=Moment.as_of(request.as_of) if request.as_of else Moment.now(request.now),
                 types=request.types,
                 filters=request.filters,
+                between=asking.part.between,
             ),
             space=asking.opened.space,
-            exact=await _exact(workspace, tx, asking.caller, asking.opened, notes),
+            exact=await _exact(asking, notes),
             limit=request.limit,
             without=request.without,
         )
+        if asking.part.groups is not None:
+            pool = await generate_grouped(
+                tx,
+                asking.caller,
+                wanted,
+                asking.part.groups.grouping,
+                counts=workspace.term_counts,
+                vector=vector,
+                watch=asking.watch,
+            )
+            return pool, _weigh(asking, pool, asked)
         generated = await generate(
             tx, asking.caller, wanted, counts=workspace.term_counts, vector=vector, watch=asking.watch
         )
@@ -211,10 +326,11 @@ def _weigh(asking: Asking, pool: Pool, asked: Understanding) -> Ranking:
 
 async def _chosen(asking: Asking, pool: Pool, ranking: Ranking) -> tuple[list[int], dict[UUID, Row]]:
     """The rows to return, and what they show."""
-    request = asking.request
+    request, groups = asking.request, asking.part.groups
     with asking.watch.stage("rank"):
         # Three times as many as asked for: among them repeats are dropped.
-        first = best_first(pool, ranking, threshold=request.threshold)[: 3 * request.limit]
+        order = best_first(pool, ranking, threshold=request.threshold)
+        first = (order if groups is None else in_turn(order, groups.of(pool)))[: 3 * request.limit]
     with asking.watch.stage("show"):
         shown = await storage.fetch_hits(asking.tx, [pool.ids[row] for row in first], asking.opened.space.id)
     with asking.watch.stage("rank"):
@@ -229,7 +345,8 @@ async def _chosen(asking: Asking, pool: Pool, ranking: Ranking) -> tuple[list[in
     return [row for row in rows if pool.ids[row] in shown], shown
 
 
-async def _caller(tx: Transaction, request: SearchRequest) -> Caller:
+async def caller_of(tx: Transaction, request: SearchRequest) -> Caller:
+    """Who asks, narrowed to the layers or the scope asked for."""
     if request.scope is None:
         return await scopes.describe_caller(tx, layers=request.layers)
     await scopes.describe_caller(tx)
@@ -237,16 +354,17 @@ async def _caller(tx: Transaction, request: SearchRequest) -> Caller:
     return await scopes.describe_caller(tx, layers=request.layers, scope=row["scope_id"])
 
 
-async def _exact(
-    workspace: Workspace, tx: Transaction, caller: Caller, opened: OpenSpace, notes: list[str]
-) -> bool:
+async def _exact(asking: Asking, notes: list[str]) -> bool:
     """Compare every visible vector, unless there are too many and an index is there for them."""
-    if caller.vectors <= workspace.settings.exact_rows:
+    vectors, groups = asking.caller.vectors, asking.part.groups
+    # The index knows no groups: of the nearest, most may be of one. Comparing all of them is worth more there.
+    most = asking.workspace.settings.exact_rows if groups is None else EXACT_GROUPED
+    if vectors <= most:
         return True
-    if await workspace.has_vector_index(tx, opened.space):
+    if await asking.workspace.has_vector_index(asking.tx, asking.opened.space):
         return False
     notes.append(
-        f"{caller.vectors:,} vectors were compared one by one: their index is not built yet; run `recollect db index`"
+        f"{vectors:,} vectors were compared one by one: their index is not built yet; run `recollect db index`"
     )
     return True
 

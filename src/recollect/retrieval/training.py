@@ -19,4 +19,5 @@ async def train_tenant(workspace: Workspace, context: TenantContext) -> TrainRep
         now=workspace.clock(),
         log=workspace.events,
         book=workspace.strategies,
+        policies=workspace.policies,
     )

@@ -21,7 +21,16 @@ from psycopg import sql
 from recollect.domain.filters import Filter
 from recollect.domain.memory import MemoryType
 from recollect.domain.query import TimeRange
-from recollect.storage.filters import TRUE, Moment, Parameters, all_of, believed, compile_filter, of_types
+from recollect.storage.filters import (
+    TRUE,
+    Moment,
+    Parameters,
+    all_of,
+    believed,
+    compile_filter,
+    happened_in,
+    of_types,
+)
 from recollect.storage.scopes import Caller
 from recollect.storage.store import Row, Transaction, compose
 
@@ -37,6 +46,8 @@ class Conditions:
     moment: Moment
     types: Sequence[MemoryType] | None = None
     filters: Filter | None = None
+    #: Only what happened in this period.
+    between: TimeRange | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +112,13 @@ async def fetch_lexical(
     *,
     limit: int,
     counts: TermCounts,
+    posting_budget: int = POSTING_BUDGET,
 ) -> LexicalMatches:
     """The best memories by BM25. Needs no vector, so it runs while the question is being embedded."""
     if not terms:
         return NO_MATCHES
     parameters = Parameters()
-    where = _where(conditions, parameters)[0]
+    where = where_of(conditions, parameters)[0]
     statement = _lexical_statement(await tx.partition(), caller.scope_ids is not None, where.as_string(None))
     known = counts.known(tx.context.tenant_id, caller, terms)
     [row] = await tx.fetch_statement(
@@ -115,9 +127,9 @@ async def fetch_lexical(
             "scopes": caller.scope_ids,
             "terms": list(terms),
             "known": known,
-            "posting_budget": POSTING_BUDGET,
+            "posting_budget": posting_budget,
             "lexical_limit": limit,
-            **_corpus(caller),
+            **corpus(caller),
             **parameters.values,
         },
     )
@@ -141,7 +153,7 @@ async def fetch_candidates(
 ) -> list[Row]:
     """The pool: what words, vectors and other sources find, and neighbours, each with all measures."""
     parameters = Parameters()
-    where, only = _where(conditions, parameters)
+    where, only = where_of(conditions, parameters)
     asked = sources.time_range
     statement = _candidates_statement(
         await tx.partition(),
@@ -171,7 +183,7 @@ async def fetch_candidates(
             "dense_limit": dense.limit,
             "anchors": dense.anchors,
             "reach": dense.reach,
-            **_corpus(caller),
+            **corpus(caller),
             **parameters.values,
         },
     )
@@ -190,7 +202,7 @@ async def fetch_linked(
     if not hits:
         return []
     parameters = Parameters()
-    where, _ = _where(conditions, parameters)
+    where, _ = where_of(conditions, parameters)
     statement = _linked_statement(
         await tx.partition(),
         dense.dimensions,
@@ -209,19 +221,23 @@ async def fetch_linked(
             "entities": list(entities),
             "vector": HalfVector(dense.vector),
             "space": dense.space_id,
-            **_corpus(caller),
+            **corpus(caller),
             **parameters.values,
         },
     )
 
 
-def _where(conditions: Conditions, parameters: Parameters) -> tuple[sql.Composable, sql.Composable]:
+def where_of(conditions: Conditions, parameters: Parameters) -> tuple[sql.Composable, sql.Composable]:
     """All conditions, and those beside belief (which vectors carry themselves)."""
-    only = all_of(of_types(conditions.types, parameters), compile_filter(conditions.filters, parameters))
+    only = all_of(
+        of_types(conditions.types, parameters),
+        compile_filter(conditions.filters, parameters),
+        happened_in(conditions.between, parameters),
+    )
     return all_of(believed(conditions.moment, parameters), only), only
 
 
-def _corpus(caller: Caller) -> dict[str, float]:
+def corpus(caller: Caller) -> dict[str, float]:
     """How many memories BM25 is about, and how long they are on average."""
     memories = max(caller.memories, 1)
     return {"n": float(memories), "avg_dl": max(caller.terms / memories, 1.0)}
@@ -230,7 +246,7 @@ def _corpus(caller: Caller) -> dict[str, float]:
 @lru_cache(maxsize=256)
 def _lexical_statement(partition: int, narrowed: bool, where: str) -> str:
     """The text of `lexical` for one shape of question; values are parameters, so shapes are few."""
-    slots = {**_tables(partition), "where": sql.SQL(where), "scopes_p": _scopes("p", narrowed)}
+    slots = {**tables(partition), "where": sql.SQL(where), "scopes_p": _scopes("p", narrowed)}
     return compose("lexical", slots).as_string(None)
 
 
@@ -249,10 +265,10 @@ def _candidates_statement(
     unconditional = only == TRUE.as_string(None)
     join = "join {memory} m on m.tenant_id = e.tenant_id and m.memory_id = e.memory_id"
     slots: dict[str, sql.Composable] = {
-        **_tables(partition),
+        **tables(partition),
         "where": sql.SQL(where),
         "dense_where": sql.SQL(only),
-        "dense_join": sql.SQL("" if unconditional else join).format(**_tables(partition)),
+        "dense_join": sql.SQL("" if unconditional else join).format(**tables(partition)),
         "dimensions": sql.Literal(dimensions),
         "space": sql.Literal(space_id),
         "scopes_e": _scopes("e", narrowed),
@@ -275,7 +291,7 @@ def _linked_statement(
 ) -> str:
     """The text of `linked` for one shape of question."""
     slots: dict[str, sql.Composable] = {
-        **_tables(partition),
+        **tables(partition),
         "where": sql.SQL(where),
         "dimensions": sql.Literal(dimensions),
         "scopes_t": _scopes("t", narrowed),
@@ -314,7 +330,7 @@ def _found_piece(source: str, limit: int, slots: Mapping[str, sql.Composable]) -
     return sql.SQL("({})").format(compose(name, {**slots, **filled}))
 
 
-def _tables(partition: int) -> dict[str, sql.Composable]:
+def tables(partition: int) -> dict[str, sql.Composable]:
     """The tenant's own partitions: planning for one table instead of sixteen, and plans that can be kept.
 
     Each partition has its parent's policies, so naming it directly opens nothing.
@@ -327,7 +343,7 @@ def _tables(partition: int) -> dict[str, sql.Composable]:
 
 @lru_cache(maxsize=16)
 def _hits_statement(partition: int) -> str:
-    return compose("fetch_hits", _tables(partition)).as_string(None)
+    return compose("fetch_hits", tables(partition)).as_string(None)
 
 
 def _scopes(table: str, narrowed: bool) -> sql.Composable:

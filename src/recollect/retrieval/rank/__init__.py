@@ -16,7 +16,7 @@ from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS, inverse_frequency
 from recollect.retrieval.rank.linked import first_hits, links_between
 from recollect.retrieval.rank.pool import Links, Pool
 from recollect.retrieval.rank.scoring import SIGNALS, Ranking, compute_memory_score, rank
-from recollect.retrieval.rank.selection import Meaning, best_first, select
+from recollect.retrieval.rank.selection import Meaning, best_first, in_turn, select
 
 __all__ = [
     "MAX_QUERY_TERMS",
@@ -33,6 +33,7 @@ __all__ = [
     "diverse_first",
     "explain",
     "first_hits",
+    "in_turn",
     "inverse_frequency",
     "links_between",
     "measured",

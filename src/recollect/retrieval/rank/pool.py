@@ -35,6 +35,7 @@ _OPTIONAL = (
     "type",
     "use_count",
     "utility",
+    "scope",
 )
 # Positions are below this, so (conversation, position) packs into one integer.
 _STRIDE = np.int64(1) << np.int64(40)
@@ -83,6 +84,7 @@ class Pool:
     type: Sequence[str] | None = None
     use_count: Integers | None = None
     utility: Floats | None = None
+    scope: Sequence[UUID] | None = None
     links: Links | None = None
     sources: Sequence[tuple[str, ...]] = ()
 

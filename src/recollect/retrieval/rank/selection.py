@@ -56,6 +56,19 @@ def best_first(pool: Pool, ranking: Ranking, *, threshold: float = 0.0) -> list[
     return order
 
 
+def in_turn(order: Sequence[int], groups: Sequence[str]) -> list[int]:
+    """Rows in another order: the best of each group first, then the second of each, and so on."""
+    seen: dict[str, int] = {}
+    rounds: list[list[int]] = []
+    for row in order:
+        turn = seen.get(groups[row], 0)
+        seen[groups[row]] = turn + 1
+        if turn == len(rounds):
+            rounds.append([])
+        rounds[turn].append(row)
+    return [row for turn in rounds for row in turn]
+
+
 def select(
     pool: Pool,
     order: Sequence[int],

@@ -24,6 +24,7 @@ FILES = (
     "ontology.sql",
     "summaries.sql",
     "jobs.sql",
+    "grouped.sql",
     "learning.sql",
     "runs.sql",
 )

@@ -1,0 +1,267 @@
+"""The tools over memories: search_layer, drill_down, filter_by_relevance, filter_by_recency, recursive_call, aggregate.
+
+One environment serves one search and its children. Every tool that reads goes through `pipeline.look`, in a
+transaction of its own, so that calls of one step run at the same time and none sees what the caller may not. What a
+planner without a model can choose from is `templates.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from recollect.domain.layers import Layer
+from recollect.domain.names import entity_key
+from recollect.domain.query import TimeRange
+from recollect.domain.results import Hit
+from recollect.recursion.environment import Action, CallContext, Observation, Tool
+from recollect.retrieval.pipeline import EVERYTHING, Found, Groups, Part
+from recollect.retrieval.recursive.decompose import Decomposition, ScopeGroup
+from recollect.retrieval.recursive.gathered import AggregationStrategy, Gathered, older_than
+from recollect.retrieval.recursive.looking import Looking
+from recollect.retrieval.recursive.templates import Progress, propose
+from recollect.storage.grouped import Grouping
+
+#: What was reached through something else is worth a little less than what answers by itself.
+_BRIDGED = 0.95
+#: What a planner with a model reads of each hit.
+_TEXT_CHARS = 400
+
+
+class _Parameters(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SearchLayer(_Parameters):
+    """Parameters of `search_layer`."""
+
+    query: str = Field(min_length=1, max_length=4_000)
+    layer: Layer | None = None
+    scopes: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    group: str | None = None
+
+
+class DrillDown(_Parameters):
+    """Parameters of `drill_down`."""
+
+    to_layer: Layer
+    from_layer: Layer | None = None
+    filter: str = ""
+
+
+class FilterByRelevance(_Parameters):
+    """Parameters of `filter_by_relevance`."""
+
+    min_score: float = Field(ge=0.0, le=1.0)
+
+
+class FilterByRecency(_Parameters):
+    """Parameters of `filter_by_recency`."""
+
+    max_age_days: float = Field(gt=0.0, le=1e6)
+
+
+class RecursiveCall(_Parameters):
+    """Parameters of `recursive_call`."""
+
+    sub_query: str = Field(min_length=1, max_length=4_000)
+    group: str | None = None
+    split: Literal["by_entity", "parts", "bridge"] = "parts"
+    bridge: str | None = None
+
+
+class Aggregate(_Parameters):
+    """Parameters of `aggregate`."""
+
+    strategy: AggregationStrategy = AggregationStrategy.COMBINE
+
+
+class MemoryEnvironment:
+    """The caller's memories, for one question and what it is split into."""
+
+    name = "memory"
+
+    def __init__(self, looking: Looking, whole: Decomposition) -> None:
+        self._looking = looking
+        self._whole = whole
+        self._gathered = Gathered()
+        self._progress: dict[tuple[int, str], Progress] = {}
+        self._strategy: AggregationStrategy | None = None
+        self._within: dict[str, ScopeGroup] = {}
+        #: By sub-question: what its hits speak for, and what they are worth.
+        self._labels: dict[str, tuple[str | None, float]] = {}
+        self.tools: Mapping[str, Tool] = {tool.name: tool for tool in self._make_tools()}
+
+    @property
+    def gathered(self) -> Gathered:
+        """What was found so far."""
+        return self._gathered
+
+    @property
+    def strategy(self) -> AggregationStrategy:
+        """How the run asked for its findings to be brought together."""
+        if self._strategy is not None:
+            return self._strategy
+        split = bool(self._whole.groups or self._whole.periods or self._whole.sides)
+        return AggregationStrategy.COMPARE if split else AggregationStrategy.COMBINE
+
+    def content_hash(self, tool: str, parameters: Mapping[str, Any]) -> str:
+        """Looks read the store as it is within this search; filters and aggregation read what was found so far."""
+        if tool in ("search_layer", "drill_down"):
+            return self._looking.ground
+        return self._gathered.content_hash()
+
+    def actions(self, query: str, depth: int, step: int) -> Sequence[Action]:
+        """What a planner without a model can choose from now."""
+        return propose(
+            self._whole if depth == 0 else self._looking.part_of(query),
+            self._progress_of(depth, query),
+            self._gathered,
+            depth=depth,
+            step=step,
+            limit=self._looking.request.limit,
+            max_depth=self._looking.max_depth,
+        )
+
+    def _progress_of(self, depth: int, query: str) -> Progress:
+        return self._progress.setdefault((depth, query), Progress())
+
+    # ---------------------------------------------------------------- the tools
+
+    def _make_tools(self) -> list[Tool]:
+        return [
+            Tool(
+                name="search_layer",
+                description="Search the memories of a layer, of some scopes (each by itself), or of a period.",
+                parameters=SearchLayer,
+                run=self._search_layer,
+            ),
+            Tool(
+                name="drill_down",
+                description="Find the scopes of a lower layer, of those whose parent's name matches the filter.",
+                parameters=DrillDown,
+                run=self._drill_down,
+            ),
+            Tool(
+                name="filter_by_relevance",
+                description="Let go of what was found with a lower score.",
+                parameters=FilterByRelevance,
+                run=self._filter_by_relevance,
+            ),
+            Tool(
+                name="filter_by_recency",
+                description="Let go of what was found and is older.",
+                parameters=FilterByRecency,
+                run=self._filter_by_recency,
+            ),
+            Tool(
+                name="recursive_call",
+                description="Ask a simpler question, which may be split further.",
+                parameters=RecursiveCall,
+                run=self._recursive_call,
+                cacheable=False,
+            ),
+            Tool(
+                name="aggregate",
+                description="Bring what was found together: combine, compare or summarize.",
+                parameters=Aggregate,
+                run=self._aggregate,
+            ),
+        ]
+
+    async def _search_layer(self, wanted: SearchLayer, call: CallContext) -> Observation:
+        groups = [self._within[name] for name in wanted.scopes if name in self._within]
+        part, split = EVERYTHING, wanted.group is not None
+        if groups:
+            part, split = Part(groups=_grouped(groups)), True
+        elif wanted.since is not None or wanted.until is not None:
+            part = Part(between=TimeRange(start=wanted.since, end=wanted.until, phrase=wanted.group or ""))
+        layers = None if wanted.layer is None or groups else (wanted.layer,)
+        found = await self._looking.look(wanted.query, part=part, layers=layers)
+        group, worth = self._labels.get(call.query, (None, 1.0)) if call.depth else (wanted.group, 1.0)
+        new = self._gathered.add(
+            found.hits,
+            found.shown,
+            found.entities,
+            group=group,
+            split=split or group is not None,
+            worth=worth,
+        )
+        progress = self._progress_of(call.depth, call.query)
+        progress.used.add("scopes" if groups else "by_period" if part.between else "search")
+        progress.note(new=new, hits=len(found.hits))
+        return observed(found)
+
+    async def _drill_down(self, wanted: DrillDown, call: CallContext) -> Observation:
+        groups = self._looking.scopes_below(wanted.to_layer, wanted.from_layer, wanted.filter)
+        if call.depth == 0 and wanted.to_layer is self._whole.to_layer and self._whole.groups:
+            groups = self._whole.groups
+        self._within |= {group.label: group for group in groups}
+        labels = [group.label for group in groups]
+        progress = self._progress_of(call.depth, call.query)
+        progress.used.add("by_scope")
+        progress.drilled = tuple(labels)
+        return Observation(value=labels, text="\n".join(labels))
+
+    async def _filter_by_relevance(self, wanted: FilterByRelevance, call: CallContext) -> Observation:
+        self._progress_of(call.depth, call.query).used.add("filter_relevance")
+        gone = self._gathered.keep_relevant(wanted.min_score)
+        return Observation(value={"dropped": gone, "left": len(self._gathered)}, text=f"{gone} dropped")
+
+    async def _filter_by_recency(self, wanted: FilterByRecency, call: CallContext) -> Observation:
+        gone = self._gathered.keep_recent(older_than(self._looking.request.now, wanted.max_age_days))
+        return Observation(value={"dropped": gone, "left": len(self._gathered)}, text=f"{gone} dropped")
+
+    async def _recursive_call(self, wanted: RecursiveCall, call: CallContext) -> Observation:
+        before = {held.hit.id for held in self._gathered}
+        self._labels[wanted.sub_query] = (wanted.group, _BRIDGED if wanted.split == "bridge" else 1.0)
+        progress = self._progress_of(call.depth, call.query)
+        progress.used.add(wanted.split)
+        if wanted.bridge is not None and entity_key(wanted.bridge) not in progress.bridged:
+            progress.hops += not progress.bridged
+            progress.bridged.add(entity_key(wanted.bridge))
+        child = await call.recurse(wanted.sub_query)
+        new = [held.hit for held in self._gathered if held.hit.id not in before]
+        progress.note(new=len(new), hits=len(self._gathered))
+        return Observation(
+            value={"stopped_by": child.stopped_by, "hits": _ids(new)},
+            text=_lines(new),
+        )
+
+    async def _aggregate(self, wanted: Aggregate, call: CallContext) -> Observation:
+        if call.depth == 0:
+            self._strategy = wanted.strategy
+        return Observation(value={"strategy": wanted.strategy.value, "hits": len(self._gathered)})
+
+
+def observed(found: Found) -> Observation:
+    """A look as planners and records see it: ids and scores for the record, texts for a planner that reads."""
+    # Characters over four is what English texts have in tokens; counting them would cost more than the search.
+    tokens = sum(len(hit.text) for hit in found.hits) // 4
+    return Observation(value=_ids(found.hits), text=_lines(found.hits), tokens=tokens)
+
+
+def _ids(hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    return [{"id": str(hit.id), "score": hit.score, "group": hit.group} for hit in hits]
+
+
+def _lines(hits: Sequence[Hit]) -> str:
+    return "\n".join(f"[{hit.group}] {' '.join(hit.text.split())[:_TEXT_CHARS]}" for hit in hits)
+
+
+def _grouped(groups: Sequence[ScopeGroup]) -> Groups:
+    scope_ids: list[UUID] = []
+    places: list[int] = []
+    for place, group in enumerate(groups):
+        scope_ids.extend(group.scope_ids)
+        places.extend([place] * len(group.scope_ids))
+    return Groups(
+        names=tuple(group.label for group in groups),
+        grouping=Grouping(scope_ids=scope_ids, places=places),
+    )

@@ -1,0 +1,240 @@
+"""`RlmExecutor`: a search as a run of the engine, from the question to the same `Found` that one look gives.
+
+Whatever goes wrong, somebody asked a question: a run that fails or is cut short gives what it found, together with a
+standard search, and a line in the log. Nothing in the answer says which path it took.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from recollect import telemetry
+from recollect.domain.layers import Layer
+from recollect.domain.learning import Choice
+from recollect.domain.query import Understanding
+from recollect.domain.results import Hit
+from recollect.domain.tenancy import TenantContext
+from recollect.domain.trajectory import Trajectory
+from recollect.learning.policy import DecompositionPolicy, base_policy
+from recollect.recursion.budget import Limits
+from recollect.recursion.cache import Cache
+from recollect.recursion.engine import run
+from recollect.recursion.planners.contract import Planner
+from recollect.recursion.planners.learned import LearnedPlanner
+from recollect.recursion.router import ComplexityRouter
+from recollect.retrieval.pipeline import Found, caller_of, look, understand_request
+from recollect.retrieval.recursive.decompose import Decomposition, ScopeNode, decompose
+from recollect.retrieval.recursive.environment import MemoryEnvironment
+from recollect.retrieval.recursive.gathered import Held, aggregate
+from recollect.retrieval.recursive.looking import Looking
+from recollect.retrieval.request import SearchRequest
+from recollect.retrieval.stopwatch import Stopwatch
+from recollect.storage.grouped import fetch_earliest, fetch_scope_tree
+from recollect.workspace import Workspace
+
+_log = logging.getLogger("recollect.recursion")
+
+#: Users, sessions and agents can be as many as a tenant has people; only a question about them looks at their tree.
+_TREE = (Layer.PROJECT, Layer.TEAM, Layer.ORG, Layer.COMPANY)
+#: What a run may do without a model. A question over forty teams takes two or three calls; one over eight periods nine.
+_MAX_SUBCALLS = 50
+_MAX_STEPS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ground:
+    """The question as understood, how it can be split, and the weights its hits are ranked by."""
+
+    asked: Understanding
+    choice: Choice
+    whole: Decomposition
+    scopes: tuple[ScopeNode, ...]
+    empty: bool
+
+
+class RlmExecutor:
+    """Runs a question that one look won't answer. `planner` and `policy` are given by training and benchmarks only."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        context: TenantContext,
+        *,
+        policy: DecompositionPolicy | None = None,
+        rng: random.Random | None = None,
+        planner: Planner | None = None,
+    ) -> None:
+        self._workspace = workspace
+        self._context = context
+        self._policy = policy
+        self._rng = rng
+        self._planner = planner
+
+    async def find(
+        self,
+        request: SearchRequest,
+        query_id: UUID,
+        *,
+        watch: Stopwatch,
+        on_understood: Callable[[Understanding], None] | None = None,
+    ) -> Found:
+        """What a standard search would give, found in many looks; in one, when anything goes wrong with those."""
+        heard: list[Understanding] = []
+
+        def understood(asked: Understanding) -> None:
+            if not heard and on_understood is not None:
+                on_understood(asked)
+            heard.append(asked)
+
+        try:
+            found, trajectory = await self.execute(request, query_id, watch=watch, on_understood=understood)
+        except Exception as error:
+            # A caller's mistake is the caller's on either path: the standard search says it again.
+            _log.warning(
+                "a recursive search failed (%s); the standard one answers",
+                type(error).__name__,
+                exc_info=error,
+            )
+            return await self._standard(request, query_id, watch, understood)
+        if trajectory is not None and trajectory.stopped_by != "done":
+            _log.warning(
+                "a recursive search was cut short (%s); a standard one is added", trajectory.stopped_by
+            )
+            standard = await self._standard(request, query_id, watch, understood)
+            return _merged(found, standard, limit=request.limit)
+        return found
+
+    async def execute(
+        self,
+        request: SearchRequest,
+        query_id: UUID,
+        *,
+        watch: Stopwatch | None = None,
+        on_understood: Callable[[Understanding], None] | None = None,
+    ) -> tuple[Found, Trajectory | None]:
+        """Run the question and return what was found, with the record; there is none where there is nothing to read."""
+        watch = watch or Stopwatch()
+        ground = await self._prepare(request, query_id, watch)
+        if on_understood is not None:
+            on_understood(ground.asked)
+        if ground.empty:
+            return self._found(ground, [], ground.asked.notes, empty=True), None
+        settings = self._workspace.settings
+        looking = Looking(
+            workspace=self._workspace,
+            context=self._context,
+            request=request,
+            query_id=query_id,
+            watch=watch,
+            scopes=ground.scopes,
+            max_depth=settings.recursion_max_depth,
+            notes=list(ground.asked.notes),
+        )
+        environment = MemoryEnvironment(looking, ground.whole)
+        policy = self._policy or base_policy()
+        ended = await run(
+            request.query,
+            environment=environment,
+            planner=self._planner or LearnedPlanner(policy, self._rng),
+            limits=Limits(
+                max_subcalls=_MAX_SUBCALLS,
+                max_steps=_MAX_STEPS,
+                max_idle_steps=_MAX_STEPS,
+                max_depth=settings.recursion_max_depth,
+                timeout_s=settings.recursion_timeout_s,
+                sub_call_timeout_s=settings.recursion_sub_call_timeout_s,
+            ),
+            cache=Cache(),
+        )
+        trajectory = replace(ended.trajectory, policy=policy.name)
+        chosen = aggregate(environment.gathered.held, environment.strategy, limit=request.limit)
+        self._record(trajectory, query_id, chosen)
+        return self._found(ground, chosen, tuple(looking.notes)), trajectory
+
+    async def _prepare(self, request: SearchRequest, query_id: UUID, watch: Stopwatch) -> _Ground:
+        """Understand the question once, and read what it can be split by."""
+        workspace = self._workspace
+        async with workspace.store.transaction(self._context, keep_plans=True) as tx:
+            caller = await caller_of(tx, request)
+            with watch.stage("understand"):
+                asked, choice = await understand_request(workspace, tx, request, caller, query_id)
+                personal = {"users", "people", "sessions", "agents", "everyone"}.intersection(
+                    request.query.casefold().split()
+                )
+                tree = await fetch_scope_tree(tx, list(Layer) if personal else _TREE)
+                earliest = await fetch_earliest(tx)
+        allowed = None if caller.scope_ids is None else set(caller.scope_ids)
+        scopes = tuple(
+            ScopeNode(
+                id=row["scope_id"],
+                layer=Layer.from_precedence(row["layer"]),
+                name=row["name"],
+                parent=row["parent_id"],
+                memories=row["memories"] if allowed is None or row["scope_id"] in allowed else 0,
+            )
+            for row in tree
+        )
+        signals = ComplexityRouter().signals(request.query)
+        return _Ground(
+            asked=asked,
+            choice=choice,
+            whole=decompose(asked, signals, scopes=scopes, earliest=earliest),
+            scopes=scopes,
+            empty=caller.scope_ids == [] or caller.memories <= 0,
+        )
+
+    def _found(
+        self, ground: _Ground, chosen: list[Held], notes: tuple[str, ...], *, empty: bool = False
+    ) -> Found:
+        return Found(
+            asked=ground.asked,
+            choice=ground.choice,
+            hits=tuple(held.hit for held in chosen),
+            shown=tuple(replace(held.shown, place=place) for place, held in enumerate(chosen, 1)),
+            entities={held.hit.id: held.entities for held in chosen},
+            notes=notes,
+            empty=empty,
+        )
+
+    async def _standard(
+        self,
+        request: SearchRequest,
+        query_id: UUID,
+        watch: Stopwatch,
+        on_understood: Callable[[Understanding], None],
+    ) -> Found:
+        found = await look(
+            self._workspace, self._context, request, query_id, watch=watch, on_understood=on_understood
+        )
+        assert found is not None
+        return found
+
+    def _record(self, trajectory: Trajectory, query_id: UUID, chosen: list[Held]) -> None:
+        """Metrics, and the record for training; neither holds the search up."""
+        usage = trajectory.usage
+        telemetry.executed(usage.wall_time_ms, usage.max_depth, usage.tokens)
+        self._workspace.events.record_run(
+            self._context, trajectory, query_id=query_id, memory_ids=[held.hit.id for held in chosen]
+        )
+
+
+def _merged(partial: Found, standard: Found, *, limit: int) -> Found:
+    """What a run that was cut short found, and what one look finds: each memory once, the best first."""
+    shown = {one.id: one for one in (*standard.shown, *partial.shown)}
+    best: dict[UUID, Hit] = {}
+    for hit in (*partial.hits, *standard.hits):
+        if hit.id not in best or hit.score > best[hit.id].score:
+            best[hit.id] = replace(hit, group=best[hit.id].group) if hit.id in best else hit
+    chosen = sorted(best.values(), key=lambda hit: -hit.score)[:limit]
+    chosen.sort(key=lambda hit: (hit.layer.precedence, -hit.score))
+    return replace(
+        standard,
+        hits=tuple(chosen),
+        shown=tuple(replace(shown[hit.id], place=place) for place, hit in enumerate(chosen, 1)),
+        notes=tuple(dict.fromkeys((*partial.notes, *standard.notes))),
+        empty=False,
+    )

@@ -1,0 +1,142 @@
+"""What the looks of a run have found so far, and how it is brought together at the end.
+
+A memory that several looks find is kept once, with its best score. What it speaks for (`group`) is said by the split
+that it answers best; a split knows better than the plain search that found it too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from recollect.domain.learning import ShownHit
+from recollect.domain.results import Hit
+
+
+class AggregationStrategy(StrEnum):
+    """How the hits of many looks become one list."""
+
+    COMBINE = "combine"
+    COMPARE = "compare"
+    SUMMARIZE = "summarize"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A hit, what learning hears of it, the entities it names, and whether a split gave its group."""
+
+    hit: Hit
+    shown: ShownHit
+    entities: tuple[str, ...]
+    split: bool
+
+
+class Gathered:
+    """The hits of a run, each once."""
+
+    def __init__(self) -> None:
+        self._held: dict[UUID, Held] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[Held]:
+        return iter(list(self._held.values()))
+
+    @property
+    def held(self) -> list[Held]:
+        """All of them, the best first."""
+        return sorted(self._held.values(), key=_best_first)
+
+    @property
+    def groups(self) -> set[str]:
+        """What there is something for."""
+        return {held.hit.group for held in self._held.values()}
+
+    def add(
+        self,
+        hits: Sequence[Hit],
+        shown: Sequence[ShownHit],
+        entities: Mapping[UUID, tuple[str, ...]],
+        *,
+        group: str | None = None,
+        split: bool = False,
+        worth: float = 1.0,
+    ) -> int:
+        """Keep what a look found, and return how many were new. `worth` scales what was reached indirectly."""
+        new = 0
+        for hit, seen in zip(hits, shown, strict=True):
+            if worth != 1.0:
+                hit = replace(hit, score=round(hit.score * worth, 4))
+            if group is not None:
+                hit = replace(hit, group=group)
+            known = self._held.get(hit.id)
+            new += known is None
+            named = entities.get(hit.id, ())
+            if known is None:
+                self._held[hit.id] = Held(hit=hit, shown=seen, entities=named, split=split)
+                continue
+            best = hit if hit.score > known.hit.score else known.hit
+            label = best.group if known.split == split else (known.hit if known.split else hit).group
+            self._held[hit.id] = Held(
+                hit=replace(best, group=label),
+                shown=seen if best is hit else known.shown,
+                entities=named or known.entities,
+                split=known.split or split,
+            )
+        return new
+
+    def keep_relevant(self, min_score: float) -> int:
+        """Let go of what scores less; returns how many went."""
+        return self._keep(lambda held: held.hit.score >= min_score)
+
+    def keep_recent(self, since: datetime) -> int:
+        """Let go of what is older; returns how many went."""
+        return self._keep(lambda held: held.hit.created_at >= since)
+
+    def _keep(self, wanted: Callable[[Held], bool]) -> int:
+        before = len(self._held)
+        self._held = {id: held for id, held in self._held.items() if wanted(held)}
+        return before - len(self._held)
+
+    def content_hash(self) -> str:
+        """Changes when anything is added or let go."""
+        digest = hashlib.blake2b(digest_size=16)
+        for id in sorted(self._held):
+            digest.update(id.bytes)
+        return digest.hexdigest()
+
+
+def aggregate(held: Sequence[Held], strategy: AggregationStrategy, *, limit: int) -> list[Held]:
+    """The hits to return: by score, or the best of each group in turn, so that every group has its say."""
+    ordered = sorted(held, key=_best_first)
+    if strategy is not AggregationStrategy.COMBINE:
+        ordered = _in_turn(ordered)
+    chosen = ordered[:limit]
+    return sorted(chosen, key=lambda one: (one.hit.layer.precedence, -one.hit.score))
+
+
+def _best_first(held: Held) -> tuple[float, int, float, UUID]:
+    hit = held.hit
+    return (-hit.score, hit.layer.precedence, -hit.created_at.timestamp(), hit.id)
+
+
+def _in_turn(ordered: Sequence[Held]) -> list[Held]:
+    turns: dict[str, int] = {}
+    keyed = []
+    for place, one in enumerate(ordered):
+        turn = turns[one.hit.group] = turns.get(one.hit.group, -1) + 1
+        keyed.append((turn, place, one))
+    return [one for _, _, one in sorted(keyed, key=lambda entry: entry[:2])]
+
+
+def older_than(now: datetime, days: float) -> datetime:
+    """The moment so many days ago; the calendar's beginning when that is further back than it goes."""
+    try:
+        return now - timedelta(days=days)
+    except OverflowError:
+        return datetime.min.replace(tzinfo=now.tzinfo)

@@ -1,0 +1,223 @@
+"""What a planner without a language model can choose from: the splits that fit a question, with calls filled in.
+
+Features describe the situation, between 0 and 1: the kind of question, what was found, what it would cost. They hold no
+word of the question, so what is learned from one question serves another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from recollect.domain.names import entity_key
+from recollect.recursion.environment import Action
+from recollect.retrieval.recursive.decompose import Decomposition
+from recollect.retrieval.recursive.gathered import AggregationStrategy, Gathered
+
+Calls = tuple[tuple[str, Mapping[str, Any]], ...]
+
+#: Entities of the best hits that one hop follows, and how many hops a run makes at one depth.
+_BRIDGES = 3
+_HOPS = 2
+#: A look reads about as much as the others; forty scopes at once read four times that.
+_LOOK_COST = 0.2
+#: What filters let go of: hits that nobody would call related.
+_UNRELATED = 0.3
+
+
+@dataclass(slots=True)
+class Progress:
+    """What was tried for one question of a run, and what came of it."""
+
+    used: set[str] = field(default_factory=set)
+    drilled: tuple[str, ...] | None = None
+    bridged: set[str] = field(default_factory=set)
+    hops: int = 0
+    looked: bool = False
+    new: int = 0
+    hits: int = 0
+
+    def note(self, *, new: int, hits: int) -> None:
+        """A look came back."""
+        self.looked = True
+        self.new, self.hits = new, hits
+
+    @property
+    def gained(self) -> float:
+        """The share of the last look that was new."""
+        return self.new / self.hits if self.hits else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Offer:
+    template: str
+    calls: Calls
+    cost: float
+    thought: str
+    done: bool = False
+
+
+def propose(
+    split: Decomposition,
+    progress: Progress,
+    gathered: Gathered,
+    *,
+    depth: int,
+    step: int,
+    limit: int,
+    max_depth: int,
+) -> list[Action]:
+    """The actions that make sense now. While scopes that were drilled down to wait, searching them is the only one."""
+    if progress.drilled and "scopes" not in progress.used:
+        offers = [_search_scopes(split, progress.drilled)]
+    else:
+        offers = [*_looks(split, progress), *_hops(split, progress, gathered, depth, max_depth)]
+        if progress.looked:
+            offers += [*_filters(progress, gathered, limit), _ending(split, gathered, depth)]
+    shared = _features(split, progress, gathered, depth=depth, step=step, limit=limit)
+    return [
+        Action(
+            template=offer.template,
+            calls=offer.calls,
+            features={
+                **shared,
+                "cost": min(offer.cost, 1.0),
+                "repeated": float(offer.template in progress.used),
+            },
+            thought=offer.thought,
+            done=offer.done,
+        )
+        for offer in offers
+    ]
+
+
+def _looks(split: Decomposition, progress: Progress) -> list[_Offer]:
+    """The splits that were not tried yet."""
+    offers: list[_Offer] = []
+    calls: Calls
+    if "search" not in progress.used:
+        call = ("search_layer", {"query": split.query})
+        offers.append(_Offer(template="search", calls=(call,), cost=_LOOK_COST, thought="search the whole"))
+    if split.groups and "by_scope" not in progress.used and split.to_layer is not None:
+        parameters = {
+            "to_layer": split.to_layer.value,
+            "from_layer": split.from_layer.value if split.from_layer else None,
+            "filter": split.scope_filter,
+        }
+        offers.append(
+            _Offer(
+                template="by_scope",
+                calls=(("drill_down", parameters),),
+                cost=_scopes_cost(len(split.groups)),
+                thought=f"ask each of {len(split.groups)} scopes",
+            )
+        )
+    if split.sides and "by_entity" not in progress.used:
+        calls = tuple(
+            ("recursive_call", {"sub_query": side.query, "group": side.label, "split": "by_entity"})
+            for side in split.sides
+        )
+        offers.append(
+            _Offer(template="by_entity", calls=calls, cost=_cost(calls), thought="ask of each side")
+        )
+    if split.periods and "by_period" not in progress.used:
+        calls = tuple(
+            (
+                "search_layer",
+                {
+                    "query": split.topic,
+                    "since": period.start.isoformat() if period.start else None,
+                    "until": period.end.isoformat() if period.end else None,
+                    "group": period.phrase,
+                },
+            )
+            for period in split.periods
+        )
+        offers.append(
+            _Offer(template="by_period", calls=calls, cost=_cost(calls), thought="ask of each period")
+        )
+    if split.clauses and "parts" not in progress.used:
+        calls = tuple(("recursive_call", {"sub_query": clause, "split": "parts"}) for clause in split.clauses)
+        offers.append(_Offer(template="parts", calls=calls, cost=_cost(calls), thought="ask part by part"))
+    return offers
+
+
+def _search_scopes(split: Decomposition, scopes: Sequence[str]) -> _Offer:
+    call = ("search_layer", {"query": split.topic, "scopes": list(scopes)})
+    return _Offer(
+        template="by_scope", calls=(call,), cost=_scopes_cost(len(scopes)), thought="search each scope"
+    )
+
+
+def _hops(
+    split: Decomposition, progress: Progress, gathered: Gathered, depth: int, max_depth: int
+) -> list[_Offer]:
+    """What the best hits name and the question does not: each becomes a question of its own."""
+    if not split.hops or not progress.looked or progress.hops >= _HOPS or depth + 1 > max_depth:
+        return []
+    asked = entity_key(split.query)
+    bridges: dict[str, str] = {}
+    for held in gathered.held[:5]:
+        for name in held.entities:
+            key = entity_key(name)
+            if key and key not in asked and key not in progress.bridged:
+                bridges.setdefault(key, name)
+    chosen = list(bridges.values())[:_BRIDGES]
+    if not chosen:
+        return []
+    calls = tuple(
+        ("recursive_call", {"sub_query": f"{name} {split.topic}", "split": "bridge", "bridge": name})
+        for name in chosen
+    )
+    return [_Offer(template="bridge", calls=calls, cost=_cost(calls), thought="follow what the hits name")]
+
+
+def _filters(progress: Progress, gathered: Gathered, limit: int) -> list[_Offer]:
+    if "filter_relevance" in progress.used or len(gathered) <= 2 * limit:
+        return []
+    call = ("filter_by_relevance", {"min_score": _UNRELATED})
+    return [_Offer(template="filter_relevance", calls=(call,), cost=0.0, thought="drop what is unrelated")]
+
+
+def _ending(split: Decomposition, gathered: Gathered, depth: int) -> _Offer:
+    if depth > 0 or not len(gathered):
+        return _Offer(template="stop", calls=(), cost=0.0, thought="this is answered", done=True)
+    strategy = AggregationStrategy.COMBINE
+    if split.groups or split.sides or split.periods:
+        strategy = (
+            AggregationStrategy.COMPARE if split.signals.has_comparison else AggregationStrategy.SUMMARIZE
+        )
+    call = ("aggregate", {"strategy": strategy.value})
+    return _Offer(template="aggregate", calls=(call,), cost=0.0, thought="bring it together", done=True)
+
+
+def _features(
+    split: Decomposition, progress: Progress, gathered: Gathered, *, depth: int, step: int, limit: int
+) -> dict[str, float]:
+    wanted = [group.label for group in split.groups]
+    wanted += [side.label for side in split.sides] + [period.phrase for period in split.periods]
+    covered = len(gathered.groups.intersection(wanted)) / len(wanted) if wanted else float(len(gathered) > 0)
+    return {
+        "bias": 1.0,
+        "comparison": float(split.signals.has_comparison),
+        "aggregation": float(split.signals.has_aggregation),
+        "temporal": float(bool(split.periods)),
+        "multi_scope": float(bool(split.groups)),
+        "multi_entity": float(bool(split.sides)),
+        "multi_hop": float(split.hops),
+        "long": min(split.signals.query_length / 40, 1.0),
+        "depth": min(depth / 3, 1.0),
+        "step": min(step / 6, 1.0),
+        "found": min(len(gathered) / max(limit, 1), 1.0),
+        "covered": covered,
+        "gained": progress.gained,
+    }
+
+
+def _cost(calls: Calls) -> float:
+    return _LOOK_COST * len(calls)
+
+
+def _scopes_cost(scopes: int) -> float:
+    return _LOOK_COST * (1 + scopes / 10)

@@ -1,0 +1,101 @@
+"""One question asked of many groups of scopes at once (sql/grouped.sql), and the tree that groups are taken from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from uuid import UUID
+
+from pgvector import HalfVector
+from psycopg import sql
+
+from recollect.domain.layers import Layer
+from recollect.storage.filters import TRUE, Parameters
+from recollect.storage.scopes import Caller
+from recollect.storage.search import Conditions, DenseRequest, LexicalMatches, corpus, tables, where_of
+from recollect.storage.store import Row, Transaction, compose
+
+#: How many scopes a question can be split over; beyond it nobody reads a comparison.
+MOST_SCOPES = 2_000
+#: Where comparing every vector takes too long, so many of the nearest stand for them.
+NEAREST = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouping:
+    """Which scope belongs to which group; groups are numbered."""
+
+    scope_ids: Sequence[UUID]
+    places: Sequence[int]
+
+
+async def fetch_scope_tree(tx: Transaction, layers: Sequence[Layer]) -> list[Row]:
+    """The visible scopes of some layers, the most general first."""
+    numbers = [layer.precedence for layer in layers]
+    return await tx.fetch("scope_tree", layers=numbers, limit=MOST_SCOPES)
+
+
+async def fetch_earliest(tx: Transaction) -> datetime | None:
+    """When the oldest of the visible memories happened; None when there are none."""
+    row = await tx.fetch_one("earliest")
+    return None if row is None else row["event_at"]
+
+
+async def fetch_grouped(
+    tx: Transaction,
+    caller: Caller,
+    lexical: LexicalMatches,
+    dense: DenseRequest,
+    conditions: Conditions,
+    grouping: Grouping,
+) -> list[Row]:
+    """The best of each group, `dense.limit` by vector and as many by words, each with all measures."""
+    parameters = Parameters()
+    where, only = where_of(conditions, parameters)
+    statement = _statement(
+        await tx.partition(),
+        "grouped_exact" if dense.exact else "grouped_index",
+        dense.dimensions,
+        dense.space_id,
+        where.as_string(None),
+        only.as_string(None),
+    )
+    return await tx.fetch_statement(
+        statement,
+        {
+            "terms": list(lexical.terms),
+            "idf": list(lexical.idf),
+            "leads": list(lexical.leads),
+            "grouped_scopes": list(grouping.scope_ids),
+            "grouped_places": list(grouping.places),
+            "per_group": dense.limit,
+            "vector": HalfVector(dense.vector),
+            "space": dense.space_id,
+            "at": conditions.moment.at,
+            "known_by": conditions.moment.known_by,
+            **corpus(caller),
+            **parameters.values,
+        },
+    )
+
+
+@lru_cache(maxsize=64)
+def _statement(partition: int, form: str, dimensions: int, space_id: int, where: str, only: str) -> str:
+    unconditional = only == TRUE.as_string(None)
+    join = "join {memory} m on m.tenant_id = e.tenant_id and m.memory_id = e.memory_id"
+    slots: dict[str, sql.Composable] = {
+        **tables(partition),
+        "where": sql.SQL(where),
+        "dense_where": sql.SQL(only),
+        "dense_join": sql.SQL("" if unconditional else join).format(**tables(partition)),
+        "dimensions": sql.Literal(dimensions),
+        "space": sql.Literal(space_id),
+        "nearest": sql.Literal(NEAREST),
+        "about": sql.SQL("0::float8"),
+        "links": sql.SQL("null::uuid[] as link_hits"),
+    }
+    slots["dense"] = compose(form, slots)
+    slots["measured"] = compose("measured", slots)
+    return compose("grouped", slots).as_string(None)
