@@ -143,4 +143,5 @@ class AsyncLearning:
             if events:
                 rows += await forget_learner(tx, None)
         workspace.strategies.forget(context.tenant_id)
+        workspace.policies.forget(context.tenant_id)
         return dict(rows)

@@ -16,6 +16,7 @@ from recollect.config import Settings
 from recollect.domaindb.tenants import DomainDatabases
 from recollect.errors import EmbedderMismatchError
 from recollect.learning.events import EventLog
+from recollect.learning.policies import PolicyBook
 from recollect.learning.strategies import StrategyBook
 from recollect.providers.embedders import Embedder, open_embedder
 from recollect.providers.models import ChatModel, open_model
@@ -63,6 +64,7 @@ class Workspace:
         self.handover = Handover()
         self.events = EventLog(store, enabled=settings.learning)
         self.strategies = StrategyBook(enabled=settings.learning, explore=settings.learning_explore)
+        self.policies = PolicyBook(enabled=settings.learning, explore=settings.learning_explore)
         self.domains = DomainDatabases(settings, store)
         self._open: OpenSpace | None = None
         self._model: ChatModel | None = None

@@ -212,6 +212,19 @@ class DecompositionStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DecompositionReport:
+    """What a training made of a tenant's runs: how many had an outcome, and whether the policy it gave is used."""
+
+    environment: str
+    runs: int
+    needed: int
+    mean_reward: float
+    exploration_rate: float
+    adopted: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """A comparison of strategies on live questions. An arm without weights ranks as without the experiment."""
 
@@ -271,6 +284,8 @@ class LearningStatus:
     policies: tuple[Policy, ...]
     experiment: Experiment | None
     log: EventCounts
+    runs: int = 0
+    decomposition: tuple[DecompositionStatus, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,3 +297,4 @@ class TrainReport:
     baseline: float
     policies: tuple[Policy, ...] = ()
     skipped: tuple[str, ...] = field(default=())
+    decomposition: DecompositionReport | None = None

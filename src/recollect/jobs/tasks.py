@@ -90,6 +90,8 @@ async def train(context: JobContext, *, tenant: str) -> None:
         return
     adopted = sum(policy.state == "active" for policy in report.policies)
     _log.info("learned: %d memories rated anew, %d sets of weights adopted", report.rewarded, adopted)
+    if report.decomposition is not None:
+        _log.info("learned: decomposition, %s", report.decomposition.reason)
 
 
 async def hourly(context: JobContext, timestamp: int) -> None:

@@ -102,6 +102,33 @@ def snips(rewards: Array, logged: Array, target: Array, clusters: Sequence[objec
     return ratio(weights * rewards, weights, clusters)
 
 
+def snips_gain(
+    rewards: Array, current: Array, target: Array, clusters: Sequence[object] | None = None
+) -> Measured:
+    """How much better a target policy does than the current one, both self-normalised, on the same events.
+
+    `current` and `target` are importance weights. The error is that of the difference (linearised): what both
+    policies share cancels out.
+    """
+    if len(rewards) == 0 or current.sum() <= 0 or target.sum() <= 0:
+        return Measured(value=0.0, error=math.inf, count=0, clusters=0)
+    values = [float(weights @ rewards) / float(weights.sum()) for weights in (current, target)]
+    parts = [
+        weights * (rewards - value) / weights.mean()
+        for weights, value in zip((current, target), values, strict=True)
+    ]
+    spread = mean(parts[1] - parts[0], clusters)
+    return Measured(
+        value=values[1] - values[0], error=spread.error, count=spread.count, clusters=spread.clusters
+    )
+
+
+def effective(weights: Array) -> float:
+    """How many events of equal weight would say as much."""
+    total = float(np.square(weights).sum())
+    return float(weights.sum()) ** 2 / total if total > 0 else 0.0
+
+
 def doubly_robust(
     rewards: Array,
     logged: Array,

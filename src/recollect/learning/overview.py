@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from recollect.domain.learning import LearningStatus
 from recollect.learning.utility import read_baseline
 from recollect.storage import learning as storage
+from recollect.storage import runs
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
@@ -24,6 +25,8 @@ async def learning_status(
         policies = await storage.list_policies(tx)
         running = [one for one in await storage.list_experiments(tx) if one.state == "running"]
         baseline = await read_baseline(tx)
+        counted = await runs.count_runs(tx)
+        decompositions = await runs.list_decompositions(tx)
     outcomes = {row["kind"]: row["rows"] for row in counts if row["what"] == "event"}
     return LearningStatus(
         enabled=enabled,
@@ -37,4 +40,6 @@ async def learning_status(
         policies=tuple(policies),
         experiment=running[0] if running else None,
         log=log.counts,
+        runs=sum(row["runs"] for row in counted),
+        decomposition=tuple(decompositions),
     )

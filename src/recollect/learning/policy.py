@@ -33,6 +33,8 @@ BASE_FILE = "base_policy.json"
 #: One feature alone may make a template e**5, about 150 times, as likely or unlikely. Beyond that the softmax is so
 #: flat that no outcome could bring the template back.
 MAX_WEIGHT = 5.0
+#: Part of what is drawn at random is drawn evenly, so that no template is given up for ever.
+_EVEN = 0.1
 #: Below this, drawing is choosing the best with rounding errors.
 _MIN_TEMPERATURE = 0.05
 
@@ -52,7 +54,7 @@ def clean_features(features: Features) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecompositionPolicy:
-    """Weights by template and feature. `exploration` is the share of choices made at random; at 0 the best is taken.
+    """Weights by template and feature. `exploration` is the share of choices drawn by lot; at 0 the best is taken.
 
     `name` says whose weights these are: `prior`, `base`, or the id of a tenant's policy.
     """
@@ -90,14 +92,15 @@ class DecompositionPolicy:
         return {name: value / total for name, value in raised.items()}
 
     def probabilities(self, options: Options) -> dict[str, float]:
-        """How likely each template is to be drawn: the best one surely, or, exploring, any of them."""
+        """How likely each template is to be chosen: the best one, but for the share that is drawn by lot."""
         if not options:
             return {}
-        if self.exploration <= 0.0:
-            best = self.best(options)
-            return {name: float(name == best) for name in options}
-        even = self.exploration / len(options)
-        return {name: even + (1.0 - self.exploration) * p for name, p in self.softmax(options).items()}
+        best, drawn = self.best(options), self.softmax(options)
+        return {
+            name: (1.0 - self.exploration) * (name == best)
+            + self.exploration * ((1.0 - _EVEN) * chance + _EVEN / len(options))
+            for name, chance in drawn.items()
+        }
 
     def best(self, options: Options) -> str:
         """The template with the highest score; the first of equals."""

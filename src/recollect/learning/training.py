@@ -1,4 +1,4 @@
-"""One training run of a tenant: utility first, then weights for every group with enough judged searches.
+"""One training run of a tenant: utility and decomposition first, then weights for every group with enough searches.
 
 A group is a kind of question (the name of its strategy) of one user, or of the whole tenant. Only an admin trains,
 because only an admin sees everybody's outcomes. A run that is interrupted has changed nothing, or whole groups.
@@ -20,14 +20,15 @@ from recollect.domain.learning import Policy, TrainReport
 from recollect.domain.query import SIGNALS
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ForbiddenError
+from recollect.learning.combined import CombinedMemoryTrainer
 from recollect.learning.offpolicy import JudgedList
-from recollect.learning.utility import MemoryUtilityTrainer
 from recollect.learning.weights import ArmOutcome, SignalWeightTrainer, to_array
 from recollect.storage import learning as storage
 from recollect.storage.scopes import get_tenant
 
 if TYPE_CHECKING:
     from recollect.learning.events import EventLog
+    from recollect.learning.policies import PolicyBook
     from recollect.learning.strategies import StrategyBook
     from recollect.storage.store import Row, Store, Transaction
 
@@ -47,7 +48,7 @@ class Trainers:
 
     min_events: int
     weights: SignalWeightTrainer = field(default_factory=SignalWeightTrainer)
-    utility: MemoryUtilityTrainer = field(default_factory=MemoryUtilityTrainer)
+    combined: CombinedMemoryTrainer = field(default_factory=CombinedMemoryTrainer)
 
 
 async def train(
@@ -59,6 +60,7 @@ async def train(
     now: datetime,
     log: EventLog | None = None,
     book: StrategyBook | None = None,
+    policies: PolicyBook | None = None,
 ) -> TrainReport:
     """Learn from everything recorded so far. `defaults` is the table of strategies; needs the admin role."""
     need_admin(context, "train")
@@ -67,7 +69,7 @@ async def train(
     async with store.transaction(context) as tx:
         await get_tenant(tx)  # nothing is learned about a tenant that was forgotten
         await storage.hold_learning(tx)
-        utility = await trainers.utility.train(tx, now)
+        combined = await trainers.combined.train(tx, now)
     tried: list[Policy] = []
     skipped: list[str] = []
     async with store.transaction(context) as tx:
@@ -80,10 +82,14 @@ async def train(
                 skipped.append(outcome)
     if book is not None:
         book.forget(context.tenant_id)
+    if policies is not None:
+        policies.forget(context.tenant_id)
+    utility = combined.utility
     return TrainReport(
         rewarded=utility.rewarded,
         ignored=utility.ignored,
         baseline=round(utility.baseline.value, 4),
+        decomposition=combined.decomposition,
         policies=tuple(tried),
         skipped=tuple(skipped),
     )

@@ -33,10 +33,10 @@ async def pending_runs(tx: Transaction, *, environment: str, settled: datetime, 
     return rows[::-1]
 
 
-async def settle_runs(tx: Transaction, runs: Sequence[Mapping[str, Any]]) -> None:
-    """Note that training has seen runs, and what it took them for: run_id, outcome, quality, reward."""
+async def settle_runs(tx: Transaction, runs: Sequence[Mapping[str, Any]], *, trained: bool) -> None:
+    """Note what training took runs for (run_id, outcome, quality, reward), and whether it is done with them."""
     if runs:
-        await tx.execute("settle_runs", runs=_json(runs))
+        await tx.execute("settle_runs", runs=_json(runs), trained=trained)
 
 
 async def list_runs(tx: Transaction, limit: int) -> list[RunSummary]:

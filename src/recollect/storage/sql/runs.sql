@@ -35,8 +35,12 @@ where r.tenant_id = %(tenant)s and r.environment = %(environment)s and not r.tra
 order by r.started_at desc limit %(limit)s;
 
 -- name: settle_runs
--- Training has seen these runs; what it took them for.
-update recollect.run r set trained = true, outcome = x.outcome, quality = x.quality, reward = x.reward
+-- Training has looked at these runs, and a policy in use has learned from them or not; then they may still get another
+-- outcome.
+update recollect.run r
+set trained = %(trained)s, reward = x.reward,
+    outcome = case when %(trained)s then x.outcome else r.outcome end,
+    quality = case when %(trained)s then x.quality else r.quality end
 from jsonb_to_recordset(%(runs)s::jsonb) as x(run_id uuid, outcome text, quality real, reward real)
 where r.tenant_id = %(tenant)s and r.run_id = x.run_id;
 

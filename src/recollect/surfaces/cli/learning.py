@@ -21,7 +21,7 @@ from recollect.surfaces.cli.invocation import (
 from recollect.surfaces.cli.output import Column
 
 if TYPE_CHECKING:
-    from recollect.domain.learning import Estimate, Experiment, Policy
+    from recollect.domain.learning import DecompositionStatus, Estimate, Experiment, Policy
 
 app = typer.Typer(rich_markup_mode=None)
 learning_app = noun_app("learning", "What searches have taught; for admins.")
@@ -71,6 +71,8 @@ def status(ctx: typer.Context, json: JsonOption = False) -> None:
             ("feedback", _counts(found.feedback)),
             ("waiting for training", found.pending or None),
             ("usual reward", found.baseline),
+            ("runs recorded", found.runs or None),
+            ("decomposition", _decomposition(found.decomposition)),
             ("experiment", found.experiment.name if found.experiment else None),
             (
                 "not recorded",
@@ -95,6 +97,9 @@ def train(ctx: typer.Context, json: JsonOption = False) -> None:
         inv.out.document(report)
         return
     inv.out.line(f"{report.rewarded} memories rated anew; the usual reward is {report.baseline:+.2f}")
+    if report.decomposition is not None and report.decomposition.runs:
+        used = "a new policy is used" if report.decomposition.adopted else "no new policy"
+        inv.out.line(f"decomposition: {used}; {report.decomposition.reason}")
     if report.policies:
         _show_policies(inv, report.policies)
     for reason in report.skipped:
@@ -233,6 +238,16 @@ def _score(found: Estimate) -> str:
 
 def _counts(counts: Any) -> str:
     return ", ".join(f"{name} {number}" for name, number in sorted(counts.items()))
+
+
+def _decomposition(policies: Sequence[DecompositionStatus]) -> str:
+    """The policy in use, and why the last one that was tried is not."""
+    if not policies:
+        return "base policy"
+    return "; ".join(
+        f"{one.state} since {one.created_at:%Y-%m-%d} from {one.runs} runs ({one.evaluation.get('reason', '')})"
+        for one in policies
+    )
 
 
 def _show_experiment(inv: Invocation, experiment: Experiment) -> None:
