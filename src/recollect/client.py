@@ -535,7 +535,7 @@ class AsyncRecollect:
         Summaries come first, then what scores best; a memory is in it whole or not at all, and `omitted` says how
         many relevant ones are not. With a domain database, current data joins it; `domain=False` leaves that out.
         """
-        from recollect.retrieval.assemble import augmented_retrieval, check_max_tokens
+        from recollect.retrieval.assemble import ContextAssembler, check_max_tokens
         from recollect.retrieval.pipeline import SearchRequest
 
         budget = check_max_tokens(max_tokens)
@@ -554,7 +554,8 @@ class AsyncRecollect:
             explain=False,
             diverse=True,
         )
-        return await augmented_retrieval(workspace, self._context, request, max_tokens=budget, domain=domain)
+        assembler = ContextAssembler(workspace, self._context)
+        return await assembler.assemble(request, max_tokens=budget, domain=domain)
 
     async def export_jsonl(
         self,

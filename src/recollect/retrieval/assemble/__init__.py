@@ -7,12 +7,15 @@ questions that compare, `current_data` the domain database's rows, `fit` the tok
 Nothing here ranks: which memories are relevant was decided before.
 """
 
+from recollect.retrieval.assemble.assembler import ContextAssembler, RlmAssemblyService
 from recollect.retrieval.assemble.augment import augmented_retrieval
 from recollect.retrieval.assemble.fit import fit_to_context_window
 from recollect.retrieval.assemble.recalled import format_semantic_triple
 from recollect.retrieval.assemble.text import assemble, check_max_tokens
 
 __all__ = [
+    "ContextAssembler",
+    "RlmAssemblyService",
     "assemble",
     "augmented_retrieval",
     "check_max_tokens",

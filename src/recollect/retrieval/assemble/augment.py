@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Protocol
 from uuid import UUID
 
 from recollect.domain.answers import DomainResults
 from recollect.domain.context import AugmentedContext
 from recollect.domain.query import Understanding
-from recollect.domain.results import Hit
+from recollect.domain.results import Hit, SearchResults
 from recollect.domain.tenancy import TenantContext
 from recollect.providers.tokens import load_encoding
 from recollect.retrieval.assemble.recalled import Recalled
@@ -27,6 +29,16 @@ from recollect.workspace import Workspace
 _log = logging.getLogger(__name__)
 
 
+class Find(Protocol):
+    """Finds the memories for a request, and tells what is asked as soon as that is known."""
+
+    async def __call__(
+        self, request: SearchRequest, *, on_understood: Callable[[Understanding], None]
+    ) -> SearchResults:
+        """The results of the request."""
+        ...
+
+
 async def augmented_retrieval(
     workspace: Workspace,
     context: TenantContext,
@@ -34,8 +46,12 @@ async def augmented_retrieval(
     *,
     max_tokens: int = 3000,
     domain: bool = True,
+    find: Find | None = None,
 ) -> AugmentedContext:
-    """The memories that answer a query and, where it needs them, current data, as one text within `max_tokens`."""
+    """The memories that answer a query and, where it needs them, current data, as one text within `max_tokens`.
+
+    `find` is another way to find the memories than `search`.
+    """
     check_max_tokens(max_tokens)
     vocabulary = asyncio.create_task(asyncio.to_thread(load_encoding))
     asked: list[Understanding] = []
@@ -48,7 +64,8 @@ async def augmented_retrieval(
         asked.append(understanding)
 
     try:
-        results = await search(workspace, context, request, on_understood=understood)
+        find = find or partial(search, workspace, context)
+        results = await find(request, on_understood=understood)
         recalled = await _load(workspace, context, results.hits)
         answer = await current[0] if current else None
         await vocabulary

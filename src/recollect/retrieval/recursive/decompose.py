@@ -16,7 +16,7 @@ from recollect.domain.layers import Layer
 from recollect.domain.query import TimeRange, Understanding
 from recollect.recursion.router import ComplexitySignals
 from recollect.retrieval.recursive.periods import periods_of
-from recollect.retrieval.terms import query_terms
+from recollect.retrieval.terms import STOP_WORDS, query_terms
 
 #: Words for several scopes of a layer.
 _PLURALS: dict[str, Layer] = {
@@ -274,6 +274,10 @@ def _topic(asked: Understanding, tokens: Sequence[str], folded: Sequence[str], d
             folded[place] in _SINGULARS and (place == 0 or folded[place - 1] in _EACH or place - 1 in drop)
         )
     ]
+    while kept and kept[0].casefold() in STOP_WORDS:
+        kept.pop(0)
+    while kept and kept[-1].casefold() in STOP_WORDS:
+        kept.pop()
     topic = " ".join(kept)
     return topic if query_terms(topic) else asked.query
 

@@ -1,0 +1,254 @@
+"""Complex questions through the public door: what they find, for whom, and that nobody can tell how."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from recollect import AsyncRecollect, Recollect, Settings, TenantContext
+from recollect.domain.results import SearchResults
+from recollect.retrieval.assemble import ContextAssembler
+from recollect.retrieval.assemble.assembler import RoutedSearch
+from recollect.retrieval.request import SearchRequest
+
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+TEAMS = [f"squad{letter}" for letter in "abcdefghijkl"]
+QUESTION = "compare how errors are handled across all teams"
+
+
+def fill(client: Recollect) -> None:
+    """Twelve teams that each say something about errors, one of them a lot, and much else."""
+    client.scopes.create("org/platform")
+    for number, team in enumerate(TEAMS):
+        client.scopes.create(f"team/{team}", parent="org/platform")
+        client.add(f"Errors are handled by {team} with policy number {number}.", scope=f"team/{team}")
+        client.add_many(
+            [{"text": f"{team} had lunch in room {room}", "scope": f"team/{team}"} for room in range(3)]
+        )
+    client.add_many(
+        [
+            {"text": f"Errors are handled: case {case} of how errors are handled.", "scope": "team/squada"}
+            for case in range(15)
+        ]
+    )
+
+
+def groups(results: Any) -> list[str]:
+    return [hit.group for hit in results]
+
+
+def test_a_comparison_over_all_teams_gives_one_hit_for_each_of_ten_teams(client: Recollect) -> None:
+    fill(client)
+    results = client.search(QUESTION, threshold=0)
+    assert len(set(groups(results))) == 10
+    assert all("rrors are handled" in hit.text for hit in results)
+    flat = client.search("how errors are handled", threshold=0)
+    assert len(set(groups(flat))) < 10  # what one look gives: the team that talks most
+
+
+def test_with_room_for_all_every_team_has_its_say(client: Recollect) -> None:
+    fill(client)
+    assert set(groups(client.search(QUESTION, limit=100))) == {f"team/{team}" for team in TEAMS}
+
+
+def test_results_keep_their_order_by_layer_and_then_by_score(client: Recollect) -> None:
+    fill(client)
+    client.scopes.create("project/shop", parent="team/squada")
+    client.add("In the shop errors are handled by a retry.", scope="project/shop")
+    results = client.search(QUESTION, limit=20, threshold=0)
+    keys = [(hit.layer.precedence, -hit.score) for hit in results]
+    assert keys == sorted(keys)
+
+
+def test_nothing_of_scopes_the_caller_does_not_see_is_found(
+    client: Recollect, as_user: Callable[..., Recollect]
+) -> None:
+    fill(client)
+    client.members.add("bea", "team/squadb")
+    client.members.add("bea", "team/squadc")
+    seen = as_user("bea").search(QUESTION, limit=100, threshold=0)
+    assert {hit.scope for hit in seen} == {"team/squadb", "team/squadc"}
+    nobody = as_user("stranger").search(QUESTION, limit=100, threshold=0)
+    assert list(nobody) == []
+
+
+def test_a_scope_layers_types_and_filters_narrow_a_complex_question_too(client: Recollect) -> None:
+    fill(client)
+    client.add(
+        "Errors are handled by squadb in the night shift too.",
+        scope="team/squadb",
+        type="procedural",
+        metadata={"shift": "night"},
+    )
+    only = client.search(QUESTION, scope="team/squadb", limit=50, threshold=0)
+    assert {hit.scope for hit in only} == {"team/squadb"}
+    assert list(client.search(QUESTION, layers=["project"], limit=50, threshold=0)) == []
+    typed = client.search(QUESTION, types=["procedural"], limit=50, threshold=0)
+    assert [hit.type.value for hit in typed] == ["procedural"]
+    filtered = client.search(QUESTION, filters={"shift": "night"}, limit=50, threshold=0)
+    assert [hit.metadata for hit in filtered] == [{"shift": "night"}]
+
+
+def test_a_history_has_something_from_each_period(client: Recollect) -> None:
+    for month in range(1, 11):
+        moment = datetime(2026, month, 10, tzinfo=UTC)
+        client.add(f"The login service moved to design {month}.", created_at=moment)
+        if month == 3:
+            client.add_many(
+                [
+                    {"text": f"The login service was discussed again, round {n}.", "created_at": moment}
+                    for n in range(20)
+                ]
+            )
+    results = client.search("trace the evolution of the login service since January", now=NOW, threshold=0)
+    assert len(set(groups(results))) >= 4
+    assert len(results) == 10
+
+
+def shape(value: Any) -> Any:
+    """The form of a result: names and types, no contents."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            "": type(value).__name__,
+            **{field.name: shape(getattr(value, field.name)) for field in dataclasses.fields(value)},
+        }
+    if isinstance(value, dict):
+        # Mappings by signal or metadata key differ between hits of one search too; those of timings do not.
+        return {"": "dict", **{str(k): shape(v) for k, v in sorted(value.items())}}
+    if isinstance(value, tuple | list):
+        return [shape(value[0])] if value else []
+    return type(value).__name__
+
+
+@pytest.fixture
+def flat(settings: Settings, tenant_id: str) -> Iterator[Recollect]:
+    """The same store with recursion off."""
+    context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin", "operator"))
+    with Recollect(settings=settings.replace(recursion_enabled=False), context=context) as client:
+        yield client
+
+
+@pytest.mark.parametrize("explain", [False, True])
+def test_the_response_does_not_tell_which_path_was_taken(
+    client: Recollect, flat: Recollect, explain: bool
+) -> None:
+    fill(client)
+    recursive = client.search(QUESTION, threshold=0, explain=explain)
+    standard = flat.search(QUESTION, threshold=0, explain=explain)
+    assert set(groups(recursive)) != set(groups(standard))  # it did take another path
+    assert repr(shape(recursive)).encode() == repr(shape(standard)).encode()
+    told = repr(recursive).casefold()
+    assert not any(word in told for word in ("rlm", "recurs", "decompos", "trajector", "complexity"))
+
+
+def test_a_run_that_may_take_no_time_answers_with_a_standard_search(
+    client: Recollect, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    fill(client)
+    hurried = settings.replace(recursion_timeout_s=0.05, recursion_sub_call_timeout_s=0.05)
+    with Recollect(settings=hurried, context=client.tenant_context) as impatient:
+        impatient.search("warm up")
+        with caplog.at_level(logging.WARNING, logger="recollect.recursion"):
+            results = impatient.search(QUESTION, threshold=0)
+    assert len(results) == 10
+
+
+def test_a_tenant_without_anything_gets_nothing(client: Recollect) -> None:
+    results = client.search(QUESTION)
+    assert list(results) == []
+    assert results.notes == ()
+
+
+def test_a_cancelled_question_leaves_no_connection_behind(settings: Settings, tenant_id: str) -> None:
+    context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin", "operator"))
+
+    async def ask() -> int:
+        async with AsyncRecollect(settings=settings.replace(pool_size=2), context=context) as client:
+            await client.scopes.create("team/one")
+            await client.scopes.create("team/two")
+            for team in ("one", "two"):
+                await client.add(f"Errors are handled by {team}.", scope=f"team/{team}")
+            for delay in (0.0, 0.01, 0.03, 0.05):
+                asking = asyncio.create_task(client.search(QUESTION))
+                await asyncio.sleep(delay)
+                asking.cancel()
+                with suppress(asyncio.CancelledError):  # it may have been quicker than the cancelling
+                    await asking
+            results = await asyncio.gather(*(client.search(QUESTION, threshold=0) for _ in range(6)))
+            return min(len(result) for result in results)
+
+    assert asyncio.run(ask()) == 2
+
+
+def test_a_run_is_recorded_for_admins_without_its_words(client: Recollect, owner_conninfo: str) -> None:
+    fill(client)
+    client.search(QUESTION)
+    client.learning.status()  # waits for the log
+    with psycopg.connect(owner_conninfo) as connection:
+        rows = connection.execute(
+            "select environment, stopped_by, subcalls, trajectory::text from recollect.run where tenant_id = %s",
+            [client.tenant_context.tenant_id],
+        ).fetchall()
+    [(environment, stopped_by, subcalls, record)] = rows
+    assert (environment, stopped_by) == ("memory", "done")
+    assert subcalls >= 2
+    assert "errors" not in record.casefold()
+    assert "squad" not in record
+
+
+def test_complex_contexts_lay_every_team_out(client: Recollect) -> None:
+    fill(client)
+    made = client.context(QUESTION, max_tokens=2_000)
+    assert all(team in made.text for team in TEAMS[:5])
+    assert len({hit.group for hit in made.memories}) >= 10
+
+
+def test_old_and_new_are_told_apart_by_as_of(client: Recollect) -> None:
+    fill(client)
+    before = datetime.now(UTC) - timedelta(days=1)
+    assert list(client.search(QUESTION, as_of=before, threshold=0)) == []
+
+
+def test_another_handler_can_find_what_complex_contexts_need(settings: Settings, tenant_id: str) -> None:
+    context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin", "operator"))
+    asked: list[str] = []
+
+    class Handler(RoutedSearch):
+        async def execute_assembly(self, request: SearchRequest, **heard: Any) -> SearchResults:
+            asked.append(request.query)
+            return await super().execute_assembly(request, **heard)
+
+    def request(query: str) -> SearchRequest:
+        return SearchRequest.check(
+            query=query, limit=10, threshold=0.0, layers=None, scope=None, types=None, filters=None, as_of=None,
+            now=NOW, explain=False,
+        )  # fmt: skip
+
+    async def assemble() -> tuple[str, str]:
+        async with AsyncRecollect(settings=settings, context=context) as client:
+            await client.add("The launch is on Friday.")
+            workspace = await client._workspace()
+            assembler = ContextAssembler(workspace, context).with_rlm_handler(Handler(workspace, context))
+            assert (
+                assembler.compute_query_complexity(QUESTION)
+                > 0.3
+                > assembler.compute_query_complexity("when?")
+            )
+            simple = await assembler.assemble(request("when is the launch?"), max_tokens=500)
+            complex_one = await assembler.assemble(
+                request("compare launch days across all teams"), max_tokens=500
+            )
+            return simple.text, complex_one.text
+
+    simple, complex_one = asyncio.run(assemble())
+    assert "Friday" in simple
+    assert "Friday" in complex_one
+    assert asked == ["compare launch days across all teams"]
