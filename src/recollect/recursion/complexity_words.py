@@ -6,22 +6,31 @@ looked up: "is that all" asks for nothing to be gathered.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _phrases(text: str) -> frozenset[tuple[str, ...]]:
-    return frozenset(tuple(line.split()) for line in text.strip().splitlines())
+#: Phrases by their first word, the longest first.
+Phrases = Mapping[str, Sequence[tuple[str, ...]]]
+
+
+def _phrases(text: str) -> Phrases:
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for phrase in sorted((tuple(line.split()) for line in text.strip().splitlines()), key=len, reverse=True):
+        found.setdefault(phrase[0], []).append(phrase)
+    return found
 
 
 # ---------------------------------------------------------------- layers and scopes
 
 #: Words for one scope, and the layer they speak of.
 LAYERS = {
-    **dict.fromkeys(_words("team squad crew guild tribe chapter"), "team"),
+    **dict.fromkeys(_words("team squad crew guild chapter"), "team"),
     **dict.fromkeys(_words("org organization organisation department division directorate"), "org"),
-    **dict.fromkeys(_words("company enterprise corporation"), "company"),
+    **dict.fromkeys(_words("company enterprise"), "company"),
     **dict.fromkeys(_words("project repo repository codebase"), "project"),
     **dict.fromkeys(_words("user"), "user"),
     **dict.fromkeys(_words("session"), "session"),
@@ -29,22 +38,22 @@ LAYERS = {
 }
 #: Layers whose names are everyday words of software: two of them in a sentence say less.
 EVERYDAY_LAYERS = _words("user session agent")
+#: Layers with much below them: "across the company" means many scopes.
+UPPER_LAYERS = _words("org company")
+SPANNING = _words("across throughout entire whole")
 #: Plurals that mean several scopes wherever they stand.
-SCOPE_PLURALS = _words(
-    "teams squads guilds tribes orgs organizations organisations departments divisions directorates subsidiaries scopes"
-)
+SCOPE_PLURALS = _words("teams squads guilds orgs departments divisions directorates subsidiaries scopes")
 #: Plurals that mean several scopes only when something says "several": "across projects".
 EVERYDAY_PLURALS = _words(
-    "projects repos repositories codebases users sessions agents companies groups layers units crews chapters"
-)
-#: What says "several" of the plural that follows.
-SPREADING = _words(
     """
-    across all every each between among amongst both per various different multiple several other which two three
-    four five six seven eight nine ten many most
+    projects repos repositories codebases users sessions agents companies organizations organisations groups layers
+    units crews chapters offices
     """
 )
-#: Says it of one scope: "each team", "every project".
+#: What says "several" of a plural that follows, clearly or a little.
+SPREADING = _words("across all every each between among amongst both per various different multiple several")
+NUMBERING = _words("which other two three four five six seven eight nine ten most our")
+#: Says it of one scope: "each team", "every project", "from team to team".
 DISTRIBUTING = _words("each every per")
 #: Words before a scope's word that name nothing.
 UNNAMING = _words(
@@ -67,35 +76,84 @@ TEAMS_AFTER = _words("call calls meeting meetings channel channels chat link inv
 
 #: Verbs that ask for an answer to be assembled; they count when they are asked of us.
 AGGREGATION_VERBS = {
-    **dict.fromkeys(_words("summarize summarise aggregate consolidate synthesize synthesise trace"), 0.25),
-    **dict.fromkeys(_words("analyze analyse count tally recap collate"), 0.15),
+    **dict.fromkeys(
+        _words("summarize summarise aggregate consolidate synthesize synthesise trace retrace"), 0.25
+    ),
+    **dict.fromkeys(
+        _words("analyze analyse count tally recap collate gather collect compile combine track"), 0.15
+    ),
 }
 #: Other words of gathering.
 AGGREGATION = {
-    **dict.fromkeys(_words("across aggregated consolidated"), 0.25),
-    **dict.fromkeys(_words("all every each everyone everybody everything entire overall throughout"), 0.12),
-    **dict.fromkeys(_words("total totals average averages impact relationship relationships analysis"), 0.12),
+    **dict.fromkeys(_words("across aggregated consolidated chronological"), 0.25),
+    **dict.fromkeys(
+        _words("all every each everyone everybody everything entire overall throughout per"), 0.12
+    ),
+    **dict.fromkeys(_words("total totals average averages impact impacts impacted analysis breakdown"), 0.12),
+    **dict.fromkeys(
+        _words("relationship relationships correlation correlations correlate themes patterns"), 0.12
+    ),
     **dict.fromkeys(_words("summary summaries overview recurring"), 0.12),
 }
-#: Answers that are assembled over time; several of them need "of", "in" or the like to mean that.
-OVER_TIME = _words("trend trends evolution evolve evolved evolves evolving timeline progression")
-#: The same, when what follows shows it.
-OVER_TIME_OF = _words("history evolution trend trends timeline progression")
-FOLLOWING_OVER_TIME = _words("of in for on behind")
+#: Answers that are assembled over time: "trends in", "evolution of". Less for what is also said of other things.
+OVER_TIME_OF = {
+    **dict.fromkeys(_words("trends trend evolution timeline chronology progression"), 0.25),
+    **dict.fromkeys(_words("history"), 0.15),
+}
+FOLLOWING_OVER_TIME = {
+    "trends": _words("of in for on across among between over"),
+    "trend": _words("of in for on across over"),
+    "evolution": _words("of in"),
+    "timeline": _words("of for"),
+    "chronology": _words("of"),
+    "progression": _words("of in"),
+    "history": _words("of behind"),
+}
+#: Verbs of change: over time when the question has a time in it, or asks how something "has" come to be.
+CHANGE = _words(
+    """
+    evolve evolved evolves evolving change changed changes changing develop developed progress progressed shift shifted
+    grow grown grew improve improved decline declined mature matured
+    """
+)
+OVER_TIME_PHRASES = _phrases(
+    """
+    over time
+    over the years
+    year over year
+    month over month
+    week over week
+    quarter by quarter
+    month by month
+    year by year
+    """
+)
 
 # ---------------------------------------------------------------- comparison
 
 COMPARISON_VERBS = {**dict.fromkeys(_words("compare contrast benchmark"), 0.25)}
 COMPARISON = {
-    **dict.fromkeys(_words("vs versus comparison comparing contrasting"), 0.25),
-    **dict.fromkeys(_words("differ differs differences similarities disparities discrepancies"), 0.25),
-    **dict.fromkeys(_words("compares compared"), 0.20),
+    **dict.fromkeys(_words("vs versus comparison comparisons comparing contrasting compares"), 0.25),
+    **dict.fromkeys(_words("differ differs similarities disparities discrepancies inconsistencies"), 0.25),
+    **dict.fromkeys(_words("compared vary varies contradictions contradict disagree disagreements"), 0.20),
 }
+COMPARISON_PHRASES = _phrases(
+    """
+    side by side
+    head to head
+    pros and cons
+    in common
+    stack up
+    measure up
+    """
+)
 #: "difference between": the word alone also says "it makes a difference".
-DIFFERENCE = _words("difference differences different gap gaps")
+DIFFERENCE = _words("difference differences different gap gaps overlap conflicts trade-offs tradeoffs")
 FOLLOWING_DIFFERENCE = _words("between from across among in")
 #: A number that can be looked up, not a comparison.
-MEASURED_DIFFERENCE = _words("age time price height weight hour hours score goal currency")
+MEASURED_DIFFERENCE = _words(
+    "age ages time price prices height weight hour hours score goal currency cost size"
+)
 #: What "vs" stands in when it is a title or a fixture.
 FIXTURES = _words(
     """
@@ -120,19 +178,28 @@ HOP_PHRASES = _phrases(
     followed by
     resulted in
     as a result
-    knock-on
     """
 )
 TIMES = _words(
     """
     since until yesterday before during period historically lately recently q1 q2 q3 q4 h1 h2 quarterly monthly weekly
-    yearly
+    yearly january february march april june july august september october november december
     """
 )
 TIME_UNITS = _words(
     "day days week weeks month months quarter quarters year years sprint sprints release releases"
 )
 TIME_BEFORE = _words("last past previous this next first few two three four five six nine twelve recent")
+TIME_PHRASES = {
+    **OVER_TIME_PHRASES,
+    **_phrases(
+        """
+    so far
+    to date
+    up to now
+    """
+    ),
+}
 QUESTION_WORDS = _words("what how why which who whom when where whether")
 
 # ---------------------------------------------------------------- who asks whom
@@ -202,7 +269,6 @@ IDIOMS = _phrases(
     beyond compare
     count on
     counting on
-    on average joe
     above average
     below average
     across the street
@@ -228,7 +294,6 @@ IDIOMS = _phrases(
     browser history
     in a relationship
     relationship status
-    business trend
     sooner or later
     then again
     look after
@@ -236,6 +301,32 @@ IDIOMS = _phrases(
     looking after
     named after
     after hours
-    thereafter
+    per day
+    per week
+    per month
+    per year
+    per hour
+    per minute
+    per second
+    per night
+    per person
+    per request
+    in history
+    in the history of
+    medical history
+    family history
+    purchase history
+    order history
+    stack trace
+    change my
+    climate change
+    small change
+    average joe
     """
+)
+
+#: Every single word that a signal may hang on; all others are passed over.
+SIGNIFICANT = frozenset(
+    {*LAYERS, *SCOPE_PLURALS, *EVERYDAY_PLURALS, *AGGREGATION_VERBS, *AGGREGATION, *OVER_TIME_OF, *CHANGE}
+    | {*COMPARISON_VERBS, *COMPARISON, *DIFFERENCE}
 )
