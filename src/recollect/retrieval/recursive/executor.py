@@ -19,7 +19,7 @@ from recollect.domain.query import Understanding
 from recollect.domain.results import Hit
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
-from recollect.learning.policy import DecompositionPolicy, base_policy
+from recollect.learning.policy import DecompositionPolicy
 from recollect.recursion.budget import Limits
 from recollect.recursion.cache import Cache
 from recollect.recursion.engine import run
@@ -53,6 +53,7 @@ class _Ground:
     choice: Choice
     whole: Decomposition
     scopes: tuple[ScopeNode, ...]
+    policy: DecompositionPolicy
     empty: bool
 
 
@@ -135,7 +136,7 @@ class RlmExecutor:
             notes=list(ground.asked.notes),
         )
         environment = MemoryEnvironment(looking, ground.whole)
-        policy = self._policy or base_policy()
+        policy = self._policy or ground.policy
         ended = await run(
             request.query,
             environment=environment,
@@ -167,6 +168,7 @@ class RlmExecutor:
                 )
                 tree = await fetch_scope_tree(tx, list(Layer) if personal else _TREE)
                 earliest = await fetch_earliest(tx)
+                policy = await workspace.policies.policy_for(tx)
         allowed = None if caller.scope_ids is None else set(caller.scope_ids)
         scopes = tuple(
             ScopeNode(
@@ -184,6 +186,7 @@ class RlmExecutor:
             choice=choice,
             whole=decompose(asked, signals, scopes=scopes, earliest=earliest),
             scopes=scopes,
+            policy=policy,
             empty=caller.scope_ids == [] or caller.memories <= 0,
         )
 
