@@ -152,6 +152,25 @@ def ablate(
 
 
 @app.command()
+def route(
+    ctx: typer.Context,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", help="The folder with locomo, longmemeval and multihop in it.", metavar="FOLDER"
+        ),
+    ] = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Tell complex questions from simple ones, on a labelled set."""
+    from recollect.bench.route import run_route
+
+    show = _show(ctx, json, out)
+    _finish(ctx, json, out, run_route(data, show=show))
+
+
+@app.command()
 def supersession(ctx: typer.Context, out: OutOption = None, json: JsonOption = False) -> None:
     """State facts and then newer ones, and see what is retired, rightly and wrongly."""
     from recollect.bench.supersession import run_supersession

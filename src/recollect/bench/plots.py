@@ -29,6 +29,7 @@ def write_plot(result: Result, folder: Path) -> Path:
     draw = {
         "multihop": _multihop,
         "ablate": _ablate,
+        "route": _route,
         "scale": _scale,
         "start": _start,
         "supersession": _supersession,
@@ -181,4 +182,23 @@ def _supersession(figure: Any, result: Result) -> None:
     axes.set_xticks([place + 0.175 for place in range(len(halves))], halves)
     axes.set_title("Facts retired by newer ones, rightly and wrongly")
     axes.legend(fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _route(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    accuracy = result.measures["accuracy"]
+    names = [f"{half} half\n{row['questions']} questions" for half, row in accuracy.items()]
+    shares = [row["right"] for row in accuracy.values()]
+    for name, row in result.measures["elsewhere"].items():
+        names.append(f"{name}\n{row['questions']:,} questions")
+        shares.append(1 - row["share"])
+    colours = [_BLUE] * len(accuracy) + [_LIGHT] * (len(names) - len(accuracy))
+    bars = axes.bar(names, shares, 0.6, color=colours)
+    axes.bar_label(bars, fmt="%.3f", fontsize=8, padding=2)
+    axes.axhline(result.bars[0].bar, color=_GREY, linestyle="--", linewidth=1)
+    axes.set_ylim(0, 1.1)
+    axes.tick_params(axis="x", labelsize=7)
+    axes.set_ylabel("sent rightly")
+    axes.set_title("Routing: labelled questions, and simple ones of other sets")
     axes.spines[["top", "right"]].set_visible(False)

@@ -59,6 +59,12 @@ ABOUT = {
         "author.",
         "recollect bench supersession",
     ),
+    "route": (
+        "Which questions are decomposed",
+        "Questions labelled by meaning, half of them held out while the rules were made; questions and rules have one "
+        "author. The questions of the other sets ask for single things and should stay on the standard path.",
+        "recollect bench route --data FOLDER",
+    ),
     "scale": (
         "Speed and completeness",
         "Synthetic texts of 30 words with synthetic clustered vectors. The floor is one question embedded by the real "

@@ -193,11 +193,40 @@ def _supersession(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _route(measures: Mapping[str, Any]) -> list[Table]:
+    rows = [
+        [half, str(row["questions"]), f"{row['right']:.3f}"] for half, row in measures["accuracy"].items()
+    ]
+    mistakes = [
+        [row["query"], row["split"], row["belongs"], f"{row['score']:.2f}"] for row in measures["mistakes"]
+    ]
+    elsewhere = [
+        [name, f"{row['questions']:,}", str(row["rlm"]), f"{row['share']:.4f}"]
+        for name, row in measures["elsewhere"].items()
+    ]
+    took = measures["routing_ms"]
+    speed = [
+        ["a question, p50 / p95", f"{took['p50']:.3f} / {took['p95']:.3f}"],
+        ["ten thousand words, p50", f"{took['page_p50']:.3f}"],
+    ]
+    return [
+        Table(title="Sent rightly", columns=["half", "questions", "share"], rows=rows),
+        Table(title="The worst mistakes", columns=["question", "half", "belongs", "score"], rows=mistakes),
+        Table(
+            title="Questions of other sets",
+            columns=["set", "questions", "sent to rlm", "share"],
+            rows=elsewhere,
+        ),
+        Table(title="Milliseconds", columns=["", ""], rows=speed),
+    ]
+
+
 _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "locomo": _locomo,
     "longmemeval": _longmemeval,
     "multihop": _multihop,
     "ablate": _ablate,
+    "route": _route,
     "scale": _scale,
     "start": _start,
     "supersession": _supersession,

@@ -265,7 +265,6 @@ IDIOMS = _phrases(
     make a difference
     made a difference
     what difference
-    compare the market
     beyond compare
     count on
     counting on
