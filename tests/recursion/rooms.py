@@ -1,11 +1,12 @@
-"""A toy environment: a tree of numbered rooms. Each room says something and has doors to others."""
+"""A toy environment of numbered rooms that say something, a planner that follows a list, and a loop with toy time."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import selectors
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -152,3 +153,47 @@ class Scripted:
 
 def script(*plans: Plan | Callable[[Situation], Awaitable[Plan] | Plan], **deeper: Any) -> Scripted:
     return Scripted({0: plans, **{int(name[1:]): value for name, value in deeper.items()}})
+
+
+T = TypeVar("T")
+
+
+class _Patient(selectors.DefaultSelector):
+    """Instead of waiting it says how long it would have waited."""
+
+    slept_s = 0.0
+
+    def select(self, timeout: float | None = None) -> Any:
+        if timeout:
+            self.slept_s += timeout
+        return super().select(0 if timeout is not None else 5)
+
+
+class ToyTimeLoop(asyncio.SelectorEventLoop):
+    """Time passes only when there is nothing to do, and then at once: a time limit never depends on the machine."""
+
+    def __init__(self) -> None:
+        self.patient = _Patient()
+        super().__init__(self.patient)
+
+    def time(self) -> float:
+        return self.patient.slept_s
+
+
+def now_s() -> float:
+    """The loop's time, for budgets."""
+    return asyncio.get_running_loop().time()
+
+
+def play(scenario: Coroutine[Any, Any, T]) -> T:
+    """Run it on toy time, and fail if it leaves a task behind."""
+
+    async def watched() -> T:
+        result = await scenario
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert asyncio.all_tasks() == {asyncio.current_task()}, "a task was left behind"
+        return result
+
+    with asyncio.Runner(loop_factory=ToyTimeLoop) as runner:
+        return runner.run(watched())

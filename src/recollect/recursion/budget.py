@@ -95,9 +95,10 @@ class Reservation:
 
     def settle(self, *, tokens: int = 0, usd: float = 0.0) -> None:
         """What it was. More than was held is counted all the same: a record that lies is worse than a limit passed."""
+        spent = (self._held[0], _whole(tokens), _nano(usd))
         if self._open:
             self._open = False
-            self._budget._settle(self._held, (self._held[0], _whole(tokens), _nano(usd)))
+            self._budget._settle(self._held, spent)
 
     def release(self) -> None:
         """It never ran: everything is given back."""

@@ -13,11 +13,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from recollect import telemetry
 from recollect.domain.findings import Finding
 from recollect.domain.trajectory import CallRecord
 from recollect.errors import DepthLimitError, InvalidInputError, RecollectError
 from recollect.recursion.budget import Budget
-from recollect.recursion.cache import Cache, NotRunError, cache_key
+from recollect.recursion.cache import Cache, CacheKey, NotRunError, cache_key
 from recollect.recursion.environment import CallContext, Environment, Observation, Tool
 from recollect.recursion.planners.contract import Call
 from recollect.recursion.times import Span
@@ -70,6 +71,7 @@ class _Attempt:
     tool: Tool
     parameters: Any
     dumped: dict[str, Any]
+    worst: tuple[int, float]
     ran: bool = False
     cached: bool = False
     tokens: int = 0
@@ -103,7 +105,8 @@ class LiveCalls:
         except InvalidInputError as error:
             return self._invalid(call, span, str(error))
         try:
-            observation = await self._observe(attempt, self._start_run(iteration, place))
+            with telemetry.span(attempt.tool.name, depth=self._budget.depth):
+                observation = await self._observe(attempt, self._start_run(iteration, place))
         except _RefusedError as refused:
             return self._failed(attempt, span, str(refused), refused_by=refused.word)
         except DepthLimitError as error:
@@ -136,7 +139,10 @@ class LiveCalls:
             raise InvalidInputError(f"there is no tool {call.tool!r}; there are {known or 'none'}")
         try:
             parameters = tool.parameters.model_validate(dict(call.parameters))
-            return _Attempt(tool=tool, parameters=parameters, dumped=parameters.model_dump(mode="json"))
+            worst = (tool.worst_tokens(parameters), tool.worst_usd(parameters))
+            self._budget.refusal(tokens=worst[0], usd=worst[1])  # raises for what is no cost
+            dumped = parameters.model_dump(mode="json")
+            return _Attempt(tool=tool, parameters=parameters, dumped=dumped, worst=worst)
         except ValidationError as error:
             wrong = "; ".join(
                 f"{'.'.join(str(part) for part in one['loc']) or 'parameters'}: {one['msg']}"
@@ -163,15 +169,9 @@ class LiveCalls:
         return Answered(record=record, text=f"error: {_short(error)}", refused_by=refused)
 
     async def _observe(self, attempt: _Attempt, start: StartRun) -> Observation:
-        if not attempt.tool.cacheable:
+        key = self._key(attempt) if attempt.tool.cacheable else None
+        if key is None:
             return await self._run(attempt, start)
-        tool = attempt.tool
-        key = cache_key(
-            self._environment.name,
-            tool.name,
-            attempt.dumped,
-            self._environment.content_hash(tool.name, attempt.dumped),
-        )
         attempt.cached = True
         found = await self._cache.answer(
             key,
@@ -179,12 +179,22 @@ class LiveCalls:
             depth=self._budget.depth,
             keep=lambda observation: all(_complete(child) for child in attempt.children),
         )
+        telemetry.looked_up(attempt.cached)
         return found.observation
+
+    def _key(self, attempt: _Attempt) -> CacheKey | None:
+        name = attempt.tool.name
+        try:
+            content_hash = self._environment.content_hash(name, attempt.dumped)
+            return cache_key(self._environment.name, name, attempt.dumped, content_hash)
+        except Exception as error:
+            _log.warning("a call of %r can't be cached", name, exc_info=error)
+            return None
 
     async def _run(self, attempt: _Attempt, start: StartRun) -> Observation:
         attempt.cached = False
         tool = attempt.tool
-        tokens, usd = tool.worst_tokens(attempt.parameters), tool.worst_usd(attempt.parameters)
+        tokens, usd = attempt.worst
         held = self._budget.reserve(tokens=tokens, usd=usd)
         if held is None:
             word = self._budget.refusal(tokens=tokens, usd=usd) or "subcalls"
@@ -205,6 +215,7 @@ class LiveCalls:
                     _awaited(tool.run(attempt.parameters, context)),
                     seconds=self._budget.limits.sub_call_timeout_s,
                     depth=self._budget.depth,
+                    last_words=True,
                 )
             except DepthLimitError:
                 held.release()
@@ -293,3 +304,22 @@ def _as_json(parameters: Any) -> dict[str, Any]:
         "beginning": written[: 20 * _ERROR_CHARS],
     }  # fmt: skip
     return read
+
+
+def outcome(task: asyncio.Task[Answered], call: Call, span: Span) -> Answered:
+    """Of a call's task; of one that does not even end when cancelled, a record that says so."""
+    if task.done() and not task.cancelled():
+        error = task.exception()
+        if error is None:
+            return task.result()
+        message = f"{type(error).__name__}: {error}"
+    else:
+        message = "cut short: the run ended before the call did"
+    record = CallRecord(
+        tool=str(call.tool),
+        parameters={},
+        started_at=span.started_at,
+        duration_ms=span.end()[1],
+        error=message,
+    )
+    return Answered(record=record, text=f"error: {message}")

@@ -31,13 +31,29 @@ class CutError(Exception):
 
 
 async def within(
-    work: Coroutine[Any, Any, T], *, seconds: float | None, depth: int, stop: asyncio.Event | None = None
+    work: Coroutine[Any, Any, T],
+    *,
+    seconds: float | None,
+    depth: int,
+    stop: asyncio.Event | None = None,
+    last_words: bool = False,
 ) -> T:
-    """The work's result; `CutError` when it takes longer, or was told to stop, or cancels itself."""
+    """The work's result; `CutError` when it takes longer, or was told to stop, or cancels itself.
+
+    With `last_words` a result counts even if it came when the work had been cancelled already, or whoever waits had:
+    for callers whose own result is asked for after they are cancelled.
+    """
     task = asyncio.create_task(work)
-    cut = await all_within([task], seconds=seconds, depth=depth, stop=stop)
-    if cut is not None or task.cancelled():
+    try:
+        cut = await all_within([task], seconds=seconds, depth=depth, stop=stop)
+    except asyncio.CancelledError:
+        if last_words and task.done() and not task.cancelled() and task.exception() is None:
+            return task.result()
+        raise
+    if task.cancelled() or not task.done():
         raise CutError(cut or "cancelled")
+    if cut is not None and (task.exception() is not None or not last_words):
+        raise CutError(cut)
     return task.result()
 
 
