@@ -81,8 +81,9 @@ METRICS = (
     Metric(
         name=TRAINING_REWARD,
         kind="histogram",
-        help="Rewards that decomposition is trained by, from -1 to 1.",
-        buckets=(-0.8, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.8, 1.0),
+        # OpenTelemetry's histograms refuse negative numbers, and a reward may be one.
+        help="Sizes of the rewards that decomposition is trained by, from 0 to 1; label sign: positive, negative.",
+        buckets=(0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
     ),
     Metric(
         name=TRAINING_EXPLORATION_RATE,
@@ -157,6 +158,13 @@ def muted(mute: bool = True) -> Iterator[None]:
         _muted.reset(token)
 
 
+@contextmanager
+def traced(name: str, *, on: bool) -> Iterator[None]:
+    """The span that holds all others of one request; with `on` off, nothing in it is measured."""
+    with muted(not on), span(name):
+        yield
+
+
 def span(name: str, **attributes: float | str) -> AbstractContextManager[object]:
     """A span around a block. Attributes are numbers and names of ours; text of a question or memory has no place."""
     tracer = _tracer()
@@ -187,7 +195,8 @@ def looked_up(hit: bool) -> None:
 def trained(reward: float, exploration_rate: float) -> None:
     """A training step took a reward, and tries this share of steps."""
     for instruments in _instruments():
-        instruments[TRAINING_REWARD].record(reward)
+        sign = "negative" if reward < 0 else "positive"
+        instruments[TRAINING_REWARD].record(abs(reward), {"sign": sign})
         instruments[TRAINING_EXPLORATION_RATE].set(exploration_rate)
 
 

@@ -4,20 +4,23 @@
 `recursive/`, which looks many times. Either way the answer has the same form. `look` is one such look, at everything
 the caller sees or at a part of it.
 
-The question is embedded while its words are looked up. Later stages never see another
+The question is embedded while it is being understood and its words are looked up. Later stages never see another
 caller's rows: row-level security filtered them before. What was found is noted for learning, which takes no time here.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect import telemetry
 from recollect.domain.ids import new_id
 from recollect.domain.learning import Choice, ShownHit
 from recollect.domain.query import TimeRange, Understanding
@@ -109,24 +112,17 @@ class Asking:
 
 
 class _Embedding:
-    """The question's vector on its way.
-
-    It starts when the question is understood: on a small machine both at once only wait for each other, while
-    the look-up of words, which follows, is the database's work.
-    """
+    """The question's vector on its way, in a thread of its own while the database is asked other things."""
 
     def __init__(self, opened: OpenSpace, query: str) -> None:
-        self._opened, self._query = opened, query
-        self._task: asyncio.Task[NDArray[np.float32]] | None = None
+        # Not a task: one would begin only when this one waits for something.
+        embed = partial(copy_context().run, opened.embedder.embed_query, query)
+        self.vector = asyncio.get_running_loop().run_in_executor(None, embed)
 
-    def start(self) -> Awaitable[NDArray[np.float32]]:
-        embed = asyncio.to_thread(self._opened.embedder.embed_query, self._query)
-        self._task = asyncio.create_task(embed)
-        return self._task
-
-    def cancel(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+    def leave(self) -> None:
+        """Nobody waits for it any more, nor for its fault."""
+        if not self.vector.cancel() and not self.vector.cancelled():
+            self.vector.exception()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +146,14 @@ async def search(
     on_understood: Listener | None = None,
 ) -> SearchResults:
     """The memories that answer a query. `on_understood` hears what is asked as soon as that is known."""
+    with telemetry.traced("search", on=workspace.settings.telemetry):
+        return await _routed(workspace, context, request, on_understood)
+
+
+async def _routed(
+    workspace: Workspace, context: TenantContext, request: SearchRequest, on_understood: Listener | None
+) -> SearchResults:
+    """The answer by the path that the question takes."""
     watch = Stopwatch()
     query_id = new_id()
     router = Routing.of(workspace.settings, request)
@@ -213,22 +217,21 @@ async def look(
                         part=part,
                         watch=watch,
                     )
-                    return await _answer(asking, embedding, query_id, on_understood)
+                    return await _answer(asking, embedding.vector, query_id, on_understood)
         finally:
-            embedding.cancel()
+            embedding.leave()
         # The store was re-embedded since this client opened it: follow, and ask again.
         active = caller.space_id
 
 
 async def _answer(
-    asking: Asking, embedding: _Embedding, query_id: UUID, on_understood: Listener | None
+    asking: Asking, vector: Awaitable[NDArray[np.float32]], query_id: UUID, on_understood: Listener | None
 ) -> Found:
     """Understand, generate, rank and show, inside one transaction."""
     with asking.watch.stage("understand"):
         asked, choice = await understand_request(
             asking.workspace, asking.tx, asking.request, asking.caller, query_id
         )
-    vector = embedding.start()
     if on_understood is not None:
         on_understood(asked)
     notes = list(asked.notes)
@@ -331,18 +334,31 @@ async def _chosen(asking: Asking, pool: Pool, ranking: Ranking) -> tuple[list[in
         # Three times as many as asked for: among them repeats are dropped.
         order = best_first(pool, ranking, threshold=request.threshold)
         first = (order if groups is None else in_turn(order, groups.of(pool)))[: 3 * request.limit]
+    wanted = len(first) if request.diverse else request.limit
+    # Seldom does a third of the best repeat others: the rest is looked at only then.
+    looked_at = first[: wanted + wanted // 2]
+    shown, meanings, rows = await _selected(asking, pool, looked_at, wanted)
+    if len(rows) < wanted and len(looked_at) < len(first):
+        shown, meanings, rows = await _selected(asking, pool, first, wanted)
+    if request.diverse:
+        with asking.watch.stage("rank"):
+            rows = diverse_first(pool, ranking, rows, limit=request.limit, meanings=meanings)
+    return [row for row in rows if pool.ids[row] in shown], shown
+
+
+async def _selected(
+    asking: Asking, pool: Pool, order: Sequence[int], limit: int
+) -> tuple[dict[UUID, Row], dict[UUID, Meaning], list[int]]:
+    """What some rows show, what they mean, and which of them to return."""
     with asking.watch.stage("show"):
-        shown = await storage.fetch_hits(asking.tx, [pool.ids[row] for row in first], asking.opened.space.id)
+        shown = await storage.fetch_hits(asking.tx, [pool.ids[row] for row in order], asking.opened.space.id)
     with asking.watch.stage("rank"):
         meanings = {
             id: Meaning.of(row["text"], row["embedding"].to_numpy().astype(np.float32))
             for id, row in shown.items()
             if row["embedding"] is not None
         }
-        rows = select(pool, first, limit=len(first) if request.diverse else request.limit, meanings=meanings)
-        if request.diverse:
-            rows = diverse_first(pool, ranking, rows, limit=request.limit, meanings=meanings)
-    return [row for row in rows if pool.ids[row] in shown], shown
+        return shown, meanings, select(pool, order, limit=limit, meanings=meanings)
 
 
 async def caller_of(tx: Transaction, request: SearchRequest) -> Caller:

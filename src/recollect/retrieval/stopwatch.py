@@ -1,10 +1,12 @@
-"""How long each stage of a search takes, by the stage's name."""
+"""How long each stage of a search takes, by the stage's name, which is also its span's."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from recollect import telemetry
 
 
 class Stopwatch:
@@ -19,7 +21,8 @@ class Stopwatch:
         """Count the time the block takes."""
         started = time.perf_counter()
         try:
-            yield
+            with telemetry.span(name):
+                yield
         finally:
             self.ms[name] = self.ms.get(name, 0.0) + (time.perf_counter() - started) * 1000
 

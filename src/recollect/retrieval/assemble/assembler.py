@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from recollect import telemetry
 from recollect.domain.context import AugmentedContext
 from recollect.domain.query import Understanding
 from recollect.domain.results import SearchResults
@@ -86,11 +87,12 @@ class ContextAssembler:
         self, request: SearchRequest, *, max_tokens: int, domain: bool = True
     ) -> AugmentedContext:
         """A context within `max_tokens`, complex questions by the handler."""
-        if self.should_use_rlm(request.query):
-            return await self.assemble_with_rlm(request, max_tokens=max_tokens, domain=domain)
-        return await augmented_retrieval(
-            self.workspace, self.context, request, max_tokens=max_tokens, domain=domain
-        )
+        with telemetry.traced("context", on=self.workspace.settings.telemetry):
+            if self.should_use_rlm(request.query):
+                return await self.assemble_with_rlm(request, max_tokens=max_tokens, domain=domain)
+            return await augmented_retrieval(
+                self.workspace, self.context, request, max_tokens=max_tokens, domain=domain
+            )
 
     async def assemble_with_rlm(
         self, request: SearchRequest, *, max_tokens: int, domain: bool = True

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Protocol
 from uuid import UUID
 
+from recollect import telemetry
 from recollect.domain.answers import DomainResults
 from recollect.domain.context import AugmentedContext
 from recollect.domain.query import Understanding
@@ -73,9 +74,10 @@ async def augmented_retrieval(
         for task in (vocabulary, *current):
             task.cancel()
     understanding = replace(asked[-1], now=asked[-1].now.astimezone(request.timezone))
-    made = await asyncio.to_thread(
-        assemble, recalled, understanding, max_tokens=max_tokens, domain_results=answer
-    )
+    with telemetry.span("assemble"):
+        made = await asyncio.to_thread(
+            assemble, recalled, understanding, max_tokens=max_tokens, domain_results=answer
+        )
     hits = tuple(item.hit for item in made.memories)
     _mark_used(workspace, context, results.query_id, hits)
     return AugmentedContext(
