@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from recollect.domain.findings import Citation, Finding, span_hash
@@ -153,6 +154,45 @@ class Scripted:
 
 def script(*plans: Plan | Callable[[Situation], Awaitable[Plan] | Plan], **deeper: Any) -> Scripted:
     return Scripted({0: plans, **{int(name[1:]): value for name, value in deeper.items()}})
+
+
+class Misbehaving:
+    """Plays trees of calls that hypothesis made; a question's words say which tree it is."""
+
+    name = "misbehaving"
+
+    def __init__(self, steps: Any, *, root: str = "root") -> None:
+        self.trees: dict[str, Any] = {root: steps}
+
+    async def plan(self, situation: Situation) -> Plan:
+        steps = self.trees[situation.query]
+        at = len(situation.steps)
+        if at >= len(steps):
+            return Plan(done=True)
+        planned = []
+        for place, (tool, what) in enumerate(steps[at]):
+            if tool == "ask":
+                question = f"{situation.query}.{at}.{place}"
+                self.trees[question] = what
+                planned.append(call("ask", question=question))
+            elif tool == "look":
+                planned.extend(look(what))
+            else:
+                planned.append(call(tool, room=-1))
+        return Plan(calls=tuple(planned))
+
+
+def planned_steps() -> st.SearchStrategy[Any]:
+    """Steps of calls, good and bad, some of which ask a question with steps of its own."""
+    leaves = st.tuples(
+        st.sampled_from(["look", "look", "look", "fall", "nowhere", "wrong"]), st.integers(0, 6)
+    )
+    calls = st.recursive(
+        leaves,
+        lambda inner: st.tuples(st.just("ask"), st.lists(st.lists(inner, max_size=3), max_size=2)),
+        max_leaves=8,
+    )
+    return st.lists(st.lists(calls, max_size=5), max_size=6)
 
 
 T = TypeVar("T")

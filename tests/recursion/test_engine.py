@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
-from rooms import Rooms, Scripted, call, finding, look, play, says, script
+from rooms import Misbehaving, Rooms, Scripted, call, finding, look, planned_steps, play, says, script
 
 from recollect.domain.trajectory import STOPPED_BY, CallRecord
 from recollect.errors import PlannerError
@@ -483,16 +483,6 @@ def test_runs_one_after_another_can_share_a_budget() -> None:
 
 # ------------------------------------------------------------ whatever planners do
 
-PLANNED = st.recursive(
-    st.builds(
-        lambda tool, room: (tool, room),
-        st.sampled_from(["look", "look", "look", "fall", "nowhere", "wrong", "shout"]),
-        st.integers(0, 6),
-    ),
-    lambda inner: st.tuples(st.just("ask"), st.lists(st.lists(inner, max_size=3), max_size=2)),
-    max_leaves=8,
-)
-STEPS = st.lists(st.lists(PLANNED, max_size=5), max_size=6)
 SMALL = st.builds(
     Limits,
     max_subcalls=st.integers(0, 14),
@@ -505,34 +495,8 @@ SMALL = st.builds(
 )
 
 
-class Misbehaving:
-    """Plays trees of calls that hypothesis made; a question's words say which tree it is."""
-
-    name = "misbehaving"
-
-    def __init__(self, steps: Any) -> None:
-        self.trees: dict[str, Any] = {"root": steps}
-
-    async def plan(self, situation: Situation) -> Plan:
-        steps = self.trees[situation.query]
-        at = len(situation.steps)
-        if at >= len(steps):
-            return Plan(done=True)
-        planned = []
-        for place, (tool, what) in enumerate(steps[at]):
-            if tool == "ask":
-                question = f"{situation.query}.{at}.{place}"
-                self.trees[question] = what
-                planned.append(call("ask", question=question))
-            elif tool == "look":
-                planned.extend(look(what))
-            else:
-                planned.append(call(tool, room=-1))
-        return Plan(calls=tuple(planned))
-
-
-@settings(max_examples=400, deadline=None, derandomize=True)
-@given(STEPS, SMALL)
+@settings(max_examples=250, deadline=None, derandomize=True)
+@given(planned_steps(), SMALL)
 def test_no_planner_gets_past_a_limit_and_the_record_adds_up(steps: Any, limits: Limits) -> None:
     rooms = Rooms(worst_tokens=9, real_tokens=5, usd=0.01)
     budget = Budget(limits)

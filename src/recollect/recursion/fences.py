@@ -1,0 +1,19 @@
+"""Fences around text that is data: what stands between them is never an instruction.
+
+A fence is a pair of lines with a word that nobody can guess, new for every request, so that no text can close it. A
+text that holds the word all the same has read the request; the word is taken out of it.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+
+def new_boundary() -> str:
+    """A word of 64 random bits."""
+    return f"data-{secrets.token_hex(8)}"
+
+
+def fence(name: str, text: str, boundary: str) -> str:
+    """The text between its two lines."""
+    return f"--- {boundary} {name} begins\n{text.replace(boundary, '…')}\n--- {boundary} {name} ends"
