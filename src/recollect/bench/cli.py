@@ -171,6 +171,26 @@ def route(
 
 
 @app.command()
+def aggregation(
+    ctx: typer.Context,
+    n: Annotated[int, typer.Option("--n", help="Memories of the organisation.", min=1, metavar="N")] = 20_000,
+    teams: Annotated[int, typer.Option(help="Its teams.", min=2, metavar="N")] = 40,
+    seed: Annotated[int, typer.Option(help="Another organisation for another number.", metavar="N")] = 7,
+    embedder: EmbedderOption = "minilm",
+    home: HomeOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Ask what all teams of a made-up organisation do, beside flat search."""
+    from recollect.bench.aggregation import run_aggregation
+    from recollect.bench.organisation import Plan
+
+    show = _show(ctx, json, out)
+    plan = Plan(memories=n, teams=teams, seed=seed)
+    _finish(ctx, json, out, run_aggregation(plan, embedder=embedder, home=home, show=show))
+
+
+@app.command()
 def supersession(ctx: typer.Context, out: OutOption = None, json: JsonOption = False) -> None:
     """State facts and then newer ones, and see what is retired, rightly and wrongly."""
     from recollect.bench.supersession import run_supersession

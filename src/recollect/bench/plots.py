@@ -29,6 +29,7 @@ def write_plot(result: Result, folder: Path) -> Path:
     draw = {
         "multihop": _multihop,
         "ablate": _ablate,
+        "aggregation": _aggregation,
         "route": _route,
         "scale": _scale,
         "start": _start,
@@ -202,3 +203,27 @@ def _route(figure: Any, result: Result) -> None:
     axes.set_ylabel("sent rightly")
     axes.set_title("Routing: labelled questions, and simple ones of other sets")
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _aggregation(figure: Any, result: Result) -> None:
+    left, right = figure.subplots(1, 2)
+    thresholds = list(result.measures["routed"])
+    wide, narrow = result.measures["routed"][thresholds[0]]
+    for axes, limit, what, bar in (
+        (left, wide, "coverage", result.bars[0].bar),
+        (right, narrow, "telling_teams", result.bars[1].bar),
+    ):
+        for offset, path, colour in ((0.0, "routed", _BLUE), (0.38, "flat", _GREY)):
+            heights = [result.measures[path][name][limit][what] for name in thresholds]
+            places = [place + offset for place in range(len(thresholds))]
+            bars = axes.bar(places, heights, 0.36, color=colour, label=path)
+            axes.bar_label(bars, fmt="%.2f", fontsize=8, padding=2)
+        axes.axhline(bar, color=_GREY, linestyle="--", linewidth=1)
+        axes.set_xticks([place + 0.19 for place in range(len(thresholds))], thresholds)
+        axes.set_ylim(0, bar * 1.25)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(fontsize=8, loc="lower right")
+    left.set_title(f"share of the teams covered, {wide}", fontsize=10)
+    right.set_title(f"different teams with a hit on the topic, {narrow}", fontsize=10)
+    count = result.measures["memories"]
+    figure.suptitle(f"'compare X across all teams', {result.measures['teams']} teams, {count:,} memories")

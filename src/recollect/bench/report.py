@@ -59,6 +59,14 @@ ABOUT = {
         "author.",
         "recollect bench supersession",
     ),
+    "aggregation": (
+        "What do all teams do?",
+        "A made-up organisation; each team has something to say about a topic with a probability of 0.6, in one to "
+        'four memories in different words. Questions such as "compare X across all teams" cover a team when one of '
+        "its hits is truly about the topic. Flat is the same search with `recursion_enabled = off`. `telling` are the "
+        "teams with such a hit.",
+        "recollect bench aggregation",
+    ),
     "route": (
         "Which questions are decomposed",
         "Questions labelled by meaning, half of them held out while the rules were made; questions and rules have one "

@@ -221,11 +221,38 @@ def _route(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _aggregation(measures: Mapping[str, Any]) -> list[Table]:
+    rows = []
+    for threshold, limits in measures["routed"].items():
+        for limit in limits:
+            for path in ("routed", "flat"):
+                one = measures[path][threshold][limit]
+                rows.append(
+                    [
+                        f"{limit}, {threshold}",
+                        path,
+                        f"{one['coverage']:.3f}",
+                        f"{one['least']['coverage']:.2f}",
+                        f"{one['teams']:.1f} / {one['telling_teams']:.1f}",
+                        f"{one['hits']:.1f} / {one['right_hits']:.2f}",
+                        f"{one['search_ms']['p50']:.0f} / {one['search_ms']['p95']:.0f}",
+                    ]
+                )
+    taken = measures["simple_ms"]
+    speed = [["simple questions, standard path", f"{taken['p50']:.1f} / {taken['p95']:.1f}"]]
+    columns = ["", "path", "covered", "worst", "teams / telling", "hits / on topic", "p50 / p95 ms"]
+    return [
+        Table(title="Teams covered", columns=columns, rows=rows),
+        Table(title="Beside them, p50 / p95 ms", columns=["", "ms"], rows=speed),
+    ]
+
+
 _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "locomo": _locomo,
     "longmemeval": _longmemeval,
     "multihop": _multihop,
     "ablate": _ablate,
+    "aggregation": _aggregation,
     "route": _route,
     "scale": _scale,
     "start": _start,
