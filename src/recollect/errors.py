@@ -4,7 +4,12 @@
     ├── InvalidInputError            what the caller passed makes no sense; nothing was stored
     │   ├── InvalidTextError         empty, too long, NUL bytes, not UTF-8
     │   ├── InvalidFilterError       a filter that can't be read
-    │   └── ConfigurationError       a setting, environment variable or recollect.toml that makes no sense
+    │   ├── ConfigurationError       a setting, environment variable or recollect.toml that makes no sense
+    │   └── DocumentError            a file that can't be read: damaged, or not what it should be
+    │       ├── DocumentUnsupportedError    a format there is no reader for
+    │       ├── DocumentEncryptedError      it is protected by a password
+    │       ├── DocumentTooLargeError       it, or what it unpacks to, is beyond a limit of size, time or memory
+    │       └── DocumentReaderMissingError  the package that reads it is not installed; the message names the command
     ├── NotFoundError                no such thing, or not one this caller may see: the two look the same
     │   ├── MemoryNotFoundError
     │   ├── ScopeNotFoundError
@@ -69,6 +74,36 @@ class ConfigurationError(InvalidInputError):
     """A setting makes no sense; the message names where it came from."""
 
     code = "invalid_configuration"
+
+
+class DocumentError(InvalidInputError):
+    """The file can't be read: it is damaged, or not what it should be."""
+
+    code = "invalid_document"
+
+
+class DocumentUnsupportedError(DocumentError):
+    """There is no reader for this format."""
+
+    code = "document_unsupported"
+
+
+class DocumentEncryptedError(DocumentError):
+    """The file is protected by a password."""
+
+    code = "document_encrypted"
+
+
+class DocumentTooLargeError(DocumentError):
+    """The file, or what it unpacks to, is beyond a limit of size, time or memory."""
+
+    code = "document_too_large"
+
+
+class DocumentReaderMissingError(DocumentError):
+    """The package that reads this format is not installed."""
+
+    code = "document_reader_missing"
 
 
 class NotFoundError(RecollectError):

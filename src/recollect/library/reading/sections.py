@@ -1,0 +1,98 @@
+"""From the headings of a text to its tree of sections.
+
+Every reader finds headings in its own way and hands them over here, so that all documents have the same kind of tree:
+each line that is not blank belongs to exactly one section, in order.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recollect.domain.documents import PATH_SEPARATOR, PageSpan, Section
+
+#: Longer than headings are; what is longer is a paragraph that was marked up as one.
+MAX_HEADING_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """A heading and the line it starts on, counted from 1. Level 1 is the highest."""
+
+    line: int
+    level: int
+    text: str
+
+
+def build_sections(
+    lines: Sequence[str], headings: Sequence[Heading], *, title: str, pages: Sequence[PageSpan] = ()
+) -> tuple[Section, ...]:
+    """The sections of a text whose headings are given in the order of their lines, at most one a line.
+
+    Blank lines between sections belong to none: adding one changes no section.
+    """
+    starts = list(headings)
+    first = _first_filled(lines, 1)
+    if not starts or first < starts[0].line:
+        starts.insert(0, Heading(line=first, level=0, text=title))
+    finder = _PageFinder(pages)
+    sections: list[Section] = []
+    open_sections: list[Section] = []
+    for number, start in enumerate(starts):
+        before = starts[number + 1].line if number + 1 < len(starts) else len(lines) + 1
+        while open_sections and (open_sections[-1].level >= start.level or open_sections[-1].level == 0):
+            open_sections.pop()
+        parent = open_sections[-1] if open_sections else None
+        heading = shorten(start.text) or title
+        line_end = _last_filled(lines, start.line, before - 1)
+        section = Section(
+            number=number,
+            parent=parent.number if parent else None,
+            level=start.level,
+            heading=heading,
+            path=f"{parent.path}{PATH_SEPARATOR}{heading}" if parent else heading,
+            line_start=start.line,
+            line_end=line_end,
+            pages=finder.pages(start.line, line_end),
+        )
+        sections.append(section)
+        open_sections.append(section)
+    return tuple(sections)
+
+
+def fold(text: str) -> str:
+    """One line, every run of white space one blank."""
+    return " ".join(text.split())
+
+
+def shorten(text: str) -> str:
+    """A heading or title as one line of bounded length."""
+    folded = fold(text)
+    return folded if len(folded) <= MAX_HEADING_CHARS else f"{folded[: MAX_HEADING_CHARS - 1].rstrip()}…"
+
+
+class _PageFinder:
+    """Which pages a range of lines is on; spans are in order and do not overlap."""
+
+    def __init__(self, pages: Sequence[PageSpan]) -> None:
+        self._pages = pages
+        self._ends = [span.line_end for span in pages]
+
+    def pages(self, line_start: int, line_end: int) -> tuple[int, int] | None:
+        first = bisect_left(self._ends, line_start)
+        last = bisect_left(self._ends, line_end)
+        if last == len(self._pages) or self._pages[last].line_start > line_end:
+            last -= 1
+        return (self._pages[first].page, self._pages[last].page) if first <= last else None
+
+
+def _first_filled(lines: Sequence[str], start: int) -> int:
+    return next((number for number in range(start, len(lines) + 1) if lines[number - 1].strip()), 1)
+
+
+def _last_filled(lines: Sequence[str], start: int, end: int) -> int:
+    """The last line that is not blank; the first line of the range when all are."""
+    while end > start and not lines[end - 1].strip():
+        end -= 1
+    return max(end, start)

@@ -1,0 +1,170 @@
+"""What a file is: by its content first, by its name second.
+
+A name can be wrong, and then a note says so. What no reader understands is refused here, with what to do instead.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from recollect.errors import (
+    DocumentEncryptedError,
+    DocumentError,
+    DocumentUnsupportedError,
+    InvalidInputError,
+)
+from recollect.library.reading.decode import unmarked_utf16
+from recollect.library.reading.source import SOURCE_EXTENSIONS
+
+KINDS = ("markdown", "html", "text", "code", "pdf", "docx", "pptx", "xlsx")
+BINARY_KINDS = frozenset({"pdf", "docx", "pptx", "xlsx"})
+
+_BY_EXTENSION = {
+    **dict.fromkeys(SOURCE_EXTENSIONS, "code"),
+    **dict.fromkeys("md markdown mkd mdown mdx qmd rmd".split(), "markdown"),
+    **dict.fromkeys("html htm xhtml xht shtml".split(), "html"),
+    **dict.fromkeys(
+        "txt text log rst adoc asciidoc tex org csv tsv json jsonl yaml yml toml ini cfg conf xml srt vtt".split(),
+        "text",
+    ),
+    **{kind: kind for kind in BINARY_KINDS},
+    **dict.fromkeys("docm dotx dotm".split(), "docx"),
+    **dict.fromkeys("pptm ppsx potx".split(), "pptx"),
+    **dict.fromkeys("xlsm xltx xltm".split(), "xlsx"),
+}
+#: The part every Office file of a kind has; its name stands in the archive's directory, at the end of the file.
+_OFFICE_PARTS = {"docx": b"word/document.xml", "pptx": b"ppt/presentation.xml", "xlsx": b"xl/workbook.xml"}
+_ZIP = b"PK\x03\x04"
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+#: First bytes of formats that are no text, and their names.
+_OTHER = (
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"II*\x00", "a TIFF image"),
+    (b"MM\x00*", "a TIFF image"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90", "a program"),
+    (b"SQLite format 3", "a SQLite database"),
+    (b"{\\rtf", "an RTF document; save it as DOCX or PDF"),
+)
+_HTML_START = re.compile(
+    rb"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_ANY_TAG = re.compile(rb"<[A-Za-z!/?]")
+_MARKDOWN_SIGN = re.compile(rb"^(?: {0,3}#{1,6} \S|```|~~~|\[[^\]\n]+\]: \S)", re.MULTILINE)
+_PROSE_KINDS = frozenset({"markdown", "html", "text"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sniffed:
+    """What a file is, and a note when its name says otherwise."""
+
+    kind: str
+    extension: str
+    note: str = ""
+
+
+def sniff(data: bytes, *, name: str, kind: str | None = None) -> Sniffed:
+    """The kind of a file. A kind given by the caller decides between kinds of text; it can't make a PDF of a text."""
+    if kind is not None and kind not in KINDS:
+        raise InvalidInputError(f"unknown kind of document {kind!r}; give one of {', '.join(KINDS)}")
+    extension = extension_of(name)
+    by_name = _BY_EXTENSION.get(extension)
+    found = _binary_kind(data, name)
+    if found is None and kind in BINARY_KINDS:
+        raise DocumentError(f"{name!r} is not a {kind.upper()} file: it starts with {data[:8]!r}")
+    if found is not None:
+        if kind is not None and kind != found:
+            raise DocumentError(f"{name!r} is {found.upper()}, not {kind}; leave the kind out")
+        return Sniffed(kind=found, extension=extension, note=_mismatch(extension, by_name, found))
+    if kind is not None:
+        return Sniffed(kind=kind, extension=extension)
+    found = _text_kind(data, by_name)
+    return Sniffed(kind=found, extension=extension, note=_mismatch(extension, by_name, found))
+
+
+def extension_of(name: str) -> str:
+    """The extension in lower case, without its dot; of `Makefile` and `Dockerfile` their name."""
+    last = name.replace("\\", "/").rsplit("/", 1)[-1]
+    stem, dot, extension = last.rpartition(".")
+    return (extension if dot and stem else last).lower() if dot or last in {"Makefile", "Dockerfile"} else ""
+
+
+def looks_binary(data: bytes) -> bool:
+    """Whether these bytes can't be text in any encoding that is read here."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")) or unmarked_utf16(data) is not None:
+        return False
+    sample = data[:8_192]
+    if not sample:
+        return False
+    controls = sum(sample.count(byte) for byte in _CONTROLS)
+    return sample.count(0) > len(sample) // 500 or controls > len(sample) // 10
+
+
+_CONTROLS = bytes(set(range(32)) - {0, 7, 8, 9, 10, 11, 12, 13, 27})
+
+
+def _binary_kind(data: bytes, name: str) -> str | None:
+    """The kind of a file that is no text; None for text."""
+    if b"%PDF-" in data[:1_024]:
+        return "pdf"
+    if data.startswith(_ZIP):
+        return _office_kind(data, name)
+    if data.startswith(_OLD_OFFICE):
+        if "EncryptedPackage".encode("utf-16-le") in data:
+            raise DocumentEncryptedError(
+                f"{name!r} is protected by a password; save it without one and add it again"
+            )
+        raise DocumentUnsupportedError(
+            f"{name!r} is an Office file of before 2007; save it as DOCX, PPTX or XLSX and add that"
+        )
+    for start, what in _OTHER:
+        if data.startswith(start):
+            raise DocumentUnsupportedError(f"{name!r} is {what}, which has no text to read")
+    if looks_binary(data):
+        raise DocumentUnsupportedError(
+            f"{name!r} is not text, nor PDF, DOCX, PPTX or XLSX: it starts with {data[:8]!r}"
+        )
+    return None
+
+
+def _office_kind(data: bytes, name: str) -> str:
+    # The directory of an archive is its last part; the names in it are not compressed.
+    found = [(data.rfind(part), kind) for kind, part in _OFFICE_PARTS.items()]
+    position, kind = max(found)
+    if position < 0:
+        raise DocumentUnsupportedError(
+            f"{name!r} is a zip archive, or an Office file that is cut off; unpack it, or save it again"
+        )
+    return kind
+
+
+def _text_kind(data: bytes, by_name: str | None) -> str:
+    start = data[:65_536]
+    if by_name in BINARY_KINDS:
+        by_name = None  # its content is text
+    if (by_name is None or by_name in {"text", "markdown"}) and _HTML_START.match(start):
+        return "html"
+    if by_name == "html" and not _ANY_TAG.search(start) and b"\x00" not in start:
+        by_name = None
+    if by_name is not None:
+        return by_name
+    if start.startswith(b"#!"):
+        return "code"
+    return "markdown" if _MARKDOWN_SIGN.search(start) else "text"
+
+
+def _mismatch(extension: str, by_name: str | None, found: str) -> str:
+    if by_name is None or by_name == found:
+        return ""
+    if by_name == "text" and found in _PROSE_KINDS and found != "html":
+        return ""
+    return f"named .{extension}, but its content is {found}; read as {found}"
