@@ -12,9 +12,11 @@ from uuid import UUID
 
 from recollect.domain.ids import parse_id
 from recollect.domain.learning import (
+    BootstrapResult,
     Experiment,
     ExperimentReport,
     LearningStatus,
+    RunSummary,
     TrainReport,
 )
 from recollect.domain.text import check_name
@@ -82,6 +84,31 @@ class AsyncLearning:
         from recollect.retrieval.training import train_tenant
 
         return await train_tenant(await self._admitted("train"), self._client.tenant_context)
+
+    async def bootstrap(self, *, iterations: int = 20, seed: int = 0) -> BootstrapResult:
+        """Learn how to decompose questions before anybody asks: on synthetic ones about what the memories name.
+
+        Some kinds of questions are held out; the policy is used only if it isn't worse on them. Nothing is recorded.
+        """
+        from recollect.retrieval.training import bootstrap_tenant
+
+        for name, value, least in (("iterations", iterations, 1), ("seed", seed, 0)):
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10_000:
+                raise InvalidInputError(f"{name} {value!r} is not a whole number from {least} to 10000")
+        workspace = await self._admitted("train")
+        context = self._client.tenant_context
+        return await bootstrap_tenant(workspace, context, iterations=iterations, seed=seed)
+
+    async def runs(self, *, limit: int = 20) -> Sequence[RunSummary]:
+        """The latest searches that were decomposed: how they ended, what they cost, what came of them."""
+        from recollect.storage.runs import list_runs
+
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 1_000:
+            raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to 1000")
+        workspace = await self._admitted("look at runs")
+        await workspace.events.flush()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            return tuple(await list_runs(tx, limit))
 
     async def start_experiment(
         self,

@@ -22,7 +22,15 @@ from recollect.config import Settings
 from recollect.domain.answers import DomainResults
 from recollect.domain.context import AugmentedContext
 from recollect.domain.entities import Entity
-from recollect.domain.learning import Experiment, ExperimentReport, Feedback, LearningStatus, TrainReport
+from recollect.domain.learning import (
+    BootstrapResult,
+    Experiment,
+    ExperimentReport,
+    Feedback,
+    LearningStatus,
+    RunSummary,
+    TrainReport,
+)
 from recollect.domain.memory import Memory
 from recollect.domain.ontology import DeclaredOntology
 from recollect.domain.query import Understanding
@@ -106,6 +114,17 @@ class Learning:
     def train(self) -> TrainReport:
         """Learn from everything recorded so far: memories' utility, and signal weights that prove better."""
         return self._portal.run(self._async.train())
+
+    def bootstrap(self, *, iterations: int = 20, seed: int = 0) -> BootstrapResult:
+        """Learn how to decompose questions before anybody asks: on synthetic ones about what the memories name.
+
+        Some kinds of questions are held out; the policy is used only if it isn't worse on them. Nothing is recorded.
+        """
+        return self._portal.run(self._async.bootstrap(iterations=iterations, seed=seed))
+
+    def runs(self, *, limit: int = 20) -> Sequence[RunSummary]:
+        """The latest searches that were decomposed: how they ended, what they cost, what came of them."""
+        return self._portal.run(self._async.runs(limit=limit))
 
     def start_experiment(
         self,

@@ -191,6 +191,35 @@ def aggregation(
 
 
 @app.command()
+def learning(
+    ctx: typer.Context,
+    seeds: Annotated[
+        int, typer.Option(help="Trainings, each on a company of its own.", min=2, metavar="N")
+    ] = 5,
+    iterations: Annotated[int, typer.Option(help="Batches of each training.", min=1, metavar="N")] = 40,
+    write_base: Annotated[
+        Path | None,
+        typer.Option(help="Write the mean of the trained policies here: the package's base.", metavar="FILE"),
+    ] = None,
+    embedder: EmbedderOption = "minilm",
+    home: HomeOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Train how questions are decomposed, and compare on questions that did not train."""
+    from recollect.bench.learning import LearningPlan, run_learning
+
+    show = _show(ctx, json, out)
+    plan = LearningPlan(seeds=seeds, iterations=iterations)
+    _finish(
+        ctx,
+        json,
+        out,
+        run_learning(plan, embedder=embedder, home=home, show=show, write_base=write_base),
+    )
+
+
+@app.command()
 def supersession(ctx: typer.Context, out: OutOption = None, json: JsonOption = False) -> None:
     """State facts and then newer ones, and see what is retired, rightly and wrongly."""
     from recollect.bench.supersession import run_supersession

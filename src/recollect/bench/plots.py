@@ -34,6 +34,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "scale": _scale,
         "start": _start,
         "supersession": _supersession,
+        "learning": _learning,
         "temporal": _temporal,
     }.get(result.bench, _recall)
     figure = Figure(figsize=(8, 4.2), layout="constrained")
@@ -169,6 +170,31 @@ def _temporal(figure: Any, result: Result) -> None:
     axes.set_ylabel("read rightly")
     axes.set_title("Times that texts name")
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _learning(figure: Any, result: Result) -> None:
+    left, middle, right = figure.subplots(1, 3)
+    measures = result.measures
+    for curve in measures["curves"]:
+        left.plot(range(1, len(curve) + 1), curve, color=_LIGHT, linewidth=0.8)
+    means = [sum(values) / len(values) for values in zip(*measures["curves"], strict=True)]
+    left.plot(range(1, len(means) + 1), means, color=_BLUE)
+    left.set_xlabel("batch")
+    left.set_title("reward while training", fontsize=9)
+    names = ["untrained", "trained", "base"]
+    for axes, what in ((middle, "reward"), (right, "subcalls")):
+        heights = [measures["policies"][name][what] for name in names]
+        bars = axes.bar(names, heights, color=[_GREY, _BLUE, _LIGHT])
+        axes.bar_label(bars, fmt="%.3f" if what == "reward" else "%.2f", fontsize=8)
+    gain = measures["gain"]
+    middle.set_title(
+        f"reward, templates held out\n{gain['mean']:+.3f} ({gain['low']:+.3f} to {gain['high']:+.3f})",
+        fontsize=9,
+    )
+    right.set_title("tool calls", fontsize=9)
+    for axes in (left, middle, right):
+        axes.tick_params(labelsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
 
 
 def _supersession(figure: Any, result: Result) -> None:

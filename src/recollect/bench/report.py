@@ -73,6 +73,15 @@ ABOUT = {
         "author. The questions of the other sets ask for single things and should stay on the standard path.",
         "recollect bench route --data FOLDER",
     ),
+    "learning": (
+        "Learning to decompose",
+        "The untrained policy tries every split that applies. Each seed trains on synthetic tasks over a made-up "
+        "company of its own; all are tested on another company, with task templates held out of training. Quality is "
+        "the share of what a task expects among ten results; the reward also counts the tokens that were read, in "
+        "proportion to what the untrained policy reads. The plain reward is the formula without that scaling, cut off "
+        "at 1.",
+        "recollect bench learning",
+    ),
     "scale": (
         "Speed and completeness",
         "Synthetic texts of 30 words with synthetic clustered vectors. The floor is one question embedded by the real "

@@ -247,12 +247,34 @@ def _aggregation(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _learning(measures: Mapping[str, Any]) -> list[Table]:
+    def row(name: str, one: Mapping[str, float]) -> list[str]:
+        figures = [f"{one[key]:.3f}" for key in ("reward", "plain_reward", "quality")]
+        return [name, *figures, f"{one['subcalls']:.2f}", f"{one['tokens']:.0f}"]
+
+    columns = ["", "reward", "plain reward", "quality", "calls", "tokens"]
+    policies = {**measures["policies"], **measures["seeds"]}
+    templates = [
+        row(f"{template}, {policy}", one)
+        for template, both in measures["templates"].items()
+        for policy, one in both.items()
+    ]
+    gain = measures["gain"]
+    shown = [["reward", f"{gain['mean']:+.4f}", f"{gain['low']:+.4f} to {gain['high']:+.4f}"]]
+    return [
+        Table(title="Policies", columns=columns, rows=[row(name, one) for name, one in policies.items()]),
+        Table(title="Gain of training", columns=["", "mean", "95 % interval"], rows=shown),
+        Table(title="Task templates held out", columns=columns, rows=templates),
+    ]
+
+
 _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "locomo": _locomo,
     "longmemeval": _longmemeval,
     "multihop": _multihop,
     "ablate": _ablate,
     "aggregation": _aggregation,
+    "learning": _learning,
     "route": _route,
     "scale": _scale,
     "start": _start,

@@ -225,6 +225,26 @@ class DecompositionReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BootstrapResult:
+    """What training on synthetic tasks did. Rewards, gain (95 % interval) and sub-calls are of templates held out."""
+
+    tasks: int
+    held_out: int
+    iterations: int
+    adopted: bool
+    reason: str
+    runs: int = 0
+    curve: tuple[float, ...] = ()
+    reward_before: float = 0.0
+    reward_after: float = 0.0
+    gain: float = 0.0
+    gain_low: float = 0.0
+    gain_high: float = 0.0
+    subcalls_before: float = 0.0
+    subcalls_after: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """A comparison of strategies on live questions. An arm without weights ranks as without the experiment."""
 

@@ -27,6 +27,7 @@ FILES = (
     "grouped.sql",
     "learning.sql",
     "runs.sql",
+    "bootstrap.sql",
 )
 
 

@@ -110,6 +110,77 @@ def train(ctx: typer.Context, json: JsonOption = False) -> None:
         )
 
 
+@learning_app.command("bootstrap")
+def bootstrap(
+    ctx: typer.Context,
+    iterations: Annotated[int, typer.Option(help="Batches of synthetic questions.", metavar="N")] = 20,
+    seed: Annotated[int, typer.Option(help="Other questions for another number.", metavar="N")] = 0,
+    json: JsonOption = False,
+) -> None:
+    """Learn how to decompose questions from synthetic ones.
+
+    They are made from what the memories name. The policy is used only if it isn't worse on kinds that did not train.
+    """
+    inv = invocation(ctx)
+    with inv.client() as client:
+        result = client.learning.bootstrap(iterations=iterations, seed=seed)
+    if inv.out.as_json:
+        inv.out.document(result)
+        return
+    if not result.iterations:
+        inv.out.line(result.reason)
+        return
+    used = "is used from now on" if result.adopted else "is not used"
+    inv.out.line(f"the new policy {used}: reward {result.reason}")
+    inv.out.pairs(
+        [
+            ("tasks", f"{result.tasks} to train, {result.held_out} held out; {result.runs} runs"),
+            ("reward", f"{result.reward_before:.3f} before, {result.reward_after:.3f} after"),
+            ("gain", f"{result.gain:+.3f} ({result.gain_low:+.3f} to {result.gain_high:+.3f})"),
+            ("tool calls", f"{result.subcalls_before:.1f} before, {result.subcalls_after:.1f} after"),
+        ]
+    )
+
+
+@learning_app.command("runs")
+def runs(
+    ctx: typer.Context,
+    limit: Annotated[int, typer.Option(help="How many.", metavar="N")] = 20,
+    json: JsonOption = False,
+) -> None:
+    """List the latest searches that were decomposed."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        found = client.learning.runs(limit=limit)
+    if inv.out.as_json:
+        inv.out.document({"runs": list(found)})
+        return
+    columns = [
+        Column(name="at"),
+        Column(name="environment", style="cyan"),
+        Column(name="by"),
+        Column(name="ended"),
+        Column(name="calls", right=True),
+        Column(name="tokens", right=True),
+        Column(name="outcome"),
+        Column(name="reward", right=True),
+    ]
+    rows = [
+        (
+            f"{one.started_at:%Y-%m-%d %H:%M}",
+            one.environment,
+            one.user_id,
+            one.stopped_by,
+            one.subcalls,
+            one.tokens,
+            (one.outcome or "").replace("_", " "),
+            "" if one.reward is None else f"{one.reward:+.2f}",
+        )
+        for one in found
+    ]
+    inv.out.table(columns, rows)
+
+
 @learning_app.command("reset")
 def reset(
     ctx: typer.Context,
