@@ -156,7 +156,10 @@ SLOTS: dict[str, sql.Composable] = {
 
 
 #: The statements whose vectors are looked up in one of several ways.
-FORMS = {"candidates": ["dense_exact", "dense_index"], "grouped": ["grouped_exact", "grouped_index"]}
+FORMS = {
+    "candidates": ["dense_exact", "dense_index"],
+    "grouped": ["exact_by_scope", "index_by_scope", "exact_by_period", "index_by_period"],
+}
 
 
 def numbered(text: str) -> str:
@@ -189,14 +192,18 @@ def test_a_named_query_can_be_prepared(name: str, app: psycopg.Connection[tuple[
         with app.transaction(force_rollback=True), app.cursor().copy(text.encode()) as copy:
             copy.set_types([])
         return
-    if name in {"grouped_exact", "grouped_index"}:
-        return  # forms of `grouped`
+    if name in FORMS["grouped"] or name.startswith(("groups_of_", "worded_by_")):
+        return  # parts of `grouped`
     forms = FORMS.get(name, [""])
     for form in forms:
         slots = dict(SLOTS)
         slots["about"] = sql.SQL(queries()["about"])  # type: ignore[arg-type]
         slots["links"] = sql.SQL(queries()["links"] if name == "linked" else "null")  # type: ignore[arg-type]
         slots["measured"] = sql.SQL(queries()["measured"]).format(**slots)  # type: ignore[arg-type]
+        if name == "grouped":
+            by = form.rpartition("_")[2]
+            slots["grouping"] = sql.SQL(queries()[f"groups_of_{by}s"])  # type: ignore[arg-type]
+            slots["worded"] = sql.SQL(queries()[f"worded_by_{by}"]).format(**SLOTS)  # type: ignore[arg-type]
         if form:
             slots["dense"] = sql.SQL(queries()[form]).format(**SLOTS)  # type: ignore[arg-type]
             parts = ("found_by_entity", "found_by_time", "found_by_type", "found_nothing")

@@ -7,8 +7,10 @@ candidate in every way, so that ranking never guesses a missing measure. Which o
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections import defaultdict
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -142,13 +144,12 @@ async def generate_grouped(
     with watch.stage("embed"):
         embedded = await vector
     with watch.stage("generate"):
-        groups = len(set(grouping.places))
         dense = DenseRequest(
             vector=embedded,
             space_id=wanted.space.id,
             dimensions=wanted.space.dimensions,
             exact=wanted.exact,
-            limit=max(PER_GROUP, -(-2 * wanted.limit // max(groups, 1))),
+            limit=max(PER_GROUP, -(-2 * wanted.limit // max(len(grouping), 1))),
             anchors=0,
             reach=0,
         )
@@ -191,37 +192,39 @@ def _sources(wanted: Wanted, entities: Sequence[str]) -> Sources:
 
 
 def to_pool(rows: Sequence[Row], matches: LexicalMatches) -> Pool:
-    """Rows as columns."""
+    """Rows as columns. Linked rows tell more than others, and tell it last; a column is what all of them tell."""
+    column: Mapping[str, tuple[Any, ...]] = defaultdict(tuple)
+    if rows:
+        column = dict(zip(rows[0], zip(*(row.values() for row in rows), strict=False), strict=False))
     by_words = set(matches.ids)
     return Pool(
-        ids=[row["memory_id"] for row in rows],
-        cosine=np.array([_cosine(row["distance"]) for row in rows], dtype=np.float64),
-        bm25=np.array([row["bm25"] for row in rows], dtype=np.float64),
-        matched=np.array([row["matched"] for row in rows], dtype=np.int64),
+        ids=column["memory_id"],
+        cosine=1.0 - np.array(column["distance"], dtype=np.float64),
+        bm25=np.array(column["bm25"], dtype=np.float64),
+        matched=np.array(column["matched"], dtype=np.int64),
         idf=np.array(matches.idf, dtype=np.float64),
-        conversation=[row["conversation_id"] for row in rows],
-        position=np.array(
-            [-1 if row["position"] is None else row["position"] for row in rows], dtype=np.int64
-        ),
-        speaker=[row["speaker"] for row in rows],
-        layer=np.array([row["layer"] for row in rows], dtype=np.int64),
-        importance=np.array([row["importance"] for row in rows], dtype=np.float64),
-        created_at=[row["created_at"] for row in rows],
-        digest=[bytes(row["digest"]) for row in rows],
-        about=np.array([row["about"] or 0.0 for row in rows], dtype=np.float64),
-        event_at=[row["event_at"] for row in rows],
-        type=[row["type"] for row in rows],
-        use_count=np.array([row["use_count"] for row in rows], dtype=np.int64),
-        utility=np.array([row["utility"] for row in rows], dtype=np.float64),
-        scope=[row["scope_id"] for row in rows],
-        sources=[_found_by(row, row["memory_id"] in by_words) for row in rows],
+        conversation=column["conversation_id"],
+        position=np.array([-1 if place is None else place for place in column["position"]], dtype=np.int64),
+        speaker=column["speaker"],
+        layer=np.array(column["layer"], dtype=np.int64),
+        importance=np.array(column["importance"], dtype=np.float64),
+        created_at=column["created_at"],
+        digest=column["digest"],
+        about=np.array([about or 0.0 for about in column["about"]], dtype=np.float64),
+        event_at=column["event_at"],
+        type=column["type"],
+        use_count=np.array(column["use_count"], dtype=np.int64),
+        utility=np.array(column["utility"], dtype=np.float64),
+        scope=column["scope_id"],
+        sources=[
+            _found_by(by_dense, id in by_words, sources)
+            for id, by_dense, sources in zip(
+                column["memory_id"], column["by_dense"], column["sources"], strict=True
+            )
+        ],
     )
 
 
-def _cosine(distance: float | None) -> float:
-    return float("nan") if distance is None else 1.0 - distance
-
-
-def _found_by(row: Row, by_words: bool) -> tuple[str, ...]:
-    found = [name for name, by in (("semantic", row["by_dense"]), ("lexical", by_words)) if by]
-    return (*found, *sorted(row["sources"] or ())) or ("neighbours",)
+def _found_by(by_dense: bool, by_words: bool, sources: Sequence[str] | None) -> tuple[str, ...]:
+    found = [name for name, by in (("semantic", by_dense), ("lexical", by_words)) if by]
+    return (*found, *sorted(sources or ())) or ("neighbours",)

@@ -11,6 +11,7 @@ caller's rows: row-level security filtered them before. What was found is noted 
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from recollect import telemetry
 from recollect.domain.ids import new_id
 from recollect.domain.learning import Choice, ShownHit
-from recollect.domain.query import TimeRange, Understanding
+from recollect.domain.query import Understanding
 from recollect.domain.results import Hit, SearchResults
 from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.expand import expand
@@ -50,7 +51,7 @@ from recollect.retrieval.understand import understand
 from recollect.storage import scopes
 from recollect.storage import search as storage
 from recollect.storage.filters import Moment
-from recollect.storage.grouped import Grouping
+from recollect.storage.grouped import ByScope, Grouping
 from recollect.storage.scopes import Caller
 from recollect.storage.search import Conditions
 from recollect.storage.store import Row, Transaction
@@ -69,28 +70,28 @@ __all__ = [
 ]
 
 Listener = Callable[[Understanding], None]
-#: How many vectors are compared one by one where groups are asked: a tenth of a second for a hundred thousand.
-EXACT_GROUPED = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """Groups of scopes that a question is asked of one by one; `names` says what each stands for."""
+    """Groups of scopes, or periods, that a question is asked of one by one; `names` says what each stands for."""
 
     names: tuple[str, ...]
     grouping: Grouping
 
     def of(self, pool: Pool) -> list[str]:
         """The group of each candidate."""
-        places = dict(zip(self.grouping.scope_ids, self.grouping.places, strict=True))
-        return [self.names[places[scope]] for scope in pool.scope or ()]
+        if isinstance(self.grouping, ByScope):
+            places = dict(zip(self.grouping.scope_ids, self.grouping.places, strict=True))
+            return [self.names[places[scope]] for scope in pool.scope or ()]
+        starts = self.grouping.starts
+        return [self.names[max(bisect_right(starts, moment) - 1, 0)] for moment in pool.event_at or ()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What one look is at: everything, a period of it, or some groups of scopes."""
+    """What one look is at: everything, or some groups of it, each by itself."""
 
-    between: TimeRange | None = None
     groups: Groups | None = None
 
 
@@ -289,7 +290,6 @@ async def _ranked(
                 moment=Moment.as_of(request.as_of) if request.as_of else Moment.now(request.now),
                 types=request.types,
                 filters=request.filters,
-                between=asking.part.between,
             ),
             space=asking.opened.space,
             exact=await _exact(asking, notes),
@@ -372,10 +372,8 @@ async def caller_of(tx: Transaction, request: SearchRequest) -> Caller:
 
 async def _exact(asking: Asking, notes: list[str]) -> bool:
     """Compare every visible vector, unless there are too many and an index is there for them."""
-    vectors, groups = asking.caller.vectors, asking.part.groups
-    # The index knows no groups: of the nearest, most may be of one. Comparing all of them is worth more there.
-    most = asking.workspace.settings.exact_rows if groups is None else EXACT_GROUPED
-    if vectors <= most:
+    vectors = asking.caller.vectors
+    if vectors <= asking.workspace.settings.exact_rows:
         return True
     if await asking.workspace.has_vector_index(asking.tx, asking.opened.space):
         return False

@@ -18,7 +18,6 @@ from recollect.domain.filters import Condition, Filter, Group, Negation, Operato
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.memory import MemoryType
 from recollect.domain.names import entity_key
-from recollect.domain.query import TimeRange
 
 _COMPARE = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: "<="}
 _COLUMNS = {
@@ -96,17 +95,6 @@ def of_types(types: Sequence[MemoryType] | None, parameters: Parameters) -> sql.
     if types is None:
         return TRUE
     return sql.SQL("m.type = any({})").format(parameters.add([t.value for t in types]))
-
-
-def happened_in(period: TimeRange | None, parameters: Parameters) -> sql.Composable:
-    """Memories of what happened in a period."""
-    bounds = [] if period is None else [(period.start, ">="), (period.end, "<")]
-    conditions = [
-        sql.SQL("m.event_at {} {}").format(sql.SQL(sign), parameters.add(moment))
-        for moment, sign in bounds
-        if moment is not None
-    ]
-    return all_of(*conditions)
 
 
 def in_layers(layers: Sequence[Layer] | None, parameters: Parameters) -> sql.Composable:

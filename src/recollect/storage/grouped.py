@@ -14,7 +14,15 @@ from psycopg import sql
 from recollect.domain.layers import Layer
 from recollect.storage.filters import TRUE, Parameters
 from recollect.storage.scopes import Caller
-from recollect.storage.search import Conditions, DenseRequest, LexicalMatches, corpus, tables, where_of
+from recollect.storage.search import (
+    Conditions,
+    DenseRequest,
+    LexicalMatches,
+    corpus,
+    in_scopes,
+    tables,
+    where_of,
+)
 from recollect.storage.store import Row, Transaction, compose
 
 #: How many scopes a question can be split over; beyond it nobody reads a comparison.
@@ -24,11 +32,28 @@ NEAREST = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grouping:
-    """Which scope belongs to which group; groups are numbered."""
+class ByScope:
+    """Groups of scopes: which scope belongs to which group; groups are numbered from 0."""
 
     scope_ids: Sequence[UUID]
     places: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(set(self.places))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByPeriod:
+    """Groups of time: a beginning and an end each."""
+
+    starts: Sequence[datetime]
+    ends: Sequence[datetime]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+Grouping = ByScope | ByPeriod
 
 
 async def fetch_scope_tree(tx: Transaction, layers: Sequence[Layer]) -> list[Row]:
@@ -56,20 +81,26 @@ async def fetch_grouped(
     where, only = where_of(conditions, parameters)
     statement = _statement(
         await tx.partition(),
-        "grouped_exact" if dense.exact else "grouped_index",
+        "scope" if isinstance(grouping, ByScope) else "period",
+        dense.exact,
         dense.dimensions,
         dense.space_id,
+        caller.scope_ids is not None,
         where.as_string(None),
         only.as_string(None),
     )
+    if isinstance(grouping, ByScope):
+        groups = {"grouped_scopes": list(grouping.scope_ids), "grouped_places": list(grouping.places)}
+    else:
+        groups = {"range_starts": list(grouping.starts), "range_ends": list(grouping.ends)}
     return await tx.fetch_statement(
         statement,
         {
             "terms": list(lexical.terms),
             "idf": list(lexical.idf),
             "leads": list(lexical.leads),
-            "grouped_scopes": list(grouping.scope_ids),
-            "grouped_places": list(grouping.places),
+            "scopes": caller.scope_ids,
+            **groups,
             "per_group": dense.limit,
             "vector": HalfVector(dense.vector),
             "space": dense.space_id,
@@ -82,7 +113,16 @@ async def fetch_grouped(
 
 
 @lru_cache(maxsize=64)
-def _statement(partition: int, form: str, dimensions: int, space_id: int, where: str, only: str) -> str:
+def _statement(
+    partition: int,
+    by: str,
+    exact: bool,
+    dimensions: int,
+    space_id: int,
+    narrowed: bool,
+    where: str,
+    only: str,
+) -> str:
     unconditional = only == TRUE.as_string(None)
     join = "join {memory} m on m.tenant_id = e.tenant_id and m.memory_id = e.memory_id"
     slots: dict[str, sql.Composable] = {
@@ -93,9 +133,13 @@ def _statement(partition: int, form: str, dimensions: int, space_id: int, where:
         "dimensions": sql.Literal(dimensions),
         "space": sql.Literal(space_id),
         "nearest": sql.Literal(NEAREST),
+        "scopes_e": in_scopes("e", narrowed),
+        "scopes_p": in_scopes("p", narrowed),
         "about": sql.SQL("0::float8"),
         "links": sql.SQL("null::uuid[] as link_hits"),
     }
-    slots["dense"] = compose(form, slots)
+    slots["grouping"] = compose(f"groups_of_{by}s")
+    slots["dense"] = compose(f"{'exact' if exact else 'index'}_by_{by}", slots)
+    slots["worded"] = compose(f"worded_by_{by}", slots)
     slots["measured"] = compose("measured", slots)
     return compose("grouped", slots).as_string(None)

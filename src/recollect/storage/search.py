@@ -28,11 +28,10 @@ from recollect.storage.filters import (
     all_of,
     believed,
     compile_filter,
-    happened_in,
     of_types,
 )
 from recollect.storage.scopes import Caller
-from recollect.storage.store import Row, Transaction, compose
+from recollect.storage.store import Ids, Row, Transaction, compose
 
 #: How many postings may find candidates. Below it every term does, and BM25's order is exact; a store of a few
 #: thousand memories never reaches it.
@@ -46,8 +45,6 @@ class Conditions:
     moment: Moment
     types: Sequence[MemoryType] | None = None
     filters: Filter | None = None
-    #: Only what happened in this period.
-    between: TimeRange | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,8 +168,7 @@ async def fetch_candidates(
             "scopes": caller.scope_ids,
             "terms": list(lexical.terms),
             "idf": list(lexical.idf),
-            "leads": list(lexical.leads),
-            "lexical": list(lexical.ids),
+            "lexical": Ids(lexical.ids),
             "entities": list(sources.entities),
             "range_start": (asked.start if asked else None) or _LONG_AGO,
             "range_end": (asked.end if asked else None) or _FAR_AHEAD,
@@ -217,7 +213,7 @@ async def fetch_linked(
             "scopes": caller.scope_ids,
             "terms": list(lexical.terms),
             "idf": list(lexical.idf),
-            "hits": list(hits),
+            "hits": Ids(hits),
             "entities": list(entities),
             "vector": HalfVector(dense.vector),
             "space": dense.space_id,
@@ -229,11 +225,7 @@ async def fetch_linked(
 
 def where_of(conditions: Conditions, parameters: Parameters) -> tuple[sql.Composable, sql.Composable]:
     """All conditions, and those beside belief (which vectors carry themselves)."""
-    only = all_of(
-        of_types(conditions.types, parameters),
-        compile_filter(conditions.filters, parameters),
-        happened_in(conditions.between, parameters),
-    )
+    only = all_of(of_types(conditions.types, parameters), compile_filter(conditions.filters, parameters))
     return all_of(believed(conditions.moment, parameters), only), only
 
 
@@ -246,7 +238,7 @@ def corpus(caller: Caller) -> dict[str, float]:
 @lru_cache(maxsize=256)
 def _lexical_statement(partition: int, narrowed: bool, where: str) -> str:
     """The text of `lexical` for one shape of question; values are parameters, so shapes are few."""
-    slots = {**tables(partition), "where": sql.SQL(where), "scopes_p": _scopes("p", narrowed)}
+    slots = {**tables(partition), "where": sql.SQL(where), "scopes_p": in_scopes("p", narrowed)}
     return compose("lexical", slots).as_string(None)
 
 
@@ -271,8 +263,8 @@ def _candidates_statement(
         "dense_join": sql.SQL("" if unconditional else join).format(**tables(partition)),
         "dimensions": sql.Literal(dimensions),
         "space": sql.Literal(space_id),
-        "scopes_e": _scopes("e", narrowed),
-        "scopes_n": _scopes("n", narrowed),
+        "scopes_e": in_scopes("e", narrowed),
+        "scopes_n": in_scopes("n", narrowed),
         "scopes_m": sql.SQL("m.scope_id = any(%(scopes)s::uuid[])" if narrowed else "true"),
     }
     slots["dense"] = compose(form, slots)
@@ -294,7 +286,7 @@ def _linked_statement(
         **tables(partition),
         "where": sql.SQL(where),
         "dimensions": sql.Literal(dimensions),
-        "scopes_t": _scopes("t", narrowed),
+        "scopes_t": in_scopes("t", narrowed),
         "about": compose("about"),
         "links": compose("links"),
         "limit": sql.Literal(limit),
@@ -346,7 +338,8 @@ def _hits_statement(partition: int) -> str:
     return compose("fetch_hits", tables(partition)).as_string(None)
 
 
-def _scopes(table: str, narrowed: bool) -> sql.Composable:
+def in_scopes(table: str, narrowed: bool) -> sql.Composable:
+    """The condition that narrows a table to the visible scopes, where these are known."""
     return sql.SQL(f"and {table}.scope_id = any(%(scopes)s::uuid[])" if narrowed else "")
 
 
@@ -388,5 +381,5 @@ def _scope_key(caller: Caller) -> object:
 async def fetch_hits(tx: Transaction, ids: Sequence[UUID], space_id: int) -> dict[UUID, Row]:
     """What hits show, by id, and the first vector of each, by which repeats are known."""
     statement = _hits_statement(await tx.partition())
-    rows = await tx.fetch_statement(statement, {"ids": list(ids), "space": space_id})
+    rows = await tx.fetch_statement(statement, {"ids": Ids(ids), "space": space_id})
     return {row["memory_id"]: row for row in rows}

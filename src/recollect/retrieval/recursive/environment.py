@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from recollect.domain.layers import Layer
 from recollect.domain.names import entity_key
-from recollect.domain.query import TimeRange
 from recollect.domain.results import Hit
 from recollect.recursion.environment import Action, CallContext, Observation, Tool
 from recollect.retrieval.pipeline import EVERYTHING, Found, Groups, Part
@@ -24,7 +23,7 @@ from recollect.retrieval.recursive.decompose import Decomposition, ScopeGroup
 from recollect.retrieval.recursive.gathered import AggregationStrategy, Gathered, older_than
 from recollect.retrieval.recursive.looking import Looking
 from recollect.retrieval.recursive.templates import Progress, propose
-from recollect.storage.grouped import Grouping
+from recollect.storage.grouped import ByPeriod, ByScope
 
 #: What was reached through something else is worth a little less than what answers by itself.
 _BRIDGED = 0.95
@@ -36,15 +35,21 @@ class _Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class Period(_Parameters):
+    """A stretch of time, and what it is called."""
+
+    since: datetime
+    until: datetime
+    label: str
+
+
 class SearchLayer(_Parameters):
     """Parameters of `search_layer`."""
 
     query: str = Field(min_length=1, max_length=4_000)
     layer: Layer | None = None
     scopes: tuple[str, ...] = ()
-    since: datetime | None = None
-    until: datetime | None = None
-    group: str | None = None
+    periods: tuple[Period, ...] = ()
 
 
 class DrillDown(_Parameters):
@@ -177,24 +182,20 @@ class MemoryEnvironment:
 
     async def _search_layer(self, wanted: SearchLayer, call: CallContext) -> Observation:
         groups = [self._within[name] for name in wanted.scopes if name in self._within]
-        part, split = EVERYTHING, wanted.group is not None
+        part = EVERYTHING
         if groups:
-            part, split = Part(groups=_grouped(groups)), True
-        elif wanted.since is not None or wanted.until is not None:
-            part = Part(between=TimeRange(start=wanted.since, end=wanted.until, phrase=wanted.group or ""))
+            part = Part(groups=_by_scope(groups))
+        elif wanted.periods:
+            part = Part(groups=_by_period(wanted.periods))
         layers = None if wanted.layer is None or groups else (wanted.layer,)
         found = await self._looking.look(wanted.query, part=part, layers=layers)
-        group, worth = self._labels.get(call.query, (None, 1.0)) if call.depth else (wanted.group, 1.0)
+        group, worth = self._labels.get(call.query, (None, 1.0)) if call.depth else (None, 1.0)
+        split = group is not None or part.groups is not None
         new = self._gathered.add(
-            found.hits,
-            found.shown,
-            found.entities,
-            group=group,
-            split=split or group is not None,
-            worth=worth,
+            found.hits, found.shown, found.entities, group=group, split=split, worth=worth
         )
         progress = self._progress_of(call.depth, call.query)
-        progress.used.add("scopes" if groups else "by_period" if part.between else "search")
+        progress.used.add("scopes" if groups else "by_period" if wanted.periods else "search")
         progress.note(new=new, hits=len(found.hits))
         return observed(found)
 
@@ -255,7 +256,7 @@ def _lines(hits: Sequence[Hit]) -> str:
     return "\n".join(f"[{hit.group}] {' '.join(hit.text.split())[:_TEXT_CHARS]}" for hit in hits)
 
 
-def _grouped(groups: Sequence[ScopeGroup]) -> Groups:
+def _by_scope(groups: Sequence[ScopeGroup]) -> Groups:
     scope_ids: list[UUID] = []
     places: list[int] = []
     for place, group in enumerate(groups):
@@ -263,5 +264,15 @@ def _grouped(groups: Sequence[ScopeGroup]) -> Groups:
         places.extend([place] * len(group.scope_ids))
     return Groups(
         names=tuple(group.label for group in groups),
-        grouping=Grouping(scope_ids=scope_ids, places=places),
+        grouping=ByScope(scope_ids=scope_ids, places=places),
+    )
+
+
+def _by_period(periods: Sequence[Period]) -> Groups:
+    ordered = sorted(periods, key=lambda period: period.since)
+    return Groups(
+        names=tuple(period.label for period in ordered),
+        grouping=ByPeriod(
+            starts=[period.since for period in ordered], ends=[period.until for period in ordered]
+        ),
     )

@@ -122,20 +122,18 @@ def _looks(split: Decomposition, progress: Progress) -> list[_Offer]:
             _Offer(template="by_entity", calls=calls, cost=_cost(calls), thought="ask of each side")
         )
     if split.periods and "by_period" not in progress.used:
-        calls = tuple(
-            (
-                "search_layer",
-                {
-                    "query": split.topic,
-                    "since": period.start.isoformat() if period.start else None,
-                    "until": period.end.isoformat() if period.end else None,
-                    "group": period.phrase,
-                },
-            )
+        periods = [
+            {"since": period.start.isoformat(), "until": period.end.isoformat(), "label": period.phrase}
             for period in split.periods
-        )
+            if period.start is not None and period.end is not None
+        ]
         offers.append(
-            _Offer(template="by_period", calls=calls, cost=_cost(calls), thought="ask of each period")
+            _Offer(
+                template="by_period",
+                calls=(("search_layer", {"query": split.topic, "periods": periods}),),
+                cost=_scopes_cost(len(periods)),
+                thought="ask of each period",
+            )
         )
     if split.clauses and "parts" not in progress.used:
         calls = tuple(("recursive_call", {"sub_query": clause, "split": "parts"}) for clause in split.clauses)
