@@ -10,14 +10,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import struct
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection, AsyncRawCursor, sql
+from psycopg.abc import Buffer
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import JsonbDumper
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
@@ -31,6 +38,25 @@ from recollect.storage.sql import query
 
 Row = dict[str, Any]
 Connection = AsyncConnection[DictRow]
+
+
+class Ids(list[UUID]):
+    """Ids on their way to the database, as many at once as the driver would take one by one."""
+
+
+class _IdsDumper(Dumper):
+    """`Ids` as PostgreSQL receives a `uuid[]`: dimensions, no nulls, the elements' type, length, first index."""
+
+    format = Format.BINARY
+    oid = 2951
+
+    def dump(self, obj: Ids) -> Buffer:
+        if not obj:
+            return struct.pack("!iiI", 0, 0, 2950)
+        parts = [struct.pack("!iiIii", 1, 0, 2950, len(obj), 1)]
+        for id in obj:
+            parts += (b"\x00\x00\x00\x10", id.bytes)
+        return b"".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +87,10 @@ class Transaction:
 
     async def fetch_statement(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
         """Run a statement that was composed from named queries before, and kept."""
+        text, names = numbered(statement)
         parameters = {"tenant": self.context.tenant_id, **values}
-        cursor = await self.connection.execute(sql.SQL(statement), parameters, prepare=True, binary=True)
+        cursor = AsyncRawCursor(self.connection)
+        await cursor.execute(text, [parameters[name] for name in names], prepare=True, binary=True)
         return await cursor.fetchall()
 
     async def fetch_one(
@@ -89,6 +117,22 @@ class Transaction:
                 await copy.write_row(row)
 
 
+@lru_cache(maxsize=512)
+def numbered(statement: str) -> tuple[bytes, tuple[str, ...]]:
+    """A statement with `$1` for its first parameter and so on, and the parameters' names in that order.
+
+    The driver would look for `%(name)s` in a text of several thousand characters whenever it runs.
+    """
+    names: dict[str, int] = {}
+
+    def number(found: re.Match[str]) -> str:
+        name = found["name"]
+        return "%" if name is None else f"${names.setdefault(name, len(names) + 1)}"
+
+    return _PLACEHOLDER.sub(number, statement).encode(), tuple(names)
+
+
+_PLACEHOLDER = re.compile(r"%(?:%|\((?P<name>\w+)\)s)")
 _KEEP_PLANS = sql.SQL("; set local plan_cache_mode = force_generic_plan")
 _PLAN_ANEW = sql.SQL("")
 
@@ -151,6 +195,7 @@ class Store:
         async def configure(connection: AsyncConnection[DictRow]) -> None:
             await register_vector_async(connection)
             connection.adapters.register_dumper(dict, JsonbDumper)
+            connection.adapters.register_dumper(Ids, _IdsDumper)
             await connection.execute(
                 sql.SQL("; ").join(
                     sql.SQL("set {} = {}").format(sql.SQL(name), sql.Literal(value))

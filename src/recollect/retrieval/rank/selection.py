@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 #: Two memories this close say the same.
 DUPLICATE_COSINE = 0.95
-_FIGURE = re.compile(r"\w*\d[\w.:,/-]*")
+# Only where a word begins: without that, every letter of every word would be tried as a beginning.
+_FIGURE = re.compile(r"(?<!\w)[^\W\d]*\d[\w.:,/-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +84,43 @@ def select(
     """
     chosen: list[int] = []
     said: set[bytes] = set()
-    meant: dict[frozenset[str], list[NDArray[np.float32]]] = {}
+    meant: dict[frozenset[str], _Meant] = {}
     for row in order:
         if len(chosen) == limit:
             break
         digest = pool.digest[row] if pool.digest is not None else None
         meaning = meanings.get(pool.ids[row]) if meanings else None
-        alike = meant.setdefault(meaning.figures, []) if meaning else []
-        if not pool.is_turn[row] and (digest in said or (meaning and _near(meaning.vector, alike))):
+        alike = meant.setdefault(meaning.figures, _Meant()) if meaning else None
+        if not pool.is_turn[row] and (digest in said or (meaning and alike and alike.near(meaning.vector))):
             continue
         chosen.append(row)
         if digest is not None:
             said.add(digest)
-        if meaning:
-            alike.append(meaning.vector)
+        if meaning and alike:
+            alike.add(meaning.vector)
     # The sort is stable: within a layer the score's order stays.
     return sorted(chosen, key=lambda row: int(pool.layer[row]))
 
 
-def _near(vector: NDArray[np.float32], others: list[NDArray[np.float32]]) -> bool:
-    return bool(others) and float(np.max(np.stack(others) @ vector)) >= DUPLICATE_COSINE
+class _Meant:
+    """Unit vectors of texts with the same figures, in an array that doubles: each is compared with all before it."""
+
+    __slots__ = ("_count", "_vectors")
+
+    def __init__(self) -> None:
+        self._vectors: NDArray[np.float32] = np.empty((0, 0), dtype=np.float32)
+        self._count = 0
+
+    def add(self, vector: NDArray[np.float32]) -> None:
+        if self._count == len(self._vectors):
+            grown = np.empty((max(4, 2 * self._count), len(vector)), dtype=np.float32)
+            if self._count:
+                grown[: self._count] = self._vectors
+            self._vectors = grown
+        self._vectors[self._count] = vector
+        self._count += 1
+
+    def near(self, vector: NDArray[np.float32]) -> bool:
+        if not self._count:
+            return False
+        return float((self._vectors[: self._count] @ vector).max()) >= DUPLICATE_COSINE

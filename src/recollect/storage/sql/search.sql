@@ -41,19 +41,18 @@ select (select array_agg(b.memory_id order by b.bm25 desc, b.memory_id) from bes
 -- this query asks for; {where} and {dense_where} are the caller's conditions; `matched` has a bit for each term of the
 -- query. "lateral ... offset 0" makes the planner look a few rows up by key, whatever it believes of the table's size.
 with weight as materialized (
-    select t.term, 1::bigint << (t.place - 1)::int as bit, t.idf::float4 as idf, t.leads
-    from unnest(%(terms)s::text[], %(idf)s::float8[], %(leads)s::boolean[])
-        with ordinality as t(term, idf, leads, place)
+    select t.term, 1::bigint << (t.place - 1)::int as bit, t.idf::float4 as idf
+    from unnest(%(terms)s::text[], %(idf)s::float8[]) with ordinality as t(term, idf, place)
 ), dense as materialized (
     {dense}
 ), found as materialized (
     {found}
 ), best as materialized (
-    select unnest((%(lexical)b::uuid[])[1:%(anchors)s]) as memory_id
+    select unnest((%(lexical)s::uuid[])[1:%(anchors)s]) as memory_id
     union
     (select memory_id from dense order by distance limit %(anchors)s)
 ), pool as materialized (
-    select unnest(%(lexical)b::uuid[]) as memory_id
+    select unnest(%(lexical)s::uuid[]) as memory_id
     union
     select memory_id from dense
     union
@@ -74,11 +73,11 @@ with weight as materialized (
 -- measured like every candidate. Links are arrays: which hit, whether the target is about the entity, and among how
 -- many others. What many memories name leads nowhere.
 with weight as materialized (
-    select t.term, 1::bigint << (t.place - 1)::int as bit, t.idf::float4 as idf, false as leads
+    select t.term, 1::bigint << (t.place - 1)::int as bit, t.idf::float4 as idf
     from unnest(%(terms)s::text[], %(idf)s::float8[]) with ordinality as t(term, idf, place)
 ), named as materialized (
     select h.memory_id as hit, n.entity
-    from unnest(%(hits)b::uuid[]) as h(memory_id)
+    from unnest(%(hits)s::uuid[]) as h(memory_id)
     cross join lateral (select n.entity from recollect.mention n
         where n.tenant_id = %(tenant)s and n.memory_id = h.memory_id offset 0) n
     where n.entity <> all(%(entities)s::text[])
@@ -99,7 +98,7 @@ with weight as materialized (
         from led l
         cross join lateral (select count(*) as itself from led s
             where s.entity = l.entity and s.given = l.given and s.memory_id = n.hit) s
-        where l.entity = n.entity and l.memory_id <> n.hit) l
+        where l.entity = n.entity and l.memory_id <> n.hit and l.others <= {common} + 1) l
     where l.others - l.itself <= {common}
         and l.place <= case when l.given then {about_limit} else {naming_limit} end + 1
 ), target as materialized (
@@ -116,17 +115,12 @@ with weight as materialized (
 -- name: measured
 -- Slot of `candidates` and `linked`: every measure of every member of the pool.
 posted as (
-    -- Leading terms have few postings: read them all. A common term is looked up for each candidate.
-    select p.memory_id, w.bit, w.idf, x.tf, x.dl
-    from weight w join {posting} x on x.tenant_id = %(tenant)s and x.term = w.term collate "C"
-    join pool p on p.memory_id = x.memory_id
-    where w.leads
-    union all
-    select p.memory_id, w.bit, w.idf, x.tf, x.dl
-    from weight w cross join pool p
-    cross join lateral (select x.tf, x.dl from {posting} x
-        where x.tenant_id = %(tenant)s and x.term = w.term collate "C" and x.memory_id = p.memory_id offset 0) x
-    where not w.leads
+    -- The candidates' ids as one array: the index is walked once per term, not entered anew for every candidate.
+    select x.memory_id, w.bit, w.idf, x.tf, x.dl
+    from weight w
+    cross join lateral (select x.memory_id, x.tf, x.dl from {posting} x
+        where x.tenant_id = %(tenant)s and x.term = w.term collate "C"
+            and x.memory_id = any(array(select p.memory_id from pool p)) offset 0) x
 ), scored as materialized (
     select x.memory_id, bit_or(x.bit) as matched,
         sum(x.idf * x.tf * 2.2::float4
@@ -235,4 +229,4 @@ join recollect.scope s on s.tenant_id = m.tenant_id and s.scope_id = m.scope_id
 left join recollect.conversation c on c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id
 left join {embedding} e on e.tenant_id = m.tenant_id and e.space_id = %(space)s
     and e.memory_id = m.memory_id and e.part = 0
-where m.tenant_id = %(tenant)s and m.memory_id = any(%(ids)b::uuid[]);
+where m.tenant_id = %(tenant)s and m.memory_id = any(%(ids)s::uuid[]);
