@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.bench.organisation import TEAM, TOPIC, Organisation, Plan, make_organisation
-from recollect.bench.questions import latency, mean
+from recollect.bench.questions import latency, mean, spread
 from recollect.bench.result import Bar, Result, describe_environment, describe_store
 from recollect.bench.trial import as_admin, fresh_tenant, trial_store
 from recollect.client_sync import Recollect
@@ -84,10 +84,12 @@ class Answer:
         return self.telling / len(self.question.teams)
 
 
-def run_aggregation(plan: Plan, *, embedder: str, home: Path | None, show: Show) -> Result:
+def run_aggregation(
+    plan: Plan, *, embedder: str, limit_questions: int | None, home: Path | None, show: Show
+) -> Result:
     """Store the organisation, ask every question on both paths, and count."""
     organisation = make_organisation(plan)
-    questions = list(questions_about(organisation))
+    questions = spread(list(questions_about(organisation)), limit_questions)
     with trial_store(embedder, home) as client:
         environment = describe_environment()
         inside = _stored(client, organisation, show)
@@ -101,12 +103,19 @@ def run_aggregation(plan: Plan, *, embedder: str, home: Path | None, show: Show)
             flat = as_admin(flat_client, inside.tenant_context.tenant_id)
             for path, asked in zip(PATHS, (inside, flat), strict=True):
                 measures[path] = _measure(asked, questions, f"asking, {path}", show)
-        measures["simple_ms"] = _time_simple(inside, organisation, show)
+        simple = spread(list(simple_questions(organisation)), limit_questions)
+        measures["simple_ms"] = _time_simple(inside, simple, show)
         environment |= describe_store(client)
     routed = measures["routed"]["default threshold"]
     return Result(
         bench="aggregation",
-        arguments={"memories": plan.memories, "teams": plan.teams, "seed": plan.seed, "embedder": embedder},
+        arguments={
+            "memories": plan.memories,
+            "teams": plan.teams,
+            "seed": plan.seed,
+            "embedder": embedder,
+            "limit_questions": limit_questions,
+        },
         measures=measures,
         bars=[
             Bar(
@@ -166,13 +175,13 @@ def _measure(client: Recollect, questions: Sequence[Question], title: str, show:
                     ms = (time.perf_counter() - started) * 1000
                     answers.append(read_answer(question, results, ms))
                     progress(number, None)
-            measures[name][f"limit {limit}"] = _summary(answers, limit)
+            measures[name][f"limit {limit}"] = _summary(answers)
     return measures
 
 
-def _summary(answers: Sequence[Answer], limit: int) -> dict[str, Any]:
+def _summary(answers: Sequence[Answer]) -> dict[str, Any]:
     # Of one org there are fewer teams than the narrow limit: no ten can be different.
-    wide = [answer for answer in answers if len(answer.question.teams) >= min(limit, DIFFERENT)]
+    wide = [answer for answer in answers if not answer.question.within_org]
     least = min(answers, key=lambda answer: answer.coverage)
     return {
         "coverage": mean(answer.coverage for answer in answers),
@@ -186,11 +195,11 @@ def _summary(answers: Sequence[Answer], limit: int) -> dict[str, Any]:
     }
 
 
-def _time_simple(client: Recollect, organisation: Organisation, show: Show) -> dict[str, float]:
+def _time_simple(client: Recollect, questions: Sequence[str], show: Show) -> dict[str, float]:
     """Searches that stay on the standard path, in the same store."""
     taken = []
-    with show.stage("asking simple questions", SIMPLE_QUESTIONS) as progress:
-        for number, text in enumerate(simple_questions(organisation), 1):
+    with show.stage("asking simple questions", len(questions)) as progress:
+        for number, text in enumerate(questions, 1):
             started = time.perf_counter()
             client.search(text)
             taken.append((time.perf_counter() - started) * 1000)

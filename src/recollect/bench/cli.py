@@ -177,6 +177,7 @@ def aggregation(
     teams: Annotated[int, typer.Option(help="Its teams.", min=2, metavar="N")] = 40,
     seed: Annotated[int, typer.Option(help="Another organisation for another number.", metavar="N")] = 7,
     embedder: EmbedderOption = "minilm",
+    limit_questions: LimitOption = None,
     home: HomeOption = None,
     out: OutOption = None,
     json: JsonOption = False,
@@ -187,7 +188,12 @@ def aggregation(
 
     show = _show(ctx, json, out)
     plan = Plan(memories=n, teams=teams, seed=seed)
-    _finish(ctx, json, out, run_aggregation(plan, embedder=embedder, home=home, show=show))
+    _finish(
+        ctx,
+        json,
+        out,
+        run_aggregation(plan, embedder=embedder, limit_questions=limit_questions, home=home, show=show),
+    )
 
 
 @app.command()
@@ -202,6 +208,7 @@ def learning(
         typer.Option(help="Write the mean of the trained policies here: the package's base.", metavar="FILE"),
     ] = None,
     embedder: EmbedderOption = "minilm",
+    limit_questions: LimitOption = None,
     home: HomeOption = None,
     out: OutOption = None,
     json: JsonOption = False,

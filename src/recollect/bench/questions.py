@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.bench.trial import fresh_tenant
 from recollect.errors import InvalidInputError
@@ -28,6 +28,7 @@ KEY = "thing"
 ALL = "all"
 
 Item = dict[str, Any]
+_Asked = TypeVar("_Asked")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +146,7 @@ def latency(values: Sequence[float]) -> dict[str, float]:
     return {"p50": percentile(values, 50), "p95": percentile(values, 95)}
 
 
-def spread(questions: Sequence[Question], limit: int | None) -> Sequence[Question]:
+def spread(questions: Sequence[_Asked], limit: int | None) -> Sequence[_Asked]:
     """At most `limit` questions, spread evenly over all of them."""
     if limit is None or limit >= len(questions):
         return questions
