@@ -163,7 +163,7 @@ class GateConfig:
     confidence_z: float = 1.28
     #: Runs of equal weight that speak for it.
     min_effective: float = 8.0
-    #: The least share of what it would do that was ever tried.
+    #: The least share of what it would do that was ever tried, as far as the weights of runs tell.
     min_support: float = 0.5
 
 
@@ -195,13 +195,15 @@ def _digits(value: float) -> float | None:
 
 
 def run_weights(episodes: Sequence[Episode], policy: DecompositionPolicy) -> Array:
-    """How likely the policy is to make each run's choices, relative to how likely they were when logged."""
+    """How likely the policy is to make each run's choices, relative to how likely they were when logged.
+
+    Their mean is 1, but for chance, if all that the policy would do was tried.
+    """
     weights = np.ones(len(episodes))
     for number, episode in enumerate(episodes):
         for one in episode.decisions:
             weights[number] *= policy.probabilities(one.options)[one.template] / one.probability
-    clipped: Array = np.minimum(weights, _MAX_RUN_WEIGHT)
-    return clipped
+    return weights
 
 
 def judge(
@@ -219,11 +221,13 @@ def judge(
     config = config or GateConfig()
     rewards = np.array([one.reward for one in episodes])
     residuals = rewards - (expected if expected is not None else rewards.mean() if len(rewards) else 0.0)
-    target = run_weights(episodes, candidate)
+    tried = run_weights(episodes, candidate)
+    target = np.minimum(tried, _MAX_RUN_WEIGHT)
     clusters = [number if one.cluster is None else one.cluster for number, one in enumerate(episodes)]
-    gain = snips_gain(residuals, run_weights(episodes, current), target, clusters)
+    usual = np.minimum(run_weights(episodes, current), _MAX_RUN_WEIGHT)
+    gain = snips_gain(residuals, usual, target, clusters)
     low = gain.interval(config.confidence_z)[0]
-    support = min(float(target.mean()), 1.0) if len(target) else 0.0
+    support = min(float(tried.mean()), 1.0) if len(tried) else 0.0
     runs = effective(target)
     adopted, reason = True, f"not worse on unseen runs: {gain.value:+.3f}, at least {low:+.3f}"
     if runs < config.min_effective:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from datetime import datetime
-from enum import Enum
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -119,32 +117,13 @@ def run_row(trajectory: Trajectory, *, query_id: UUID | None, memory_ids: Iterab
         "subcalls": trajectory.usage.subcalls,
         "tokens": trajectory.usage.tokens,
         "memory_ids": sorted(found_ids(trajectory).union(memory_ids), key=str),
-        "trajectory": plain(bare(trajectory)),
+        "trajectory": bare(trajectory).document(),
     }
-
-
-def plain(value: Any) -> Any:
-    """A record as JSON, field by field."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
-    if isinstance(value, tuple | list):
-        return [plain(one) for one in value]
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, UUID):
-        return str(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def decisions_of(trajectory: Trajectory) -> list[Decision]:
     """The choices of a run and its children, in the order they were made."""
-    return list(_decisions(plain(bare(trajectory))))
+    return list(_decisions(bare(trajectory).document()))
 
 
 def read_decisions(document: Mapping[str, Any]) -> list[Decision]:
