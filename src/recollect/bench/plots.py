@@ -215,7 +215,7 @@ def _supersession(figure: Any, result: Result) -> None:
 def _route(figure: Any, result: Result) -> None:
     axes = figure.subplots()
     accuracy = result.measures["accuracy"]
-    names = [f"{half} half\n{row['questions']} questions" for half, row in accuracy.items()]
+    names = [f"{half}\n{row['questions']} questions" for half, row in accuracy.items()]
     shares = [row["right"] for row in accuracy.values()]
     for name, row in result.measures["elsewhere"].items():
         names.append(f"{name}\n{row['questions']:,} questions")

@@ -1,10 +1,11 @@
-"""Does the router send questions where they belong? Two hundred labelled ones, and the questions of other data sets.
+"""Does the router send questions where they belong? Three hundred labelled ones, and those of other data sets.
 
 data/routes.jsonl labels by meaning: `rlm` where an answer has to be gathered from several places, sets sides against
 each other, or is put together over time; `standard` where one look finds it, chains of one thing through another
-included. Its held-out half was written before any rule was tuned, and no rule was changed for its sake. Both halves and
-the rules have one author. Questions of other data sets (`--data`) ask for single things: nearly all should stay
-standard.
+included. There are a hundred `development` questions that the rules were tuned on, and a hundred `held-out` ones that
+were written before the last tuning and never looked at for it. The `retired` hundred were held out first; the rules got
+0.93 of them right, then their mistakes were looked at. Questions and rules have one author. Questions of other data
+sets (`--data`) ask for single things: nearly all should stay standard.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from recollect.recursion.router import DEFAULT_THRESHOLD, ComplexityRouter, Rout
 if TYPE_CHECKING:
     from recollect.bench.show import Show
 
-SPLITS = ("development", "held-out")
-#: The share of each half to be sent rightly.
+SPLITS = ("development", "held-out", "retired")
+#: The share of each part to be sent rightly.
 WANTED = 0.9
 #: Routing must cost less, in milliseconds.
 MOST_MS = 1.0
@@ -81,7 +82,7 @@ def run_route(data: Path | None, *, show: Show) -> Result:
             "routing_ms": {**taken, "page_p50": latency(page_ms)["p50"]},
         },
         bars=[
-            *(Bar(name=f"{split} half", value=accuracy[split]["right"], bar=WANTED) for split in SPLITS),
+            *(Bar(name=f"{split} questions", value=accuracy[split]["right"], bar=WANTED) for split in SPLITS),
             Bar(name="routing one question, p95 ms", value=taken["p95"], bar=MOST_MS, at_most=True),
         ],
         environment=environment,

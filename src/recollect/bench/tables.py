@@ -210,8 +210,8 @@ def _route(measures: Mapping[str, Any]) -> list[Table]:
         ["ten thousand words, p50", f"{took['page_p50']:.3f}"],
     ]
     return [
-        Table(title="Sent rightly", columns=["half", "questions", "share"], rows=rows),
-        Table(title="The worst mistakes", columns=["question", "half", "belongs", "score"], rows=mistakes),
+        Table(title="Sent rightly", columns=["part", "questions", "share"], rows=rows),
+        Table(title="The worst mistakes", columns=["question", "part", "belongs", "score"], rows=mistakes),
         Table(
             title="Questions of other sets",
             columns=["set", "questions", "sent to rlm", "share"],

@@ -254,9 +254,9 @@ def _joined(text: _Reading, one: int, other: int) -> bool:
 
 
 def _aggregation(text: _Reading) -> tuple[float, int]:
-    """What the words of gathering are worth, and how many there are; one that spans a time counts twice."""
+    """What the words of gathering are worth, and how many there are; one that spans a time or much counts twice."""
     worth: dict[str, float] = {}
-    over_time = 0
+    twice = 0
     for index in text.places:
         word = text.words[index]
         if text.in_a_name(index):
@@ -264,16 +264,25 @@ def _aggregation(text: _Reading) -> tuple[float, int]:
         if word in words.AGGREGATION_VERBS:
             if text.asked_of_us(index):
                 worth[word] = words.AGGREGATION_VERBS[word]
+                twice |= word in words.THOROUGH and text.after(index) in words.FOLLOWING_THOROUGH
         elif word in words.AGGREGATION:
             worth[word] = words.AGGREGATION[word]
         elif word in words.OVER_TIME_OF and not text.telling:
-            if text.after(index) in words.FOLLOWING_OVER_TIME[word]:
-                worth[word] = words.OVER_TIME_OF[word]
-                over_time = 1
+            if _spans_a_time(text, index):
+                worth[word] = AGGREGATION_CEILING if index == 0 else words.OVER_TIME_OF[word]
+                twice = 1
         elif word in words.CHANGE and _asks_how_it_came(text):
             worth["change"] = AGGREGATION_CEILING
-            over_time = 1
-    return min(AGGREGATION_CEILING, sum(worth.values())), len(worth) + over_time
+            twice = 1
+    return min(AGGREGATION_CEILING, sum(worth.values())), len(worth) + twice
+
+
+def _spans_a_time(text: _Reading, index: int) -> bool:
+    """Whether a word such as "trends" or "history" is meant of something: "history of ...", "what trends ..."."""
+    word = text.words[index]
+    if text.after(index) in words.FOLLOWING_OVER_TIME[word]:
+        return True
+    return word == "trends" and text.before(index) in words.PRECEDING_OVER_TIME
 
 
 def _asks_how_it_came(text: _Reading) -> bool:
@@ -293,8 +302,9 @@ def _comparison(text: _Reading) -> tuple[float, bool]:
         if value > worth:
             worth, place = value, index
     for index, _ in _phrases_in(text.words, words.COMPARISON_PHRASES):
-        if worth < 0.20 and not text.telling:
-            worth, place = 0.20, index
+        if not text.telling:
+            place = place or index
+            worth = max(0.20, min(COMPARISON_CEILING, worth + 0.05 if worth else 0.20))
     if not worth:
         return 0.0, False
     # "A and B differ" has its sides before it, "compare A with B" after it.

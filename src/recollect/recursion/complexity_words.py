@@ -109,6 +109,11 @@ FOLLOWING_OVER_TIME = {
     "progression": _words("of in"),
     "history": _words("of behind"),
 }
+#: "What trends", "any trends".
+PRECEDING_OVER_TIME = _words("what which any")
+#: Verbs that by themselves go through many things or through a time, when one of the words below follows.
+THOROUGH = _words("aggregate consolidate collate trace retrace")
+FOLLOWING_THOROUGH = _words("how the our my its their all every each what when why")
 #: Verbs of change: over time when the question has a time in it, or asks how something "has" come to be.
 CHANGE = _words(
     """
@@ -274,6 +279,8 @@ IDIOMS = _phrases(
     across the road
     across the hall
     across the river
+    across the bridge
+    vs code
     across from
     come across
     came across
