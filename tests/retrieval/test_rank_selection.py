@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -61,6 +62,28 @@ def test_texts_with_different_figures_are_no_repeats_however_close_their_vectors
     vector = np.array([1.0, 0.0], dtype=np.float32)
     meanings = {id: Meaning.of(text, vector) for id, text in zip(pool.ids, texts, strict=True)}
     assert select(pool, [0, 1, 2], limit=3, meanings=meanings) == [0, 1]
+
+
+@given(st.text(alphabet="ab1２٣_.:,/- x", max_size=40))
+def test_figures_are_words_with_a_digit_and_what_hangs_on_them(text: str) -> None:
+    plain = frozenset(re.findall(r"\w*\d[\w.:,/-]*", text.casefold()))
+    assert Meaning.of(text, np.zeros(2, dtype=np.float32)).figures == plain
+
+
+def test_a_note_that_repeats_an_earlier_turn_is_dropped_and_a_turn_that_repeats_a_note_is_not() -> None:
+    pool, ranking = pool_and_ranking([5.0, 4.0, 3.0, 2.0], conversations=["talk", None, "talk", None])
+    same, other = np.array([1.0, 0.0], dtype=np.float32), np.array([0.0, 1.0], dtype=np.float32)
+    vectors = dict(zip(pool.ids, [same, same, same, other], strict=True))
+    assert chosen_rows(pool, ranking, limit=4, threshold=0.0, vectors=vectors) == [0, 2, 3]
+
+
+def test_the_last_of_many_notes_is_compared_with_all_before_it() -> None:
+    size = 12
+    pool, ranking = pool_and_ranking([float(size - row) for row in range(size)])
+    apart = np.eye(size - 1, dtype=np.float32)
+    for repeated in range(size - 1):
+        vectors = dict(zip(pool.ids, [*apart, apart[repeated]], strict=True))
+        assert chosen_rows(pool, ranking, limit=size, threshold=0.0, vectors=vectors) == list(range(size - 1))
 
 
 def test_the_best_by_score_are_taken_and_then_ordered_by_layer() -> None:

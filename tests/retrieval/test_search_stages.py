@@ -39,6 +39,21 @@ def add_noise(client: Recollect, how_many: int = 60, **fields: object) -> None:
     assert not report.errors
 
 
+def test_repeats_make_room_for_others_however_many_there_are(client: Recollect) -> None:
+    others = [
+        "The ferry leaves from the north pier.",
+        "The ferry is painted blue.",
+        "A ferry ticket has two halves.",
+    ]
+    client.add_many(
+        [{"text": f"The ferry to the island runs on Sundays{'!' * n}"} for n in range(8)]
+        + [{"text": text} for text in others]
+    )
+    found = client.search("When does the ferry to the island run?", limit=4, threshold=0)
+    assert len(found) == 4
+    assert {hit.text for hit in found[1:]} == set(others)
+
+
 def test_of_two_equal_notes_the_one_of_the_asked_time_comes_first(client: Recollect) -> None:
     texts = {
         month: f"The budget review of the Harbour project went well, said everybody in {name}."

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
+
+import numpy as np
 
 from recollect.domain.layers import Layer
 from recollect.domain.learning import Choice, Guess, RetrievalEvent, ShownHit
@@ -12,8 +14,28 @@ from recollect.domain.memory import MemoryType
 from recollect.domain.names import entity_key
 from recollect.domain.query import SIGNALS, Resolution, Understanding
 from recollect.domain.results import Explanation, Hit
-from recollect.retrieval.rank import Pool, Ranking, explain
+from recollect.retrieval.rank import Meaning, Pool, Ranking, explain
 from recollect.storage.store import Row
+
+
+class Meanings(Mapping[UUID, Meaning]):
+    """What hits mean, made out when it is asked: long texts take a while, and mostly nobody asks."""
+
+    def __init__(self, shown: Mapping[UUID, Row]) -> None:
+        self._shown = {id: row for id, row in shown.items() if row["embedding"] is not None}
+        self._known: dict[UUID, Meaning] = {}
+
+    def __getitem__(self, id: UUID) -> Meaning:
+        if id not in self._known:
+            row = self._shown[id]
+            self._known[id] = Meaning.of(row["text"], row["embedding"].to_numpy().astype(np.float32))
+        return self._known[id]
+
+    def __iter__(self) -> Iterator[UUID]:
+        return iter(self._shown)
+
+    def __len__(self) -> int:
+        return len(self._shown)
 
 
 def to_hit(

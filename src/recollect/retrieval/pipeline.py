@@ -29,10 +29,9 @@ from recollect.domain.results import Hit, SearchResults
 from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.expand import expand
 from recollect.retrieval.generate import Wanted, follow_links, generate, generate_grouped
-from recollect.retrieval.hits import to_event, to_hit, to_shown
+from recollect.retrieval.hits import Meanings, to_event, to_hit, to_shown
 from recollect.retrieval.rank import (
     Calibration,
-    Meaning,
     Pool,
     Ranking,
     best_first,
@@ -348,16 +347,12 @@ async def _chosen(asking: Asking, pool: Pool, ranking: Ranking) -> tuple[list[in
 
 async def _selected(
     asking: Asking, pool: Pool, order: Sequence[int], limit: int
-) -> tuple[dict[UUID, Row], dict[UUID, Meaning], list[int]]:
+) -> tuple[dict[UUID, Row], Meanings, list[int]]:
     """What some rows show, what they mean, and which of them to return."""
     with asking.watch.stage("show"):
         shown = await storage.fetch_hits(asking.tx, [pool.ids[row] for row in order], asking.opened.space.id)
     with asking.watch.stage("rank"):
-        meanings = {
-            id: Meaning.of(row["text"], row["embedding"].to_numpy().astype(np.float32))
-            for id, row in shown.items()
-            if row["embedding"] is not None
-        }
+        meanings = Meanings(shown)
         return shown, meanings, select(pool, order, limit=limit, meanings=meanings)
 
 
@@ -365,8 +360,10 @@ async def caller_of(tx: Transaction, request: SearchRequest) -> Caller:
     """Who asks, narrowed to the layers or the scope asked for."""
     if request.scope is None:
         return await scopes.describe_caller(tx, layers=request.layers)
-    await scopes.describe_caller(tx)
-    row = await scopes.get_scope(tx, request.scope)
+    row = await scopes.find_scope(tx, request.scope)
+    if row is None:
+        await scopes.describe_caller(tx)  # a tenant that is not there says so first
+        row = await scopes.get_scope(tx, request.scope)
     return await scopes.describe_caller(tx, layers=request.layers, scope=row["scope_id"])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -85,21 +85,33 @@ def select(
     chosen: list[int] = []
     said: set[bytes] = set()
     meant: dict[frozenset[str], _Meant] = {}
+    # Chosen rows that nothing was compared with yet: where all are turns, nobody needs to know what they mean.
+    unread: list[int] = []
     for row in order:
         if len(chosen) == limit:
             break
         digest = pool.digest[row] if pool.digest is not None else None
-        meaning = meanings.get(pool.ids[row]) if meanings else None
-        alike = meant.setdefault(meaning.figures, _Meant()) if meaning else None
-        if not pool.is_turn[row] and (digest in said or (meaning and alike and alike.near(meaning.vector))):
-            continue
+        if not pool.is_turn[row]:
+            if digest in said:
+                continue
+            meaning = meanings.get(pool.ids[row]) if meanings else None
+            if meaning is not None and meanings is not None:
+                _read(meant, [meanings.get(pool.ids[earlier]) for earlier in unread])
+                unread.clear()
+                if meaning.figures in meant and meant[meaning.figures].near(meaning.vector):
+                    continue
         chosen.append(row)
+        unread.append(row)
         if digest is not None:
             said.add(digest)
-        if meaning and alike:
-            alike.add(meaning.vector)
     # The sort is stable: within a layer the score's order stays.
     return sorted(chosen, key=lambda row: int(pool.layer[row]))
+
+
+def _read(meant: dict[frozenset[str], _Meant], meanings: Iterable[Meaning | None]) -> None:
+    for meaning in meanings:
+        if meaning is not None:
+            meant.setdefault(meaning.figures, _Meant()).add(meaning.vector)
 
 
 class _Meant:
