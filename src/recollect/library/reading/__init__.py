@@ -35,7 +35,7 @@ def read_document(
             f"{name!r} has {len(data):,} bytes, the limit is {limits.max_file_bytes:,}; split it"
         )
     sniffed = sniff(data, name=name, kind=kind)
-    title = shorten(canonical(_stem(name))[0]) or "document"
+    title = _name_as_title(name, code=sniffed.kind == "code")
     if sniffed.kind in BINARY_KINDS:
         from recollect.library.reading.isolated import read_isolated
 
@@ -67,6 +67,8 @@ def _read_text(data: bytes, sniffed: Sniffed, title: str) -> ReadDocument:
     return replace(read, notes=(*read.notes, *encoding_notes, *character_notes))
 
 
-def _stem(name: str) -> str:
-    """The name without folders; of prose also without its extension."""
-    return name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+def _name_as_title(name: str, *, code: bool) -> str:
+    """The name without folders and, unless it is code, without its extension."""
+    last = name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    stem, dot, _ = last.rpartition(".")
+    return shorten(canonical(stem if dot and stem and not code else last)[0]) or "document"

@@ -1,0 +1,185 @@
+"""Gathering the files of a working folder for a consultation: `FileBundler`.
+
+Which files is said by globs; what git ignores, what is binary and what lies outside stays out, and the result says
+what was left out and why. Nothing is followed out of the folder: no symbolic link, no `..`, no absolute path. The
+walk itself is `bundle_walk.py`; what is done with the files is not known here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recollect.errors import DocumentReaderMissingError, ForbiddenError, InvalidInputError
+from recollect.library.bundle_globs import Glob, check_glob
+from recollect.library.bundle_walk import Walked, walk
+from recollect.library.reading.decode import canonical, decode
+from recollect.library.reading.plain import split_pages
+from recollect.library.reading.sniff import looks_binary
+from recollect.providers.tokens import count_tokens
+
+#: Source files are smaller; larger ones were made by a program.
+MAX_FILE_BYTES = 1_000_000
+#: More than a consultation can read; keeps a glob on a home folder from running for minutes.
+MAX_FILES = 20_000
+_PACKED = (b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"\x89PNG", b"\xff\xd8\xff", b"GIF8")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundledFile:
+    """A file that was read. `path` is relative to the working folder; `sha256` is of the file's bytes."""
+
+    path: str
+    text: str
+    tokens: int
+    lines: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """The files in the order of the globs that named them, then by path; and (path, reason) of what was left out."""
+
+    files: tuple[BundledFile, ...]
+    left_out: tuple[tuple[str, str], ...]
+    tokens: int
+
+
+class FileBundler:
+    """Bundles files of one working folder.
+
+    With `allowed_roots` the folder must lie in one of them; a server passes them, a program on its own machine may
+    not care.
+    """
+
+    def __init__(
+        self,
+        working_dir: str | os.PathLike[str],
+        *,
+        allowed_roots: Iterable[str | os.PathLike[str]] | None = None,
+        max_file_bytes: int = MAX_FILE_BYTES,
+    ) -> None:
+        root = Path(os.path.realpath(os.path.expanduser(os.fspath(working_dir))))
+        roots = None if allowed_roots is None else [Path(os.path.realpath(one)) for one in allowed_roots]
+        # Allowed or not comes first: what lies outside is not even said to exist.
+        if roots is not None and not any(root.is_relative_to(one) for one in roots):
+            raise ForbiddenError(
+                f"the working directory {str(working_dir)!r} is outside the allowed roots"
+                f" ({', '.join(map(str, roots)) or 'there are none'}); choose one inside"
+            )
+        if not root.is_dir():
+            raise InvalidInputError(
+                f"the working directory {str(working_dir)!r} is not a folder that can be read"
+            )
+        self.root = root
+        self._roots = roots
+        self._max_file_bytes = max_file_bytes
+
+    def bundle(self, patterns: Sequence[str], *, max_tokens: int | None = None) -> Bundle:
+        """Read the files these globs name.
+
+        A glob is relative to the working folder: `*` stays within a folder, `**` does not, a folder means all in it.
+        `!glob` leaves out, anywhere in the tree, whatever the order. Beyond `max_tokens` files are left out, and
+        smaller ones after them still come in.
+        """
+        wanted, unwanted = _specs(patterns)
+        walked = walk(self.root, wanted, unwanted, within=self._roots, max_files=MAX_FILES)
+        left_out = list(walked.left_out)
+        left_out += self._named_but_missing(wanted, walked)
+        files: list[BundledFile] = []
+        total = 0
+        for path in walked.paths:
+            if max_tokens is not None and total >= max_tokens:
+                left_out.append((path, f"the cap of {max_tokens:,} tokens is used up"))
+                continue
+            read = self._read(path)
+            if isinstance(read, str):
+                left_out.append((path, read))
+            elif max_tokens is not None and total + read.tokens > max_tokens:
+                left_out.append((path, f"its {read.tokens:,} tokens are beyond the cap of {max_tokens:,}"))
+            else:
+                files.append(read)
+                total += read.tokens
+        return Bundle(files=tuple(files), left_out=tuple(left_out), tokens=total)
+
+    def _named_but_missing(self, globs: Sequence[Glob], walked: Walked) -> list[tuple[str, str]]:
+        """A file named without wildcards that did not come: the user should hear why."""
+        seen = {*walked.paths, *(path for path, _ in walked.left_out)}
+        missing = []
+        for glob in globs:
+            path = glob.literal
+            if not path or path in seen or any(one.startswith(f"{path}/") for one in seen):
+                continue
+            there = os.path.lexists(self.root / path)
+            missing.append((path, "it is ignored, excluded or empty" if there else "there is no such file"))
+        return missing
+
+    def _read(self, path: str) -> BundledFile | str:
+        """The file, or why it is left out."""
+        try:
+            data = self._bytes(path)
+        except OSError as error:
+            return f"it can't be read: {(error.strerror or str(error)).lower()}"
+        if data is None:
+            return "it is not a regular file of the working directory"
+        if len(data) > self._max_file_bytes:
+            return f"it is larger than {self._max_file_bytes:,} bytes"
+        if data.startswith(_PACKED) or looks_binary(data):
+            return "it is binary"
+        lines, _ = split_pages(canonical(decode(data)[0])[0])
+        text = "\n".join(lines)
+        return BundledFile(
+            path=path,
+            text=text,
+            tokens=count_tokens(text),
+            lines=len(lines),
+            sha256=hashlib.sha256(data).hexdigest(),
+        )
+
+    def _bytes(self, path: str) -> bytes | None:
+        """The content, one byte beyond the limit at most; None when it is not a file inside the folder.
+
+        Checked again here, on what is opened: between the walk and now a file may have become a link.
+        """
+        real = Path(os.path.realpath(self.root / path, strict=True))
+        if not real.is_relative_to(self.root):
+            return None
+        # Without O_NONBLOCK a pipe would wait for a writer for ever.
+        handle = os.open(real, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                return None
+            return file.read(self._max_file_bytes + 1)
+
+
+def _specs(patterns: Sequence[str]) -> tuple[list[Glob], Any]:
+    """One matcher for each glob that adds, in order, and one for all that leave out."""
+    try:
+        from pathspec import GitIgnoreSpec
+    except ImportError as error:
+        raise DocumentReaderMissingError(
+            "bundling files needs pathspec, which is not installed: pip install 'recollect[code]'"
+        ) from error
+    if isinstance(patterns, str):
+        raise InvalidInputError(f"patterns must be a list of globs, not the string {patterns!r}")
+    adding: list[Glob] = []
+    leaving: list[str] = []
+    for pattern in patterns:
+        if not pattern.startswith("!"):
+            adding.append(Glob(pattern))
+            continue
+        glob = pattern.removeprefix("!").removeprefix("./")
+        check_glob(glob)
+        try:
+            GitIgnoreSpec.from_lines([glob])
+        except ValueError as error:
+            raise InvalidInputError(f"the glob {pattern!r} can't be read: {error}") from error
+        leaving.append(glob)
+    if not adding and leaving:
+        adding.append(Glob("**"))
+    return adding, GitIgnoreSpec.from_lines(leaving)

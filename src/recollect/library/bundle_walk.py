@@ -1,0 +1,177 @@
+"""Walking a folder as git sees it: `.gitignore` at every level, `.git` left alone, links not followed.
+
+Reads names and ignore files only; the files themselves are `bundle.py`'s business.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+#: Names looked at before the walk gives up; a large monorepo has some hundred thousand.
+_MAX_ENTRIES = 500_000
+_MAX_IGNORE_BYTES = 1_000_000
+_MAX_DEPTH = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walked:
+    """Paths relative to the folder: those to read, in order, and (path, reason) of those that can't be."""
+
+    paths: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ignoring:
+    """An ignore file: its patterns, and where it stands relative to the folder that is walked."""
+
+    spec: Any
+    #: What to take off a path, or to put before it, to have it relative to the ignore file.
+    inside: str = ""
+    above: str = ""
+
+    def decides(self, path: str, *, folder: bool) -> bool | None:
+        """True to ignore, False to keep after all, None when it says nothing."""
+        relative = self.above + path.removeprefix(self.inside)
+        found: bool | None = self.spec.check_file(f"{relative}/" if folder else relative).include
+        return found
+
+
+def walk(
+    root: Path, wanted: Sequence[Any], unwanted: Any, *, within: Sequence[Path] | None, max_files: int
+) -> Walked:
+    """The files that one of the wanted patterns names, by the first that does, and the unwanted do not."""
+    found: list[tuple[int, str]] = []
+    left_out: list[tuple[str, str]] = []
+    for path, reason in _entries(root, unwanted, within):
+        rank = next((number for number, spec in enumerate(wanted) if spec.match_file(path)), None)
+        if reason and (rank is not None or reason.endswith("…")):
+            left_out.append((path, reason))
+        elif rank is not None:
+            found.append((rank, path))
+    found.sort()
+    left_out += [
+        (path, f"more than {max_files:,} files match; narrow the globs") for _, path in found[max_files:]
+    ]
+    return Walked(paths=tuple(path for _, path in found[:max_files]), left_out=tuple(left_out))
+
+
+def _entries(root: Path, unwanted: Any, within: Sequence[Path] | None) -> Iterator[tuple[str, str]]:
+    """Every file that is not ignored, with a reason when it can't be read."""
+    looked_at = 0
+    waiting: list[tuple[str, int, tuple[_Ignoring, ...]]] = [("", 0, _above(root, within))]
+    while waiting:
+        folder, depth, ignoring = waiting.pop()
+        try:
+            with os.scandir(root / folder) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name)
+        except OSError as error:
+            yield folder or ".", f"the folder can't be read: {(error.strerror or str(error)).lower()}"
+            continue
+        prefix = f"{folder}/" if folder else ""
+        ignoring = _with_own(root, prefix, ignoring)
+        deeper = []
+        for entry in entries:
+            looked_at += 1
+            if looked_at > _MAX_ENTRIES:
+                yield (
+                    prefix or ".",
+                    f"the folder has more than {_MAX_ENTRIES:,} files; what follows was not looked at…",
+                )
+                return
+            path = prefix + entry.name
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if entry.name == ".git" or _ignored(path, ignoring, folder=is_folder):
+                continue
+            if unwanted.match_file(f"{path}/" if is_folder else path):
+                continue
+            if not _is_text(path):
+                yield path.encode("utf-8", "replace").decode(), "its name is not valid UTF-8"
+            elif is_folder and depth < _MAX_DEPTH:
+                deeper.append((path, depth + 1, ignoring))
+            elif is_folder:
+                yield path, f"it is nested more than {_MAX_DEPTH} folders deep"
+            else:
+                yield from _file(root, path, entry)
+        waiting += reversed(deeper)
+
+
+def _file(root: Path, path: str, entry: os.DirEntry[str]) -> Iterator[tuple[str, str]]:
+    if not entry.is_symlink():
+        yield path, "" if entry.is_file(follow_symlinks=False) else "it is not a regular file"
+        return
+    real = Path(os.path.realpath(root / path))
+    if not real.is_relative_to(root):
+        yield path, "it is a symbolic link out of the working directory"
+    elif real.is_file():
+        yield path, ""
+    else:
+        yield path, "it is a symbolic link to a folder, which is read by its own name, or to nothing"
+
+
+def _ignored(path: str, ignoring: Sequence[_Ignoring], *, folder: bool) -> bool:
+    """As git decides: the ignore file nearest to the path that says anything."""
+    for one in reversed(ignoring):
+        decided = one.decides(path, folder=folder)
+        if decided is not None:
+            return decided
+    return False
+
+
+def _with_own(root: Path, prefix: str, ignoring: tuple[_Ignoring, ...]) -> tuple[_Ignoring, ...]:
+    spec = _spec(root / prefix / ".gitignore")
+    return ignoring if spec is None else (*ignoring, _Ignoring(spec, inside=prefix))
+
+
+def _above(root: Path, within: Sequence[Path] | None) -> tuple[_Ignoring, ...]:
+    """The ignore files of the repository the folder is in, from its top; none when it is in no repository."""
+    above: list[Path] = []
+    for folder in (root, *root.parents):
+        if within is not None and not any(folder.is_relative_to(one) for one in within):
+            return ()
+        above.append(folder)
+        if (folder / ".git").exists():
+            return tuple(_found(root, reversed(above)))
+    return ()
+
+
+def _found(root: Path, folders: Iterable[Path]) -> Iterator[_Ignoring]:
+    for folder in folders:
+        relative = root.relative_to(folder).as_posix()
+        place = "" if relative == "." else f"{relative}/"
+        for file in (folder / ".git" / "info" / "exclude", folder / ".gitignore"):
+            # The walked folder's own .gitignore is read when the walk gets there.
+            spec = None if file == root / ".gitignore" else _spec(file)
+            if spec is not None:
+                yield _Ignoring(spec, above=place)
+
+
+def _spec(file: Path) -> Any | None:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        if file.is_symlink() or not file.is_file() or file.stat().st_size > _MAX_IGNORE_BYTES:
+            return None
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    usable = []
+    for line in lines:
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:  # git leaves out what it can't read, too
+            continue
+        usable.append(line)
+    return GitIgnoreSpec.from_lines(usable)
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
