@@ -297,14 +297,13 @@ class Settings:
         "Seconds the chat model may take for one answer.", _seconds(0.05, 3600), default=30.0
     )
     root_model: str | None = _setting(
-        "Chat model that plans the decomposition of complex questions; without any model none is called.",
+        "Chat model that plans how complex questions are decomposed; a learned policy does when none is named.",
         _optional(_line),
-        default_text="the setting `model`",
     )
     sub_call_model: str | None = _setting(
-        "Chat model for the parts of a decomposed question.",
+        "Chat model that plans for the parts of a decomposed question.",
         _optional(_line),
-        default_text="the setting `model`",
+        default_text="the setting `root_model`",
     )
     recursion_enabled: bool = _setting(
         "Whether complex questions are decomposed; off sends every question to standard search, at once.",

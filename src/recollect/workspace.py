@@ -67,7 +67,7 @@ class Workspace:
         self.policies = PolicyBook(enabled=settings.learning, explore=settings.learning_explore)
         self.domains = DomainDatabases(settings, store)
         self._open: OpenSpace | None = None
-        self._model: ChatModel | None = None
+        self._models: dict[str, ChatModel] = {}
         self._opening = asyncio.Lock()
         self._indexed: set[tuple[str, int]] = set()
         self._chores: set[asyncio.Task[Any]] = set()
@@ -90,8 +90,8 @@ class Workspace:
         if self._chores:
             await asyncio.gather(*self._chores, return_exceptions=True)
         await self.events.close()
-        if self._model is not None:
-            await self._model.close()
+        for model in self._models.values():
+            await model.close()
         await self.domains.close()
         await self.store.close()
 
@@ -99,14 +99,17 @@ class Workspace:
         """The tenant's own database; None without one. Inside a transaction, pass it: none is opened then."""
         return await self.domains.find(context, tx)
 
-    def model(self) -> ChatModel | None:
-        """The chat model of the settings, opened when it is first asked for; None when none is set."""
+    def model(self, name: str | None = None) -> ChatModel | None:
+        """A chat model, opened when it is first asked for: the named one, else that of the settings, else None."""
         s = self.settings
-        if self._model is None and s.model is not None:
-            self._model = open_model(
-                s.model, base_url=s.model_base_url, api_key=s.model_api_key, timeout_s=s.model_timeout_s
+        name = name or s.model
+        if name is None:
+            return None
+        if name not in self._models:
+            self._models[name] = open_model(
+                name, base_url=s.model_base_url, api_key=s.model_api_key, timeout_s=s.model_timeout_s
             )
-        return self._model
+        return self._models[name]
 
     async def ensure_tenant(self, context: TenantContext) -> None:
         """The default tenant exists without anybody creating it."""

@@ -252,3 +252,29 @@ def test_another_handler_can_find_what_complex_contexts_need(settings: Settings,
     assert "Friday" in simple
     assert "Friday" in complex_one
     assert asked == ["compare launch days across all teams"]
+
+
+def test_a_model_that_cannot_be_reached_leaves_a_standard_search(
+    client: Recollect, flat: Recollect, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    fill(client)
+    planned = settings.replace(root_model="nobody", model_base_url="http://127.0.0.1:9/v1", model_timeout_s=5)
+    with (
+        Recollect(settings=planned, context=client.tenant_context) as asking,
+        caplog.at_level(logging.WARNING, logger="recollect.recursion"),
+    ):
+        results = asking.search(QUESTION, threshold=0)
+    assert [hit.id for hit in results] == [hit.id for hit in flat.search(QUESTION, threshold=0)]
+    assert "cut short (planner)" in caplog.text
+
+
+def test_a_small_real_model_may_plan_and_the_answer_keeps_its_form(
+    client: Recollect, flat: Recollect, settings: Settings, model_url: str
+) -> None:
+    fill(client)
+    planned = settings.replace(root_model="smollm2", model_base_url=model_url, recursion_timeout_s=20)
+    with Recollect(settings=planned, context=client.tenant_context) as asking:
+        results = asking.search(QUESTION, threshold=0)
+    standard = flat.search(QUESTION, threshold=0)
+    assert len(results) == 10
+    assert repr(shape(results)) == repr(shape(standard))

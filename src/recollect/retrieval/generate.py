@@ -143,6 +143,8 @@ async def generate_grouped(
         )
     with watch.stage("embed"):
         embedded = await vector
+    with watch.stage("expand"):
+        await wanted.expanding
     with watch.stage("generate"):
         dense = DenseRequest(
             vector=embedded,

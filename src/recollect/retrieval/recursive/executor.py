@@ -101,10 +101,11 @@ class RlmExecutor:
                 exc_info=error,
             )
             return await self._standard(request, query_id, watch, understood)
-        if trajectory is not None and trajectory.stopped_by != "done":
-            _log.warning(
-                "a recursive search was cut short (%s); a standard one is added", trajectory.stopped_by
-            )
+        if trajectory is not None and (trajectory.stopped_by != "done" or not found.hits):
+            if trajectory.stopped_by != "done":
+                _log.warning(
+                    "a recursive search was cut short (%s); a standard one is added", trajectory.stopped_by
+                )
             standard = await self._standard(request, query_id, watch, understood)
             return _merged(found, standard, limit=request.limit)
         return found
@@ -140,7 +141,7 @@ class RlmExecutor:
         ended = await run(
             request.query,
             environment=environment,
-            planner=self._planner or LearnedPlanner(policy, self._rng),
+            planner=self._planner or self._planner_of(policy),
             limits=Limits(
                 max_subcalls=_MAX_SUBCALLS,
                 max_steps=_MAX_STEPS,
@@ -151,10 +152,23 @@ class RlmExecutor:
             ),
             cache=Cache(),
         )
-        trajectory = replace(ended.trajectory, policy=policy.name)
+        trajectory = ended.trajectory
+        if trajectory.policy is None:
+            trajectory = replace(trajectory, policy=policy.name)
         chosen = aggregate(environment.gathered.held, environment.strategy, limit=request.limit)
         self._record(trajectory, query_id, chosen)
         return self._found(ground, chosen, tuple(looking.notes)), trajectory
+
+    def _planner_of(self, policy: DecompositionPolicy) -> Planner:
+        """A model plans if the settings name one for that; otherwise the policy does."""
+        settings = self._workspace.settings
+        root = self._workspace.model(settings.root_model) if settings.root_model else None
+        if root is None:
+            return LearnedPlanner(policy, self._rng)
+        from recollect.recursion.planners.model import ModelPlanner
+
+        below = self._workspace.model(settings.sub_call_model) if settings.sub_call_model else None
+        return ModelPlanner(root, sub_call_model=below)
 
     async def _prepare(self, request: SearchRequest, query_id: UUID, watch: Stopwatch) -> _Ground:
         """Understand the question once, and read what it can be split by."""
