@@ -222,6 +222,7 @@ class Loop:
             steps=tuple(self._record.steps),
             findings=tuple(self._record.findings),
             remaining=self._budget.remaining(),
+            offered=self._record.offered,
             last_texts=self._record.texts,
             afford=costs.afford,
         )

@@ -31,12 +31,18 @@ class Record:
         self._notes = dict.fromkeys(notes)
         self._known: set[object] = set()
         self._unread: tuple[Finding, ...] = ()
+        self._offered: dict[object, Finding] = {}
         self._seen: set[tuple[str, str, str]] = set()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the record should know."""
         return tuple(self._notes)
+
+    @property
+    def offered(self) -> tuple[Finding, ...]:
+        """All that calls offered, each once, whether it was taken or not."""
+        return tuple(self._offered.values())
 
     def note(self, text: str) -> None:
         """Once is enough."""
@@ -67,6 +73,9 @@ class Record:
     ) -> list[Finding]:
         """A step with the answers of its calls; `claimed`: its plan brought something new. What they brought."""
         offered = tuple(finding for answer in answers for finding in answer.findings)
+        for finding in offered:
+            if len(self._offered) < self._max_findings:
+                self._offered.setdefault(_identity(finding), finding)
         added = []
         if plan.findings is None:
             added = self.add(offered)
@@ -108,8 +117,12 @@ class Record:
             self._unread, self.texts = unread, texts
 
     def accept_unread(self) -> list[Finding]:
-        """The planner had no chance to read what the last calls offered: better kept than lost."""
-        unread, self._unread = self._unread, ()
+        """The planner had no chance to read what the last calls offered: better kept than lost.
+
+        One that never took anything that holds was no judge of it either.
+        """
+        took = any(finding.confidence > 0 for finding in self.findings)
+        unread, self._unread = self._unread if took else self.offered, ()
         added = self.add(unread)
         if added:
             self.steps[-1] = replace(self.steps[-1], findings=tuple(self.findings))

@@ -1,8 +1,8 @@
 """From findings to an answer to read: extractive without a model, in a model's words with one.
 
 Every sentence carries the marks of its citations, and `Synthesis.citations` is what they stand for. Without a model
-nothing is said that a finding does not say. With one, sentences that cite nothing are dropped, and if none is left the extractive
-answer stands. Both are bounded by `max_chars`.
+nothing is said that a finding does not say. With one, sentences that cite nothing are dropped, and if none is left
+the extractive answer stands. Both are bounded by `max_chars`.
 """
 
 from __future__ import annotations

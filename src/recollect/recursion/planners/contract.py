@@ -27,7 +27,8 @@ class Remaining:
 class Situation:
     """Where a run stands when its planner is asked. `steps` are those so far, each with what its calls gave back.
 
-    `last_texts` are what the calls of the last step gave back to read, in their order. A planner that pays for its
+    `offered` is all that calls have offered so far, taken or not, and `last_texts` are what those of the last step gave
+    back to read, in their order. A planner that pays for its
     answers calls `afford(tokens, usd)` with the worst case of each request *before* it makes it, and does without the
     request if that says False.
     """
@@ -38,6 +39,7 @@ class Situation:
     steps: Sequence[Step]
     findings: Sequence[Finding]
     remaining: Remaining
+    offered: Sequence[Finding] = ()
     last_texts: Sequence[str] = ()
     afford: Callable[[int, float], bool] = field(default=lambda tokens, usd: True)
 
