@@ -49,7 +49,8 @@ def test_feedback_that_makes_no_sense_is_refused(
 
 def test_learning_is_for_admins(cli: Shell) -> None:
     commands = [
-        ["status"], ["train"], ["reset", "--yes"], ["experiment", "report"], ["experiment", "stop", "x"],
+        ["status"], ["train"], ["reset", "--yes"], ["runs"], ["bootstrap"],
+        ["experiment", "report"], ["experiment", "stop", "x"],
         ["experiment", "start", "x", "--arm", "a", "--arm", "b"],
     ]  # fmt: skip
     for command in commands:
@@ -117,3 +118,23 @@ def test_the_page_about_learning_shows_the_example_and_what_it_prints(
     command = [sys.executable, str(EXAMPLES / "feedback.py")]
     done = subprocess.run(command, capture_output=True, text=True, env=newcomer, cwd=tmp_path, check=False)
     assert done.stdout == (EXAMPLES / "feedback.out").read_text(encoding="utf-8"), done.stderr
+
+
+def test_runs_of_complex_questions_are_listed_for_admins(cli: Shell, remember: Callable[..., str]) -> None:
+    for team in ("api", "web"):
+        cli("scopes", "create", f"team/{team}")
+        remember(f"The {team} team writes its tests in Python.", "--scope", f"team/{team}")
+    cli("search", "compare how all teams write tests", "--threshold", "0")
+    [run] = cli("learning", "runs", "--json").json["runs"]
+    assert (run["environment"], run["stopped_by"], run["trained"]) == ("memory", "done", False)
+    assert run["subcalls"] > 0
+    assert "memory" in cli("learning", "runs").out
+    assert "runs recorded\t1" in cli("learning", "status").out
+
+
+def test_bootstrap_says_when_there_is_too_little_to_ask_about(cli: Shell) -> None:
+    assert "too little" in cli("learning", "bootstrap").out
+    assert cli("learning", "bootstrap", "--json").json["adopted"] is False
+    assert (
+        cli("learning", "bootstrap", "--iterations", "0", "--json", code=2).error["code"] == "invalid_input"
+    )

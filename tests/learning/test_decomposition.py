@@ -15,6 +15,7 @@ from tests.learning.conftest import NOON, Bench, event, who
 from tests.learning.toy import LOOK_TOKENS, run_toy
 
 from recollect import Recollect
+from recollect.domain.learning import RunOutcome
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import ForbiddenError, NotFoundError
 from recollect.learning.combined import CombinedMemoryTrainer, CombinedTrainer
@@ -29,7 +30,7 @@ from recollect.learning.gradient import Episode, advantages, judge
 from recollect.learning.policies import TTL_S, PolicyBook
 from recollect.learning.policy import MAX_WEIGHT, PRIOR, DecompositionPolicy, base_policy
 from recollect.learning.rewards import RewardConfig, Signal, TrainingOutcome
-from recollect.learning.runs import bare, decisions_of
+from recollect.learning.runs import bare, decisions_of, outcome_of
 
 GOOD = TrainingOutcome(signal=Signal.RESULT_USED, quality_score=1.0)
 BAD = TrainingOutcome(signal=Signal.RESULT_IGNORED)
@@ -171,6 +172,24 @@ def test_both_names_of_the_combined_trainer_are_one() -> None:
     assert CombinedTrainer is CombinedMemoryTrainer
 
 
+@pytest.mark.parametrize(
+    ("known", "signal", "quality"),
+    [
+        (RunOutcome(search_outcome="used", used=1), Signal.RESULT_USED, 0.6),
+        (RunOutcome(search_outcome="used", used=9), Signal.RESULT_USED, 1.0),
+        (RunOutcome(search_outcome="context", used=5), Signal.RESULT_USED, 0.5),
+        (RunOutcome(search_outcome="feedback", judged=-0.5), Signal.RESULT_USED, -0.5),
+        (RunOutcome(search_outcome="refined"), Signal.QUERY_REFINED, 1.0),
+        (RunOutcome(search_outcome="ignored"), Signal.RESULT_IGNORED, 1.0),
+        (RunOutcome(), Signal.NO_SIGNAL, 1.0),
+        (RunOutcome(outcome="result_ignored", search_outcome="used", used=3), Signal.RESULT_IGNORED, 1.0),
+        (RunOutcome(outcome="result_used", quality=0.25), Signal.RESULT_USED, 0.25),
+    ],
+)
+def test_a_run_is_worth_what_came_of_its_search(known: RunOutcome, signal: Signal, quality: float) -> None:
+    assert outcome_of(known) == TrainingOutcome(signal=signal, quality_score=quality)
+
+
 # With a store -------------------------------------------------------------------------------------
 
 
@@ -301,6 +320,43 @@ def test_stored_runs_train_a_policy_that_this_tenant_uses_and_no_other(
     assert client.learning.reset()["policy"] >= 2
     book.forget(tenant_id)
     assert bench.run(_policy(bench, tenant_id, book)) == base_policy()
+
+
+def test_runs_take_the_outcome_of_their_search_and_those_without_one_wait(
+    bench: Bench, client: Recollect, tenant_id: str, rows: Callable[..., list[dict[str, Any]]]
+) -> None:
+    served = client.add("The launch is in May.").id
+    root = who(tenant_id, "root", roles=("admin",), session_id="one")
+    log = bench.workspace.events
+    searches = {
+        name: event([served], terms=(name, "word"), at=NOON - timedelta(minutes=number))
+        for number, name in enumerate(("used", "judged", "refined", "silent"))
+    }
+    runs = dict(zip(searches, [run for _, run in toy_runs(4)], strict=True))
+    # "refined" is asked again in other words; "silent" is somebody's whose sessions never say what they use.
+    silent = replace(root, user_id="bob", session_id="quiet")
+    for name, search in searches.items():
+        caller = silent if name == "silent" else root
+        bench.call(log.record, caller, search)
+        bench.call(log.record_run, caller, runs[name], query_id=search.query_id, memory_ids=[served])
+    again = event([served], terms=("refined", "phrase"), at=NOON + timedelta(seconds=1))
+    bench.call(log.record, root, again)
+    bench.call(log.mark_used, root, searches["used"].query_id, [served], reported=True)
+    bench.flush()
+    client.feedback(served, "irrelevant", query_id=str(searches["judged"].query_id))
+    train_stored(bench, tenant_id, replace(CONFIG, min_batch=3))
+    rewards = {row["run_id"]: row["reward"] for row in rows("run")}
+    expected = {
+        "used": TrainingOutcome(signal=Signal.RESULT_USED, quality_score=0.6),
+        "judged": TrainingOutcome(signal=Signal.RESULT_USED, quality_score=-0.5),
+        "refined": TrainingOutcome(signal=Signal.QUERY_REFINED),
+    }
+    for name, outcome in expected.items():
+        tokens = runs[name].usage.tokens
+        assert rewards[runs[name].id] == pytest.approx(CONFIG.reward.compute(outcome, tokens_used=tokens)), (
+            name
+        )
+    assert rewards[runs["silent"].id] is None
 
 
 def test_a_policy_that_can_not_prove_itself_is_a_candidate_and_its_runs_wait_for_more(
