@@ -1,9 +1,10 @@
 """A made-up organisation from a seed: a company, its orgs, teams and projects, and what they wrote over 18 months.
 
 Each team has something to say about a topic with a fixed probability, in one to four memories, each in another of the
-topic's phrasings; some phrasings have none of the topic's own words. All else is chatter about other things. Which team
-speaks about what is the truth that `aggregation.py` measures against: it stands in the memories' metadata, which no
-search reads. The words are in data/organisation.json.
+topic's phrasings; some phrasings have none of the topic's own words, though a small embedder can tell what nearly all
+of them are about (compared by meaning alone, 7 in 100 drown in their team's chatter). All else is about other things.
+Which team speaks about what is the truth that `aggregation.py` measures against: it stands in the memories' metadata,
+which no search reads. The words are in data/organisation.json.
 """
 
 from __future__ import annotations
