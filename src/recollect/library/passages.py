@@ -1,0 +1,172 @@
+"""How a section's lines become passages: the pieces that are embedded and whose words are indexed.
+
+A section is what gets cited as a place, a passage is what gets found. Passages follow the lines, so that every one
+is a range of lines: an entry of a list of definitions (a line with deeper lines under it) begins a new passage, and
+one that goes on in the next passage is named there again. `search_text` is what is embedded and indexed: title,
+path and the entries around come first, because "Parameters" or "The default is 5" say little alone.
+
+Pure and deterministic. It knows neither vectors nor the database; what matches are worth is `ranking.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from recollect.domain.documents import PATH_SEPARATOR
+
+#: Raise it with every change that gives any document other passages: they have to be written again.
+PASSAGES_VERSION = 1
+#: About 120 tokens: with its title and path a passage fits the 256 tokens of the smallest window.
+MAX_PASSAGE_CHARS = 480
+#: An entry of a list begins a passage of its own when the one before has at least this much.
+FULL_CHARS = 160
+#: Of each heading and entry name put before a passage.
+MAX_NAME_CHARS = 80
+#: Of everything put before a passage.
+MAX_CONTEXT_CHARS = 240
+
+_TABLE_RULE = re.compile(r"[\s|:+=-]+")
+_LIST_MARK = re.compile(r"(?:[-*+•]|\d+[.)])\s+")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_NUMBERING = re.compile(
+    r"(?:(?:chapter|appendix|part)\s+)?(?:[A-Z]|[IVX]+|\d+)(?:\.\d+)*\.\s+", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """Lines of a section. A line too long for one passage is cut at sentences and its pieces share its number.
+
+    `entries` names the list entries the passage lies in that began before it, outermost first.
+    """
+
+    line_start: int
+    line_end: int
+    text: str
+    entries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    number: int
+    indent: int
+    text: str
+    is_entry: bool
+    entries: tuple[tuple[int, str], ...]
+
+
+def split_passages(lines: Sequence[str], *, line_start: int = 1) -> list[Passage]:
+    """The passages of a section's lines, without its heading; `line_start` is the number of the first."""
+    passages: list[Passage] = []
+    open_lines: list[_Line] = []
+    size = 0
+
+    def close() -> None:
+        if open_lines:
+            passages.append(_passage(open_lines))
+            open_lines.clear()
+
+    for line in _pieces(_read(lines, line_start)):
+        begins_entry = line.is_entry and size >= FULL_CHARS
+        if open_lines and (begins_entry or size + len(line.text) + 1 > MAX_PASSAGE_CHARS):
+            # The name of an entry goes with what is said about it.
+            moved = open_lines.pop() if open_lines[-1].is_entry and len(open_lines) > 1 else None
+            close()
+            if moved:
+                open_lines.append(moved)
+            size = sum(len(one.text) + 1 for one in open_lines)
+        open_lines.append(line)
+        size += len(line.text) + 1
+    close()
+    return passages
+
+
+def search_text(passage: Passage, *, title: str, path: str) -> str:
+    """What is embedded and indexed for a passage: where it stands, then its text."""
+    context = context_of(title=title, path=path, entries=passage.entries)
+    return f"{context}\n{passage.text}" if context else passage.text
+
+
+def context_of(*, title: str, path: str, entries: Sequence[str] = ()) -> str:
+    """Title, headings and entry names in one line, each named once and without its number."""
+    names = [plain_heading(name) for name in (title, *path.split(PATH_SEPARATOR), *entries)]
+    kept = list(dict.fromkeys(name[:MAX_NAME_CHARS].rstrip() for name in names if name))
+    # The innermost names say most: the ones in the middle go first.
+    while len(kept) > 2 and len(PATH_SEPARATOR.join(kept)) > MAX_CONTEXT_CHARS:
+        del kept[1]
+    return PATH_SEPARATOR.join(kept)
+
+
+def plain_heading(heading: str) -> str:
+    """A heading without its number: "20.3.2. Authentication" is "Authentication"."""
+    return _NUMBERING.sub("", heading.strip(), count=1) or heading.strip()
+
+
+def _read(lines: Sequence[str], line_start: int) -> Iterator[_Line]:
+    """Lines that say something, with the entries they are in. Between fences, depth is layout of code."""
+    filled: list[tuple[int, int, str, bool]] = []
+    fenced = False
+    for offset, line in enumerate(lines):
+        if _FENCE.match(line):
+            fenced = not fenced
+            continue
+        if line.strip() and not _TABLE_RULE.fullmatch(line):
+            indent = len(line) - len(line.lstrip())
+            filled.append((line_start + offset, indent, line.strip(), fenced))
+    around: list[tuple[int, str]] = []
+    entries: tuple[tuple[int, str], ...] = ()
+    for position, (number, indent, text, in_fence) in enumerate(filled):
+        following = filled[position + 1] if position + 1 < len(filled) else None
+        if not in_fence:
+            while around and around[-1][0] >= indent:
+                around.pop()
+            entries = tuple(around)
+        is_entry = bool(not in_fence and following and not following[3] and following[1] > indent)
+        yield _Line(number=number, indent=indent, text=text, is_entry=is_entry, entries=entries)
+        if is_entry:
+            around.append((indent, _LIST_MARK.sub("", text, count=1)))
+
+
+def _pieces(lines: Iterator[_Line]) -> Iterator[_Line]:
+    """Lines longer than a passage cut at sentences, or at blanks where a sentence is longer."""
+    for line in lines:
+        if len(line.text) <= MAX_PASSAGE_CHARS:
+            yield line
+            continue
+        for number, piece in enumerate(_cut(line.text)):
+            yield _Line(
+                number=line.number,
+                indent=line.indent,
+                text=piece,
+                is_entry=line.is_entry and number == 0,
+                entries=line.entries,
+            )
+
+
+def _cut(text: str) -> Iterator[str]:
+    piece = ""
+    for sentence in _SENTENCE_END.split(text):
+        rest = sentence
+        if piece and len(piece) + 1 + len(rest) > MAX_PASSAGE_CHARS:
+            yield piece
+            piece = ""
+        while len(rest) > MAX_PASSAGE_CHARS:
+            end = rest.rfind(" ", MAX_PASSAGE_CHARS // 2, MAX_PASSAGE_CHARS)
+            end = end if end > 0 else MAX_PASSAGE_CHARS
+            yield rest[:end].rstrip()
+            rest = rest[end:].lstrip()
+        piece = f"{piece} {rest}" if piece else rest
+    if piece:
+        yield piece
+
+
+def _passage(lines: Sequence[_Line]) -> Passage:
+    return Passage(
+        line_start=lines[0].number,
+        line_end=lines[-1].number,
+        text="\n".join(line.text for line in lines),
+        entries=tuple(name for _, name in lines[0].entries),
+    )
