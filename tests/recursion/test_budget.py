@@ -6,7 +6,7 @@ import math
 from dataclasses import fields
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import DepthLimitError, InvalidInputError
@@ -164,7 +164,7 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=1_000, deadline=None, derandomize=True)
+@settings(max_examples=1_000, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(LIMITS, LIMITS, ACTIONS)
 def test_no_limit_is_ever_passed_whatever_is_tried(
     limits: Limits, narrower: Limits, actions: list[tuple[str, int, int, float, float]]
