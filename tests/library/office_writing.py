@@ -40,7 +40,7 @@ def write_zip(parts: Mapping[str, str | bytes]) -> bytes:
 
 
 def docx_parts(blocks: Sequence[tuple[str, str] | Sequence[Sequence[str]]]) -> dict[str, str | bytes]:
-    """The parts of a Word file. A block is (style, text), with style "" for plain paragraphs, or the rows of a table."""
+    """The parts of a Word file. A block is (style, text), "" for plain text, or the rows of a table."""
     body = ""
     for block in blocks:
         if isinstance(block, tuple):
@@ -53,7 +53,7 @@ def docx_parts(blocks: Sequence[tuple[str, str] | Sequence[Sequence[str]]]) -> d
         "_rels/.rels": _RELATIONS.format(target="word/document.xml", kind="officeDocument"),
         "word/_rels/document.xml.rels": _RELATIONS.format(target="styles.xml", kind="styles"),
         "word/styles.xml": _STYLES,
-        "word/document.xml": f'<?xml version="1.0" encoding="UTF-8"?><w:document {_WORD}><w:body>{body}</w:body></w:document>',
+        "word/document.xml": f"<w:document {_WORD}><w:body>{body}</w:body></w:document>",
     }
 
 

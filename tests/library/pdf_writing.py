@@ -47,7 +47,7 @@ def write_pdf(
     extra_trailer: str = "",
     extra_objects: Sequence[bytes] = (),
 ) -> bytes:
-    """A PDF with these contents, one string of operators a page. Bookmarks are (title, page from 0), all of one level."""
+    """A PDF with these contents, one string of operators a page. Bookmarks are (title, page from 0)."""
     objects: list[bytes] = []
 
     def add(body: bytes) -> int:
@@ -76,13 +76,13 @@ def write_pdf(
         )
     if bookmarks:
         last = first_mark + len(bookmarks) - 1
-        add(f"<< /Type /Outlines /First {first_mark} 0 R /Last {last} 0 R /Count {len(bookmarks)} >>".encode())
+        add(
+            f"<< /Type /Outlines /First {first_mark} 0 R /Last {last} 0 R /Count {len(bookmarks)} >>".encode()
+        )
         for number, (text, page) in enumerate(bookmarks):
             following = f"/Next {first_mark + number + 1} 0 R" if number + 1 < len(bookmarks) else ""
-            add(
-                f"<< /Title ({text}) /Parent {first_mark - 1} 0 R /Dest [{first_page + page} 0 R /Fit] {following} >>"
-                .encode()
-            )
+            place = f"/Parent {first_mark - 1} 0 R /Dest [{first_page + page} 0 R /Fit]"
+            add(f"<< /Title ({text}) {place} {following} >>".encode())
     info = add(f"<< /Title ({title}) >>".encode())
     objects.extend(extra_objects)
     return _assemble(objects, f"/Info {info} 0 R {extra_trailer}")

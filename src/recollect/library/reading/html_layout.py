@@ -6,7 +6,7 @@ have marks and indentation, tables are Markdown, `pre` is fenced. What an elemen
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,6 +29,7 @@ from recollect.library.reading.sections import Heading, fold
 #: Browsers stop nesting there as well; deeper elements count as part of their parent.
 _MAX_DEPTH = 512
 _MAX_INDENT = 20
+_PARAGRAPH = frozenset({"p"})
 #: What `br` leaves in a line that is being gathered; a canonical text has no NUL of its own.
 _LINE_BREAK = "\x00"
 
@@ -55,7 +56,7 @@ class Layout:
         self._root = root
         self._xml = xml
         self._stack: list[_Open] = []
-        self._names: Counter[str] = Counter()
+        self._names: defaultdict[str, int] = defaultdict(int)
         self._inside = 0
         self._silent = 0
         self._asides = 0
@@ -104,7 +105,7 @@ class Layout:
         closed = tag.closed and (self._xml or name in RAW_ELEMENTS)
         if name in VOID or closed or len(self._stack) >= _MAX_DEPTH:
             return
-        element = _Open(name, root=self._is_root(tag), silent=is_silent(tag), aside=is_aside(tag))
+        element = _Open(name, self._is_root(tag), is_silent(tag), is_aside(tag))
         if name == "footer" and self._root is None and not (self._names["article"] or self._names["section"]):
             element.silent = True
         if name == "a":
@@ -180,13 +181,15 @@ class Layout:
         closing = IMPLIED_ENDS.get(name)
         if closing is not None:
             names, barriers = closing
-            while any(self._names[one] for one in names) and self._pop_nearest(names, barriers):
+            while self._pop_nearest(names, barriers):
                 pass
         if name in BLOCKS and self._names["p"]:
-            self._pop_nearest(frozenset({"p"}), PARAGRAPH_BARRIERS)
+            self._pop_nearest(_PARAGRAPH, PARAGRAPH_BARRIERS)
 
     def _pop_nearest(self, names: frozenset[str], barriers: frozenset[str]) -> bool:
         """Close the nearest open element of these names, unless a barrier stands before it."""
+        if not sum(map(self._names.__getitem__, names)):
+            return False
         for depth in range(len(self._stack) - 1, -1, -1):
             name = self._stack[depth].name
             if name in names:

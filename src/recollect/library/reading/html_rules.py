@@ -76,7 +76,11 @@ def is_silent(tag: Start) -> bool:
 
 def is_aside(tag: Start) -> bool:
     """Whether this is a note, a warning or a sidebar: headings inside start no section."""
-    if tag.name == "aside" or tag.attributes.get("role", "").strip().lower() == "note":
+    if tag.name == "aside":
+        return True
+    if not tag.attributes:
+        return False
+    if tag.attributes.get("role", "").strip().lower() == "note":
         return True
     names = tag.attributes.get("class", "")
     return (

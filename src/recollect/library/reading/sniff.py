@@ -35,6 +35,7 @@ _BY_EXTENSION = {
 }
 #: The part every Office file of a kind has; its name stands in the archive's directory, at the end of the file.
 _OFFICE_PARTS = {"docx": b"word/document.xml", "pptx": b"ppt/presentation.xml", "xlsx": b"xl/workbook.xml"}
+_PDF = b"%PDF-"
 _ZIP = b"PK\x03\x04"
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: First bytes of formats that are no text, and their names.
@@ -114,7 +115,10 @@ _CONTROLS = bytes(set(range(32)) - {0, 7, 8, 9, 10, 11, 12, 13, 27})
 
 def _binary_kind(data: bytes, name: str) -> str | None:
     """The kind of a file that is no text; None for text."""
-    if b"%PDF-" in data[:1_024]:
+    # Readers of PDF forgive junk before its mark; a text may well mention the mark in its first lines.
+    if data[:64].lstrip(b"\xef\xbb\xbf \t\r\n\x00").startswith(_PDF) or (
+        extension_of(name) == "pdf" and _PDF in data[:1_024]
+    ):
         return "pdf"
     if data.startswith(_ZIP):
         return _office_kind(data, name)
@@ -153,7 +157,7 @@ def _text_kind(data: bytes, by_name: str | None) -> str:
         by_name = None  # its content is text
     if (by_name is None or by_name in {"text", "markdown"}) and _HTML_START.match(start):
         return "html"
-    if by_name == "html" and not _ANY_TAG.search(start) and b"\x00" not in start:
+    if by_name == "html" and start.strip() and not _ANY_TAG.search(start) and b"\x00" not in start:
         by_name = None
     if by_name is not None:
         return by_name

@@ -1,0 +1,443 @@
+"""The seven tools over documents, from `search_pattern` to `request_capability`.
+
+One environment serves one consultation and its follow-ups. Everything that is read names its lines in `spans` of the
+observation's value, so that the record of a run says what was read, also when the answer came from the cache. With a
+model `query_subset` and `summarize` ask it; without one they give the lines that answer. What a planner without a model
+may choose from is `leads.py`; naming a part of the material is `references.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from recollect.domain.findings import Finding
+from recollect.errors import InvalidInputError, ModelError, NotFoundError
+from recollect.library.asking import AskedText, ask_model, worst_cost
+from recollect.library.extract import answering_lines, locate, rank, summary_lines
+from recollect.library.leads import Leads, propose
+from recollect.library.material import Lead, Material, Volume
+from recollect.library.patterns import search_lines
+from recollect.library.references import (
+    EVERYTHING,
+    find_sections,
+    parse_reference,
+    spans_of,
+    suggest_sections,
+)
+from recollect.library.spans import MAX_TEXT_CHARS, Spans, cut, joined, lines_of, locate_in, only
+from recollect.library.tiling import chunks_by_size
+from recollect.library.tool_parameters import (
+    ChunkBySize,
+    ChunkByStructure,
+    GetSection,
+    QuerySubset,
+    RequestCapability,
+    SearchPattern,
+    Summarize,
+)
+from recollect.recursion.environment import Action, CallContext, Observation, Tool
+
+if TYPE_CHECKING:
+    from recollect.providers.models import ChatModel
+
+_MAX_MATCHES = 40
+_MAX_LINE_CHARS = 300
+_MAX_CHUNKS = 400
+#: Passages that a look gives, and that a section offers without a model.
+_LOOKS = 10
+_OFFERED = 3
+#: Passages of one observation that a planner with a model may quote from.
+_QUOTABLE = 120
+
+
+class LibraryEnvironment:
+    """Documents and files, for one consultation.
+
+    `leads` are what a first look found: a planner without a model begins with them. `quotable` offers whole
+    observations as findings, for a planner that says itself what matters.
+    """
+
+    name = "library"
+
+    def __init__(
+        self,
+        material: Material,
+        *,
+        leads: Leads | None = None,
+        model: ChatModel | None = None,
+        quotable: bool = False,
+        on_capability: Callable[[str, Mapping[str, Any]], None] | None = None,
+    ) -> None:
+        self._material = material
+        self._leads = leads or Leads()
+        self._model = model
+        self._quotable = quotable
+        self._on_capability = on_capability
+        #: What the model of `query_subset` and `summarize` read and wrote.
+        self.model_tokens = [0, 0]
+        self.tools: Mapping[str, Tool] = {tool.name: tool for tool in self._make_tools()}
+
+    def content_hash(self, tool: str, parameters: Mapping[str, Any]) -> str:
+        """Of the document that a call reads, or of all of them; of the model too, where one answers."""
+        entries = self._material.entries
+        doc_id = str(parameters.get("doc_id") or "")
+        if not doc_id:
+            named = parse_reference(str(parameters.get("content", "")), entries)
+            doc_id = named.doc_id if named else ""
+        read = [entries[doc_id]] if doc_id in entries else list(entries.values())
+        asked = self._model.name if self._model and tool in ("query_subset", "summarize") else ""
+        parts = [asked, str(self._quotable), *sorted(f"{one.doc_id}\0{one.digest}" for one in read)]
+        return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def actions(self, query: str, depth: int, step: int) -> Sequence[Action]:
+        """What a planner without a model can choose from now."""
+        return propose(self._leads, query, step=step, threshold=self._material.threshold)
+
+    # ---------------------------------------------------------------- the tools
+
+    def _make_tools(self) -> list[Tool]:
+        asks = self._model is not None
+        return [
+            Tool(
+                name="search_pattern",
+                description="Lines of a document that match a regular expression.",
+                parameters=SearchPattern,
+                run=self._search_pattern,
+            ),
+            Tool(
+                name="get_section",
+                description="The text of a section and of those below it.",
+                parameters=GetSection,
+                run=self._get_section,
+            ),
+            Tool(
+                name="chunk_by_size",
+                description="Cut a document into pieces of at most so many tokens; gives their lines.",
+                parameters=ChunkBySize,
+                run=self._chunk_by_size,
+            ),
+            Tool(
+                name="chunk_by_structure",
+                description="The sections of a document, with their paths, lines and sizes.",
+                parameters=ChunkByStructure,
+                run=self._chunk_by_structure,
+            ),
+            Tool(
+                name="query_subset",
+                description="Answer a question from a part of the documents.",
+                parameters=QuerySubset,
+                run=self._query_subset,
+                model_call=asks,
+                worst_tokens=lambda wanted: worst_cost(self._model)[0],
+                worst_usd=lambda wanted: worst_cost(self._model)[1],
+            ),
+            Tool(
+                name="summarize",
+                description="Say in short what a part of the documents says.",
+                parameters=Summarize,
+                run=self._summarize,
+                model_call=asks,
+                worst_tokens=lambda wanted: worst_cost(self._model)[0],
+                worst_usd=lambda wanted: worst_cost(self._model)[1],
+            ),
+            Tool(
+                name="request_capability",
+                description="Say what is missing to answer: a tool, or a document that could not be read.",
+                parameters=RequestCapability,
+                run=self._request_capability,
+                cacheable=False,
+            ),
+        ]
+
+    async def _search_pattern(self, wanted: SearchPattern, call: CallContext) -> Observation:
+        try:
+            volume = await self._material.open(wanted.doc_id)
+            matches, total = search_lines(wanted.regex, volume.lines, limit=_MAX_MATCHES)
+        except (NotFoundError, InvalidInputError) as error:
+            return _refused(str(error))
+        rows: list[dict[str, Any]] = []
+        findings: list[Finding] = []
+        for match in matches:
+            section = volume.section_at(match.line)
+            path = section.path if section else ""
+            rows.append({"line": match.line, "section": path, "text": match.text[:_MAX_LINE_CHARS]})
+            findings.append(volume.find(match.line, match.line, confidence=self._leads.pattern_confidence))
+        text = "\n".join(f"{row['line']} [{row['section']}] {row['text']}" for row in rows)
+        more = f"\n... {total - len(rows)} more lines match; narrow the regex" if total > len(rows) else ""
+        return Observation(
+            value={
+                "matches": rows,
+                "total": total,
+                "spans": [[volume.doc_id, one.line, one.line] for one in matches],
+            },
+            text=f"{total} lines of {volume.doc_id!r} match\n{text}{more}",
+            tokens=sum(len(row["text"]) for row in rows) // 4,
+            findings=tuple(findings[: None if self._quotable else _OFFERED]),
+        )
+
+    async def _get_section(self, wanted: GetSection, call: CallContext) -> Observation:
+        try:
+            volume = await self._material.open(wanted.doc_id)
+        except NotFoundError as error:
+            return _refused(str(error))
+        sections = find_sections(volume, wanted.section_path)
+        if not sections:
+            near = suggest_sections(volume, wanted.section_path)
+            message = (
+                f"{volume.doc_id!r} has no section {wanted.section_path!r}; the nearest are: "
+                + "; ".join(near)
+            )
+            return _refused(message, suggestions=near)
+        spans = spans_of(sections)
+        text, read = cut(volume, spans)
+        below = [one.path for one in sections[1:]]
+        return Observation(
+            value={
+                "doc_id": volume.doc_id,
+                "path": sections[0].path,
+                "below": below[:50],
+                "spans": read,
+                "text": text,
+            },
+            text=f"{volume.doc_id} # {sections[0].path} {lines_of(read)}\n{text}",
+            tokens=len(text) // 4,
+            findings=self._offer(volume, read, call.query),
+        )
+
+    async def _chunk_by_size(self, wanted: ChunkBySize, call: CallContext) -> Observation:
+        try:
+            volume = await self._material.open(wanted.doc_id)
+        except NotFoundError as error:
+            return _refused(str(error))
+        chunks = chunks_by_size(volume, max_tokens=wanted.max_tokens)
+        rows = [
+            {
+                "content": f"{volume.doc_id}:{first}-{last}",
+                "tokens": tokens,
+                "section": section.path if (section := volume.section_at(first)) else "",
+                "begins": " ".join(volume.lines[first - 1].split())[:80],
+            }
+            for first, last, tokens in chunks[:_MAX_CHUNKS]
+        ]
+        listed = "\n".join(f"{row['content']} ({row['tokens']} tokens) {row['section']}" for row in rows)
+        left = f"\n... {len(chunks) - len(rows)} more; take larger pieces" if len(chunks) > len(rows) else ""
+        return Observation(
+            value={"doc_id": volume.doc_id, "chunks": rows, "total": len(chunks), "spans": []},
+            text=f"{len(chunks)} pieces; read one with query_subset or summarize\n{listed}{left}",
+        )
+
+    async def _chunk_by_structure(self, wanted: ChunkByStructure, call: CallContext) -> Observation:
+        try:
+            volume = await self._material.open(wanted.doc_id)
+        except NotFoundError as error:
+            return _refused(str(error))
+        rows: list[dict[str, Any]] = [
+            {"path": one.path, "lines": [one.line_start, one.line_end], "level": one.level}
+            for one in volume.sections[:_MAX_CHUNKS]
+        ]
+        listed = "\n".join(f"{row['path']} (lines {row['lines'][0]}-{row['lines'][1]})" for row in rows)
+        rest = len(volume.sections) - len(rows)
+        left = f"\n... {rest} more; use search_pattern to find the right one" if rest > 0 else ""
+        return Observation(
+            value={"doc_id": volume.doc_id, "sections": rows, "total": len(volume.sections), "spans": []},
+            text=f"{len(volume.sections)} sections of {volume.doc_id!r} ({volume.title})\n{listed}{left}",
+        )
+
+    async def _query_subset(self, wanted: QuerySubset, call: CallContext) -> Observation:
+        content = wanted.content.strip()
+        if content == EVERYTHING or content in self._material.entries:
+            only = None if content == EVERYTHING else [content]
+            leads = await self._material.look(wanted.question, doc_ids=only, limit=_LOOKS)
+            parts = [(await self._material.open(lead.doc_id), lead) for lead in leads]
+        else:
+            resolved = await self._resolve(content)
+            if isinstance(resolved, Observation):
+                return resolved
+            if resolved is None:
+                return await self._query_text(content, wanted.question)
+            volume, spans = resolved
+            leads = rank(wanted.question, [only(volume, spans)], limit=_LOOKS)
+            parts = [(volume, lead) for lead in leads]
+            if self._model is not None:
+                # Small enough to be read whole, so the model does not depend on what was picked for it.
+                text, read = cut(volume, spans)
+                return await self._ask(wanted.question, [(volume, one[1], one[2]) for one in read], text)
+        if self._model is not None and parts:
+            chosen = [(volume, lead.line_start, lead.line_end) for volume, lead in parts]
+            return await self._ask(wanted.question, chosen, joined(chosen))
+        return _found(parts)
+
+    async def _query_text(self, content: str, question: str) -> Observation:
+        """Of a text that somebody copied: cited where it stands in the documents, if it does."""
+        if self._model is not None:
+            return await self._ask(question, [], content)
+        lines = answering_lines(question, content)
+        findings = [found for line in lines if (found := await self._place(line)) is not None]
+        spans = [[one.source_file, *one.line_range] for one in findings if one.line_range]
+        return Observation(
+            value={"answer": lines, "spans": spans},
+            text="\n".join(lines) or "no line of it speaks about the question",
+            tokens=len(content) // 4,
+            findings=tuple(findings),
+        )
+
+    async def _summarize(self, wanted: Summarize, call: CallContext) -> Observation:
+        resolved = await self._resolve(wanted.content.strip())
+        if isinstance(resolved, Observation):
+            return resolved
+        volume: Volume | None = None
+        read: Spans = []
+        text = wanted.content[:MAX_TEXT_CHARS]
+        if resolved is not None:
+            volume, spans = resolved
+            text, read = cut(volume, spans)
+        if self._model is not None:
+            chosen = [(volume, one[1], one[2]) for one in read] if volume is not None else []
+            return await self._ask(None, chosen, text)
+        lines = summary_lines(text)
+        findings = []
+        if volume is not None:
+            for line in lines:
+                if placed := locate_in(volume, read, line):
+                    findings.append(volume.find(*placed, confidence=0.5))
+        return Observation(
+            value={"summary": lines, "spans": read},
+            text="\n".join(lines),
+            tokens=len(text) // 4,
+            findings=tuple(findings),
+        )
+
+    async def _request_capability(self, wanted: RequestCapability, call: CallContext) -> Observation:
+        if self._on_capability is not None:
+            self._on_capability(wanted.description, {"problem": call.query, **wanted.context})
+        return Observation(value={"logged": wanted.description, "spans": []}, text="logged")
+
+    # ---------------------------------------------------------------- what they share
+
+    async def _resolve(self, content: str) -> tuple[Volume, list[tuple[int, int]]] | Observation | None:
+        """The lines a reference names; None for a text, an observation when it names nothing."""
+        named = parse_reference(content, self._material.entries)
+        if named is None:
+            return None
+        try:
+            volume = await self._material.open(named.doc_id)
+        except NotFoundError as error:
+            return _refused(str(error))
+        if named.lines is not None:
+            first, last = named.lines
+            if not 1 <= first <= last or first > len(volume.lines):
+                return _refused(
+                    f"{volume.doc_id!r} has the lines 1 to {len(volume.lines)}, not {first}-{last}"
+                )
+            return volume, [(first, min(last, len(volume.lines)))]
+        if named.path is not None:
+            sections = find_sections(volume, named.path)
+            if not sections:
+                near = suggest_sections(volume, named.path)
+                return _refused(f"{volume.doc_id!r} has no section {named.path!r}", suggestions=near)
+            return volume, spans_of(sections)
+        return volume, [(1, len(volume.lines))]
+
+    async def _ask(
+        self, question: str | None, parts: Sequence[tuple[Volume, int, int]], text: str
+    ) -> Observation:
+        """Ask the model about a text; what it quotes is looked up where the text came from."""
+        assert self._model is not None
+        spans: Spans = [[volume.doc_id, first, last] for volume, first, last in parts]
+        try:
+            asked: AskedText = await ask_model(self._model, question, text)
+        except ModelError as error:
+            lines = summary_lines(text) if question is None else answering_lines(question, text)
+            note = f"the model did not answer ({error}); these are the lines that speak about it"
+            findings = await self._places(parts, lines)
+            return Observation(
+                value={"answer": lines, "note": note, "spans": spans},
+                text="\n".join([note, *lines]),
+                findings=findings,
+            )
+        self.model_tokens[0] += asked.input_tokens
+        self.model_tokens[1] += asked.output_tokens
+        findings = await self._places(parts, asked.quotes)
+        return Observation(
+            value={"answer": asked.answer, "quotes": list(asked.quotes), "spans": spans},
+            text="\n".join([asked.answer or "the text says nothing about it", *asked.quotes]),
+            tokens=asked.input_tokens + asked.output_tokens,
+            usd=asked.usd,
+            findings=findings,
+        )
+
+    async def _places(
+        self, parts: Sequence[tuple[Volume, int, int]], quotes: Sequence[str]
+    ) -> tuple[Finding, ...]:
+        """Quotes as findings, where they stand in these parts; one that stands nowhere is none."""
+        findings = []
+        for quote in quotes:
+            for volume, first, last in parts:
+                if placed := locate_in(volume, [[volume.doc_id, first, last]], quote):
+                    findings.append(volume.find(*placed, confidence=0.8))
+                    break
+            else:
+                if not parts and (found := await self._place(quote)) is not None:
+                    findings.append(found)
+        return tuple(dict.fromkeys(findings))
+
+    async def _place(self, line: str) -> Finding | None:
+        """A line of a text that was copied, at the place it was copied from."""
+        for lead in self._leads.known:
+            volume = await self._material.open(lead.doc_id)
+            if placed := locate(line, volume.lines):
+                return volume.find(*placed, confidence=0.5)
+        return None
+
+    def _offer(self, volume: Volume, read: Spans, query: str) -> tuple[Finding, ...]:
+        """What a section offers: all of it to a planner that quotes, else the passages that answer best."""
+        spans = [(one[1], one[2]) for one in read]
+        part = only(volume, spans)
+        if self._quotable:
+            leads = rank(query, [part], limit=_QUOTABLE)
+            return tuple(volume.find(one.line_start, one.line_end, confidence=one.score) for one in leads)
+        best = self._leads.score_in(volume.doc_id, spans)
+        leads = rank(query, [part], limit=_OFFERED)
+        top = max((one.score for one in leads), default=1.0) or 1.0
+        # What a section holds beside the passage that led there is worth less than that passage.
+        return tuple(
+            volume.find(one.line_start, one.line_end, confidence=0.8 * best * one.score / top)
+            for one in leads
+        )
+
+
+def _refused(message: str, *, suggestions: Sequence[str] = ()) -> Observation:
+    """What can't be done, as something a planner can read and mend."""
+    return Observation(
+        value={"error": message, "suggestions": list(suggestions), "spans": []}, text=f"error: {message}"
+    )
+
+
+def _found(parts: Sequence[tuple[Volume, Lead]]) -> Observation:
+    """Leads as an observation."""
+    findings = tuple(
+        volume.find(lead.line_start, lead.line_end, confidence=lead.score) for volume, lead in parts
+    )
+    return Observation(
+        value={
+            "hits": [
+                {
+                    "doc_id": lead.doc_id,
+                    "lines": [lead.line_start, lead.line_end],
+                    "score": round(lead.score, 4),
+                }
+                for _, lead in parts
+            ],
+            "spans": [[lead.doc_id, lead.line_start, lead.line_end] for _, lead in parts],
+        },
+        text="\n\n".join(
+            f"[{lead.doc_id}:{lead.line_start}-{lead.line_end}] {lead.path}\n"
+            f"{volume.text_of(lead.line_start, lead.line_end)}"
+            for volume, lead in parts
+        )
+        or "nothing in the documents speaks about it",
+        tokens=sum(len(finding.evidence) for finding in findings) // 4,
+        findings=findings,
+    )

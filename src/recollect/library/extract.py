@@ -1,0 +1,179 @@
+"""Reading without a language model: which passages answer a question, what a text says in short, where a quote stands.
+
+Passages are scored by the share of the question's terms that they hold, each weighted by how rare it is; with an
+embedder the closeness of meaning joins in, for the best of those only. Pure but for the embedder it is given.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from recollect.library.material import Lead, Volume
+from recollect.library.passages import split_passages
+from recollect.retrieval.terms import query_terms, terms
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: The vector of a question, and those of passages.
+Embed = Callable[[str, Sequence[str]], tuple["NDArray[np.float32]", "NDArray[np.float32]"]]
+
+#: Passages whose meaning is compared; more would take longer than they bring.
+_COMPARED = 64
+#: Cosines below and above which a passage is surely off, or on, the topic; the usual ends for small embedders.
+_COSINE_LOW, _COSINE_HIGH = 0.15, 0.65
+#: A line of source code has few words and says much: passages of files are short runs of lines.
+_MAX_SUMMARY_SENTENCES = 5
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_WORD = re.compile(r"\w")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Passage:
+    lead: Lead
+    text: str
+    counts: Counter[str]
+
+
+def rank(
+    question: str, volumes: Sequence[Volume], *, limit: int = 10, embed: Embed | None = None
+) -> list[Lead]:
+    """The passages that answer best, the best first; only such as share a term with the question, or its meaning."""
+    wanted = query_terms(question)
+    passages = [passage for volume in volumes for passage in _passages(volume)]
+    if not passages or (not wanted and embed is None):
+        return []
+    weights = _weights(wanted, passages)
+    scored = [(_coverage(passage, weights), at) for at, passage in enumerate(passages)]
+    scored.sort(key=lambda one: (-one[0], one[1]))
+    if embed is None:
+        return [replace(passages[at].lead, score=score) for score, at in scored[:limit] if score > 0]
+    near = scored[:_COMPARED]
+    asked, vectors = embed(question, [passages[at].text for _, at in near])
+    joined = []
+    for (coverage, at), vector in zip(near, vectors, strict=True):
+        close = (float(asked @ vector) - _COSINE_LOW) / (_COSINE_HIGH - _COSINE_LOW)
+        joined.append((_join(coverage, min(max(close, 0.0), 1.0)), at))
+    joined.sort(key=lambda one: (-one[0], one[1]))
+    return [replace(passages[at].lead, score=score) for score, at in joined[:limit] if score > 0]
+
+
+def _join(words: float, meaning: float) -> float:
+    """Either can tell; both together tell more."""
+    return 0.6 * max(words, meaning) + 0.4 * min(words, meaning)
+
+
+def _passages(volume: Volume) -> list[_Passage]:
+    found = []
+    for section in volume.sections:
+        lines = list(volume.lines[section.line_start - 1 : section.line_end])
+        for passage in split_passages(lines, line_start=section.line_start):
+            lead = Lead(
+                doc_id=volume.doc_id,
+                line_start=passage.line_start,
+                line_end=passage.line_end,
+                score=0.0,
+                path=section.path,
+            )
+            counts = Counter(terms(f"{section.path} {passage.text}"))
+            found.append(_Passage(lead=lead, text=passage.text, counts=counts))
+    return found
+
+
+def _weights(wanted: Sequence[str], passages: Sequence[_Passage]) -> dict[str, float]:
+    """How much each of the question's terms tells passages apart."""
+    spread = Counter(term for passage in passages for term in wanted if term in passage.counts)
+    return {term: math.log(1.0 + len(passages) / (1.0 + spread[term])) for term in wanted}
+
+
+def _coverage(passage: _Passage, weights: dict[str, float]) -> float:
+    total = sum(weights.values())
+    if not total:
+        return 0.0
+    # A second mention says a little more, a tenth no more than that.
+    held = sum(weight * (1.0 - 0.4 ** passage.counts[term]) for term, weight in weights.items())
+    return held / total
+
+
+def answering_lines(question: str, text: str, *, limit: int = 5) -> list[str]:
+    """The sentences of a text that answer, in their order."""
+    sentences = _sentences(text)
+    wanted = set(query_terms(question))
+    if not wanted:
+        return sentences[:limit]
+    held = [set(terms(sentence)) & wanted for sentence in sentences]
+    spread = Counter(term for one in held for term in one)
+    worth = [
+        sum(math.log(1.0 + len(sentences) / spread[term]) for term in one) if one else 0.0 for one in held
+    ]
+    best = sorted(range(len(sentences)), key=lambda at: (-worth[at], at))[:limit]
+    return [sentences[at] for at in sorted(best) if worth[at] > 0]
+
+
+def summary_lines(text: str, *, limit: int = _MAX_SUMMARY_SENTENCES) -> list[str]:
+    """The sentences of a text that say most of what the others speak about, in their order."""
+    sentences = _sentences(text)
+    held = [set(terms(sentence)) for sentence in sentences]
+    spread = Counter(term for one in held for term in one)
+    total = max(len(sentences), 1)
+    weight = {term: math.log(1 + n) * math.log(1 + total / n) for term, n in spread.items()}
+    covered: set[str] = set()
+    chosen: list[int] = []
+    while len(chosen) < min(limit, len(sentences)):
+        # What is said already counts no more, so that no two sentences say the same.
+        gains = [
+            -1.0 if at in chosen else sum(weight[term] for term in one - covered) / math.sqrt(len(one) + 4)
+            for at, one in enumerate(held)
+        ]
+        best = max(range(len(gains)), key=lambda at: gains[at])
+        if gains[best] <= 0:
+            break
+        chosen.append(best)
+        covered |= held[best]
+    return [sentences[at] for at in sorted(chosen)]
+
+
+def _sentences(text: str) -> list[str]:
+    found = (" ".join(one.split()) for one in _SENTENCE.split(text))
+    return [one for one in dict.fromkeys(found) if _WORD.search(one)]
+
+
+def locate(quote: str, lines: Sequence[str]) -> tuple[int, int] | None:
+    """The first and last line of a quote, whatever the white space between its words; None when it is not there."""
+    wanted = " ".join(quote.split())
+    if not wanted:
+        return None
+    starts: list[int] = []
+    pieces: list[str] = []
+    length = 0
+    for line in lines:
+        words = " ".join(line.split())
+        starts.append(length)
+        if words:
+            pieces.append(words)
+            length += len(words) + 1
+    at = " ".join(pieces).find(wanted)
+    if at < 0:
+        # Models change capitals; nothing else may differ.
+        at = " ".join(pieces).casefold().find(wanted.casefold())
+    if at < 0:
+        return None
+    first = _line_at(starts, lines, at)
+    last = _line_at(starts, lines, at + len(wanted) - 1)
+    return first, last
+
+
+def _line_at(starts: Sequence[int], lines: Sequence[str], position: int) -> int:
+    """The number of the last line with words that begins at or before a position of the joined text."""
+    from bisect import bisect_right
+
+    at = bisect_right(starts, position) - 1
+    while at > 0 and not lines[at].strip():
+        at -= 1
+    return at + 1

@@ -1,0 +1,120 @@
+"""What a planner without a language model does with documents: follow the leads of a first look, in a fixed order.
+
+A question is looked up as a whole, then each of its parts, then the sections around the best places are read, then the
+rare names in it are searched word for word. Features describe the situation, never the words, so that a policy can
+learn to leave steps out; one that knows nothing takes them in this order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recollect.library.material import Lead
+from recollect.library.patterns import escape
+from recollect.library.references import EVERYTHING
+from recollect.recursion.environment import Action
+
+_MAX_PARTS = 4
+#: Sections that are read, and documents that are searched for a name.
+_SECTIONS = 3
+_DOCUMENTS = 3
+_NAMES = 2
+#: Names as programs have them: `quoted`, snake_case, CamelCase, dotted.names, --options, E1234.
+_NAME = re.compile(
+    r"`([^`\s]{3,60})`|(--?[a-z][\w-]{2,40})|\b([A-Za-z]\w*(?:[._/:-]\w+)+)\b|\b(\w+_\w+)\b"
+    r"|\b([A-Z]+[a-z0-9]+[A-Z]\w*)\b|\b([A-Z]{1,6}\d{2,})\b"
+)
+_PART = re.compile(
+    r"\?\s+|;\s+|\n+|,?\s+(?:and|und|y|et)\s+(?=(?:what|how|which|when|where|who|why|does|do|is|are|can)\b)",
+    re.I,
+)
+_MIN_PART_WORDS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leads:
+    """What a first look found for a question, the best first."""
+
+    known: tuple[Lead, ...] = ()
+    #: What a line is worth that holds a name of the question word for word.
+    pattern_confidence: float = 0.5
+
+    def score_in(self, doc_id: str, spans: Sequence[tuple[int, int]]) -> float:
+        """The best lead within some lines of a document; half of the best anywhere when none is."""
+        inside = [
+            lead.score
+            for lead in self.known
+            if lead.doc_id == doc_id and any(first <= lead.line_start <= last for first, last in spans)
+        ]
+        return max(inside) if inside else 0.5 * max((lead.score for lead in self.known), default=0.5)
+
+
+def parts_of(query: str) -> list[str]:
+    """The questions that a question is made of; empty when it is one."""
+    parts = [" ".join(part.split()).strip(" ?.,;") for part in _PART.split(query)]
+    kept = [part for part in dict.fromkeys(parts) if len(part.split()) >= _MIN_PART_WORDS]
+    return kept[:_MAX_PARTS] if len(kept) > 1 else []
+
+
+def names_of(query: str) -> list[str]:
+    """Words that stand in a text exactly so or not at all: identifiers, options, codes."""
+    found = ["".join(match.groups(default="")) for match in _NAME.finditer(query)]
+    return list(dict.fromkeys(name for name in found if name))[:_NAMES]
+
+
+def propose(leads: Leads, query: str, *, step: int, threshold: float) -> list[Action]:
+    """The actions that make sense at a step, the usual one first."""
+    best = leads.known[0].score if leads.known else 0.0
+    features = {
+        "best": best,
+        "answered": float(best >= threshold),
+        "documents": min(len({lead.doc_id for lead in leads.known}) / 10, 1.0),
+        "step": min(step / 5, 1.0),
+    }
+    offers: list[Action] = []
+
+    def offer(template: str, thought: str, calls: list[tuple[str, dict[str, str]]]) -> None:
+        offers.append(
+            Action(
+                template=template,
+                calls=tuple(calls),
+                features={**features, "cost": min(len(calls) / 8, 1.0)},
+                thought=thought,
+            )
+        )
+
+    offer("look", "look the question up", [("query_subset", {"content": EVERYTHING, "question": query})])
+    if parts := parts_of(query):
+        offer(
+            "look_parts",
+            "look each part of the question up",
+            [("query_subset", {"content": EVERYTHING, "question": part}) for part in parts],
+        )
+    documents = list(dict.fromkeys(lead.doc_id for lead in leads.known))[:_DOCUMENTS]
+    if names := names_of(query):
+        offer(
+            "look_names",
+            "look the names up word for word",
+            [
+                ("search_pattern", {"doc_id": doc_id, "regex": f"(?i){escape(name)}"})
+                for doc_id in documents
+                for name in names
+            ],
+        )
+    places = dict.fromkeys((lead.doc_id, lead.path) for lead in leads.known if lead.path)
+    if places and best >= threshold:
+        offer(
+            "read_sections",
+            "read around the best places",
+            [
+                ("get_section", {"doc_id": doc_id, "section_path": path})
+                for doc_id, path in list(places)[:_SECTIONS]
+            ],
+        )
+    offers = [one for one in offers if one.calls][step:]
+    end = Action(
+        template="stop", calls=(), features={**features, "cost": 0.0}, thought="enough was read", done=True
+    )
+    return [*offers, end] if offers else [end]

@@ -1,0 +1,167 @@
+"""What a consultation reads, whatever it is made of: documents of the library and files of a working folder.
+
+A `Volume` is one document with its lines; `Entry` is its line in the catalogue; `Lead` is a place that a search
+by meaning found. `Material` is what the tools need of them. Where documents are stored is not known here
+(`oracle/gather.py` brings them together).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from recollect.domain.documents import Gap, PageSpan, Section, pages_of
+from recollect.domain.findings import Citation, Finding, span_hash
+from recollect.errors import NotFoundError
+
+#: What a citation of a library document and one of a file are called.
+DOCUMENT = "document"
+FILE = "file"
+#: Of a quote; the span's hash is of all of it.
+_QUOTE_CHARS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One document of the catalogue. `digest` changes with its text."""
+
+    doc_id: str
+    kind: str
+    title: str
+    digest: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Volume:
+    """A document, whole. Line n is `lines[n - 1]`."""
+
+    doc_id: str
+    kind: str
+    title: str
+    digest: str
+    tokens: int
+    lines: Sequence[str]
+    sections: Sequence[Section]
+    pages: tuple[PageSpan, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+
+    def text_of(self, line_start: int, line_end: int) -> str:
+        """The lines of a range, both ends included."""
+        return "\n".join(self.lines[line_start - 1 : line_end])
+
+    def section_at(self, line: int) -> Section | None:
+        """The section that a line stands in."""
+        return next((one for one in self.sections if one.line_start <= line <= one.line_end), None)
+
+    def cite(self, line_start: int, line_end: int) -> Citation:
+        """A citation of these lines as they are now."""
+        text = self.text_of(line_start, line_end)
+        return Citation(
+            kind=self.kind,
+            file_path=self.doc_id,
+            line_start=line_start,
+            line_end=line_end,
+            content_hash=span_hash(text),
+            quote=text[:_QUOTE_CHARS],
+            pages=pages_of(self.pages, line_start, line_end),
+        )
+
+    def find(
+        self, line_start: int, line_end: int, *, confidence: float = 1.0, group: str | None = None
+    ) -> Finding:
+        """These lines as a finding, under the headings they stand in."""
+        text = self.text_of(line_start, line_end)
+        section = self.section_at(line_start)
+        place = section.path if section and section.path else self.title
+        return Finding(
+            description=f"{place}: {' '.join(text.split())}" if place else " ".join(text.split()),
+            evidence=text,
+            source_file=self.doc_id,
+            line_range=(line_start, line_end),
+            confidence=min(max(confidence, 0.0), 1.0),
+            group=group,
+            citations=(self.cite(line_start, line_end),),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lead:
+    """Lines that a search by meaning found, and how surely they answer, from 0 to 1."""
+
+    doc_id: str
+    line_start: int
+    line_end: int
+    score: float
+    path: str = ""
+
+
+class Material(Protocol):
+    """Documents to consult. Reading one may fail with `NotFoundError`."""
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """The catalogue, by id."""
+        ...
+
+    @property
+    def threshold(self) -> float:
+        """The score from which a lead is an answer."""
+        ...
+
+    async def open(self, doc_id: str) -> Volume:
+        """One document, whole."""
+        ...
+
+    async def look(
+        self, question: str, *, doc_ids: Sequence[str] | None = None, limit: int = 10
+    ) -> Sequence[Lead]:
+        """Places that a question's meaning leads to, the best first; in these documents, else in all."""
+        ...
+
+
+@dataclass(slots=True)
+class PlainMaterial:
+    """Volumes that are there already, searched in memory. For files, for tests, and for whoever has no store."""
+
+    volumes: Mapping[str, Volume]
+    threshold: float = 0.35
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """The catalogue, by id."""
+        return {
+            one.doc_id: Entry(
+                doc_id=one.doc_id, kind=one.kind, title=one.title, digest=one.digest, tokens=one.tokens
+            )
+            for one in self.volumes.values()
+        }
+
+    async def open(self, doc_id: str) -> Volume:
+        """One document, whole."""
+        volume = self.volumes.get(doc_id)
+        if volume is None:
+            raise NotFoundError(unknown_document(doc_id, self.volumes))
+        return volume
+
+    async def look(
+        self, question: str, *, doc_ids: Sequence[str] | None = None, limit: int = 10
+    ) -> Sequence[Lead]:
+        """Passages by the share of the question's words in them."""
+        from recollect.library.extract import rank
+
+        named = self.volumes if doc_ids is None else [one for one in doc_ids if one in self.volumes]
+        return rank(question, [self.volumes[one] for one in named], limit=limit)
+
+
+def unknown_document(doc_id: str, known: Mapping[str, object] | Sequence[str]) -> str:
+    """What to say of an id that nobody knows, with those that look like it."""
+    from rapidfuzz import process
+
+    names = list(known)
+    near = [name for name, _, _ in process.extract(doc_id, names, limit=3, score_cutoff=50)]
+    if near:
+        return f"there is no document {doc_id!r}; did you mean {', '.join(map(repr, near))}?"
+    listed = ", ".join(map(repr, names[:5]))
+    return f"there is no document {doc_id!r}" + (f"; there are {listed}" if listed else "; there are none")
