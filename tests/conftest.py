@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
@@ -21,6 +22,7 @@ from psycopg import sql
 
 from recollect import Recollect, Settings, TenantContext
 
+NewHome = Callable[[], AbstractContextManager[Path]]
 NOSYNC = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
@@ -34,13 +36,43 @@ def _plain_environment() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def home() -> Iterator[Path]:
-    """A home whose embedded server runs for the whole test session."""
+def blank_home() -> Iterator[Path]:
+    """A home whose store was made, migrated and stopped, to be copied."""
     from recollect.storage import embedded
 
     with embedded.temporary_home() as folder:
-        if "RECOLLECT_TEST_DATABASE_URL" not in os.environ:
-            embedded.ensure_running(folder, sync=False, settings=NOSYNC)
+        embedded.ensure_running(folder, sync=False, settings=NOSYNC)
+        with Recollect(settings=Settings(home=folder, embedder="wordllama")) as client:
+            client.open()
+        embedded.stop(folder)
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def new_home(blank_home: Path) -> NewHome:
+    """Makes homes with an empty store, gone afterwards: a copy takes a tenth of the time that making one does."""
+    from recollect.storage import embedded
+
+    @contextmanager
+    def copied() -> Iterator[Path]:
+        with embedded.temporary_home() as folder:
+            subprocess.run(["cp", "-a", f"{blank_home}/.", str(folder)], check=True)
+            yield folder
+
+    return copied
+
+
+@pytest.fixture(scope="session")
+def home(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A home whose embedded server runs for the whole test session."""
+    from recollect.storage import embedded
+
+    if "RECOLLECT_TEST_DATABASE_URL" in os.environ:
+        with embedded.temporary_home() as folder:
+            yield folder
+        return
+    with request.getfixturevalue("new_home")() as folder:
+        embedded.ensure_running(folder, sync=False, settings=NOSYNC)
         yield folder
 
 

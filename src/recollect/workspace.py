@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from recollect.domaindb.database import DomainDatabase
 
 
+#: How long closing waits for an index that is being built; the portal allows ten seconds for all of it.
+CHORES_S = 5.0
 #: From this many new memories on, the planner's picture of the tables is wrong enough to matter.
 ANALYZE_FROM = 200
 
@@ -86,8 +88,12 @@ class Workspace:
         return cls(settings, store, clock)
 
     async def close(self) -> None:
-        """Finish chores, then let go of the connections."""
+        """Finish chores that are nearly done, then let go of the connections."""
         if self._chores:
+            # An index that takes longer is built by whoever adds next, or by `recollect db index`.
+            _, unfinished = await asyncio.wait(self._chores, timeout=CHORES_S)
+            for chore in unfinished:
+                chore.cancel()
             await asyncio.gather(*self._chores, return_exceptions=True)
         await self.events.close()
         for model in self._models.values():

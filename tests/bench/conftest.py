@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from recollect.bench.show import Show
-from recollect.storage.embedded import temporary_home
+from recollect.storage.embedded import ensure_running
 
 QUIET = Show(quiet=True)
 
 
 @pytest.fixture(scope="module")
-def bench_home() -> Iterator[Path]:
-    with temporary_home() as home:
+def bench_home(new_home: Callable[[], AbstractContextManager[Path]]) -> Iterator[Path]:
+    with new_home() as home:
+        # Nobody measures anything here; what would wait for the disk need not.
+        ensure_running(home, sync=False)
         yield home
 
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ import pytest
 from recollect import Recollect, Settings
 from recollect.storage import embedded
 
+NewHome = Callable[[], AbstractContextManager[Path]]
+
 
 @pytest.fixture
-def own_home(cli: Any) -> Iterator[Any]:
+def own_home(cli: Any, new_home: NewHome) -> Iterator[Any]:
     """A home that a test may stop, break and fill; the tenant is `local`."""
-    with embedded.temporary_home() as home:
+    with new_home() as home:
         embedded.ensure_running(home, sync=False, settings={"fsync": "off", "full_page_writes": "off"})
         own = {"RECOLLECT_HOME": str(home), "RECOLLECT_DATABASE_URL": "", "RECOLLECT_TENANT": ""}
         yield type(cli)({**cli.environ, **own})
@@ -96,8 +99,8 @@ def test_a_database_by_url_is_not_ours_to_start_or_stop(cli: Any) -> None:
         assert f"ours to {verb}" in done.err
 
 
-def test_the_doctor_finds_a_healthy_store_healthy_and_its_walls_hold(cli: Any) -> None:
-    with embedded.temporary_home() as home:
+def test_the_doctor_finds_a_healthy_store_healthy_and_its_walls_hold(cli: Any, new_home: NewHome) -> None:
+    with new_home() as home:
         own = type(cli)(
             {**cli.environ, "RECOLLECT_HOME": str(home), "RECOLLECT_DATABASE_URL": "", "RECOLLECT_TENANT": ""}
         )

@@ -55,9 +55,9 @@ def arena(door: Door) -> Iterator[Arena]:
 
 
 @pytest.fixture(scope="session")
-def fortress() -> Iterator[tuple[Path, Door]]:
+def fortress(new_home: Callable[[], AbstractContextManager[Path]]) -> Iterator[tuple[Path, Door]]:
     """A second server, migrated and otherwise empty, for tests that tear down its walls."""
-    with embedded.temporary_home() as home:
+    with new_home() as home:
         embedded.ensure_running(
             home,
             sync=False,

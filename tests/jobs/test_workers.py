@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -34,10 +34,13 @@ print(asyncio.run(work(Settings.load(), rounds=False, heartbeat_s=0.5, stalled_s
 """
 
 
+NewHome = Callable[[], AbstractContextManager[Path]]
+
+
 @pytest.fixture(scope="module")
-def home() -> Iterator[Path]:
+def home(new_home: NewHome) -> Iterator[Path]:
     """A store of its own: a queue, once made, is there for everybody."""
-    with embedded.temporary_home() as folder:
+    with new_home() as folder:
         embedded.ensure_running(folder, sync=False, settings={"fsync": "off", "full_page_writes": "off"})
         yield folder
 
@@ -342,8 +345,10 @@ def test_a_worker_needs_no_more_than_the_application_role(
     assert summaries(client)
 
 
-def test_without_a_queue_the_application_role_is_told_who_makes_one(tmp_path: Path) -> None:
-    with embedded.temporary_home() as fresh:
+def test_without_a_queue_the_application_role_is_told_who_makes_one(
+    tmp_path: Path, new_home: NewHome
+) -> None:
+    with new_home() as fresh:
         embedded.ensure_running(fresh, sync=False, settings={"fsync": "off", "full_page_writes": "off"})
         with Recollect(settings=Settings(home=fresh, embedder="wordllama")) as newcomer:
             fill(newcomer)  # no queue, no job, no complaint

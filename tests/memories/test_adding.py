@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import pytest
 
 from recollect import Memory, Recollect, Settings, TenantContext
 from recollect.errors import ConflictError, InvalidInputError, ScopeNotFoundError
-from recollect.storage.embedded import ensure_running, temporary_home
+from recollect.storage.embedded import ensure_running
 
 WHEN = datetime(2026, 5, 8, 14, 30, 0, 123456, tzinfo=UTC)
 
@@ -348,8 +348,8 @@ import time; time.sleep(600)
 
 
 @pytest.fixture(scope="module")
-def synced_home() -> Iterator[Path]:
-    with temporary_home() as home:
+def synced_home(new_home: Callable[[], AbstractContextManager[Path]]) -> Iterator[Path]:
+    with new_home() as home:
         ensure_running(home)
         yield home
 

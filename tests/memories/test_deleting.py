@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -20,7 +21,7 @@ from recollect.errors import (
     ScopeNotFoundError,
     TenantNotFoundError,
 )
-from recollect.storage.embedded import ensure_running, temporary_home
+from recollect.storage.embedded import ensure_running
 from recollect.storage.endpoint import open_door
 
 
@@ -379,9 +380,9 @@ def test_forgetting_a_tenant_leaves_nothing_of_it_and_all_of_others(
 
 
 @pytest.fixture(scope="module")
-def own_home() -> Iterator[Path]:
+def own_home(new_home: Callable[[], AbstractContextManager[Path]]) -> Iterator[Path]:
     """A home of its own, run as users run it: synced, logged, with every setting as shipped."""
-    with temporary_home() as home:
+    with new_home() as home:
         ensure_running(home)
         yield home
 

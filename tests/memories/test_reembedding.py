@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import psycopg
@@ -15,7 +16,7 @@ import pytest
 
 from recollect import Recollect, Settings
 from recollect.errors import ConflictError, EmbedderMismatchError, ForbiddenError
-from recollect.storage.embedded import ensure_running, temporary_home
+from recollect.storage.embedded import ensure_running
 from recollect.storage.endpoint import open_door
 
 REEMBED = """
@@ -27,8 +28,8 @@ with Recollect(settings=Settings(home=sys.argv[1], embedder="wordllama")) as cli
 
 
 @pytest.fixture
-def home() -> Iterator[Path]:
-    with temporary_home() as folder:
+def home(new_home: Callable[[], AbstractContextManager[Path]]) -> Iterator[Path]:
+    with new_home() as folder:
         ensure_running(folder, sync=False)
         yield folder
 

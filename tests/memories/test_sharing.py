@@ -8,10 +8,12 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 
-from recollect import AsyncRecollect, Memory, Recollect, Settings
+from recollect import AsyncRecollect, Memory, Recollect, Settings, workspace
 from recollect.errors import ConflictError
+from recollect.storage import spaces
 
 
 def test_threads_beyond_the_pool_share_a_client(client: Recollect, settings: Settings) -> None:
@@ -46,6 +48,17 @@ def test_the_first_call_of_many_opens_the_store_once(client: Recollect, settings
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(lambda _: len(lazy.list()), range(8))) == [0] * 8
     lazy.close()
+
+
+def test_closing_does_not_wait_for_an_index_that_is_long_in_the_building(
+    client: Recollect, settings: Settings, owner_conninfo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspace, "CHORES_S", 0.1)
+    with psycopg.connect(owner_conninfo, autocommit=True) as somebody_else:
+        somebody_else.execute("select pg_advisory_lock(%s)", [spaces._INDEX_LOCK])
+        with Recollect(settings=settings.replace(exact_rows=0), context=client.tenant_context) as other:
+            other.add("more than exact search is meant for")
+    assert [memory.text for memory in client.list()] == ["more than exact search is meant for"]
 
 
 def test_closing_twice_is_once_and_using_after_it_is_a_conflict(

@@ -6,7 +6,8 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -24,6 +25,8 @@ from recollect.errors import (
     StoreUnreachableError,
 )
 from recollect.storage.embedded import ensure_running, stop, temporary_home
+
+NewHome = Callable[[], AbstractContextManager[Path]]
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +90,7 @@ def test_the_right_url_works_beside_the_wrong_ones(tmp_path: Path, server: dict[
 
 
 @pytest.fixture
-def small_disk() -> Iterator[Path]:
+def small_disk(blank_home: Path) -> Iterator[Path]:
     """A file system with little room, mounted for real; only root can, and not everywhere."""
     with temporary_home() as place:
         mounted = subprocess.run(
@@ -98,6 +101,7 @@ def small_disk() -> Iterator[Path]:
         if mounted.returncode != 0:
             pytest.skip("mounting a small file system is not allowed here")
         try:
+            subprocess.run(["cp", "-a", str(blank_home), str(place / "home")], check=True)
             yield place
         finally:
             stop(place / "home")
@@ -112,7 +116,6 @@ def add_until_it_fails(client: Recollect) -> None:
 
 def test_a_full_disk_is_an_error_that_loses_nothing(small_disk: Path) -> None:
     home = small_disk / "home"
-    home.mkdir(mode=0o755)
     with Recollect(settings=Settings(home=home, embedder="wordllama")) as client:
         kept = client.add("stored while there was room")
         assert isinstance(kept, Memory)
@@ -122,7 +125,7 @@ def test_a_full_disk_is_an_error_that_loses_nothing(small_disk: Path) -> None:
             connection.execute("select pg_switch_wal()")
             connection.execute("checkpoint")
         ballast = small_disk / "ballast"
-        ballast.write_bytes(b"\0" * (shutil.disk_usage(small_disk).free - 3_000_000))
+        ballast.write_bytes(b"\0" * (shutil.disk_usage(small_disk).free - 500_000))
         with pytest.raises(RecollectError) as caught:
             add_until_it_fails(client)
         assert isinstance(caught.value, StoreFullError), caught.value
@@ -166,8 +169,8 @@ def test_a_server_that_refuses_for_lack_of_room_is_a_full_store(
 # A damaged folder ---------------------------------------------------------------------------------
 
 
-def test_a_damaged_data_folder_is_said_to_be_damaged_and_left_alone() -> None:
-    with temporary_home() as home:
+def test_a_damaged_data_folder_is_said_to_be_damaged_and_left_alone(new_home: NewHome) -> None:
+    with new_home() as home:
         with Recollect(settings=Settings(home=home, embedder="wordllama")) as client:
             client.add("hello")
         stop(home)
@@ -183,8 +186,8 @@ def test_a_damaged_data_folder_is_said_to_be_damaged_and_left_alone() -> None:
             assert [memory.text for memory in client.list()] == ["hello"]
 
 
-def test_a_store_without_its_tables_is_said_to_be_damaged() -> None:
-    with temporary_home() as home, Recollect(settings=Settings(home=home, embedder="wordllama")) as client:
+def test_a_store_without_its_tables_is_said_to_be_damaged(new_home: NewHome) -> None:
+    with new_home() as home, Recollect(settings=Settings(home=home, embedder="wordllama")) as client:
         client.add("hello")
         owner = ensure_running(home).owner
         with psycopg.connect(owner, autocommit=True) as connection:
@@ -198,8 +201,10 @@ def test_a_store_without_its_tables_is_said_to_be_damaged() -> None:
         assert len(client.list()) == 2
 
 
-def test_a_server_that_dies_in_between_is_unreachable_and_back_with_the_next_client() -> None:
-    with temporary_home() as home:
+def test_a_server_that_dies_in_between_is_unreachable_and_back_with_the_next_client(
+    new_home: NewHome,
+) -> None:
+    with new_home() as home:
         with Recollect(settings=Settings(home=home, embedder="wordllama", start_timeout_s=60)) as client:
             client.add("hello")
             os.kill(int((home / "postgres" / "postmaster.pid").read_text().splitlines()[0]), 9)
