@@ -248,8 +248,8 @@ class LibraryEnvironment:
     async def _query_subset(self, wanted: QuerySubset, call: CallContext) -> Observation:
         content = wanted.content.strip()
         if content == EVERYTHING or content in self._material.entries:
-            only = None if content == EVERYTHING else [content]
-            leads = await self._material.look(wanted.question, doc_ids=only, limit=_LOOKS)
+            named = None if content == EVERYTHING else [content]
+            leads = await self._material.look(wanted.question, doc_ids=named, limit=_LOOKS)
             parts = [(await self._material.open(lead.doc_id), lead) for lead in leads]
         else:
             resolved = await self._resolve(content)

@@ -72,8 +72,8 @@ def _join(words: float, meaning: float) -> float:
 def _passages(volume: Volume) -> list[_Passage]:
     found = []
     for section in volume.sections:
-        lines = list(volume.lines[section.line_start - 1 : section.line_end])
-        for passage in split_passages(lines, line_start=section.line_start):
+        start = volume.body_of(section)
+        for passage in split_passages(volume.lines[start - 1 : section.line_end], line_start=start):
             lead = Lead(
                 doc_id=volume.doc_id,
                 line_start=passage.line_start,

@@ -55,6 +55,14 @@ class Volume:
         """The section that a line stands in."""
         return next((one for one in self.sections if one.line_start <= line <= one.line_end), None)
 
+    def body_of(self, section: Section) -> int:
+        """The first line of a section behind its heading; its own first line when it has none, or nothing else."""
+        first = self.lines[section.line_start - 1] if section.line_start <= len(self.lines) else ""
+        titled = section.heading and " ".join(first.strip("#= \t").split()) == section.heading
+        return (
+            section.line_start + 1 if titled and section.line_end > section.line_start else section.line_start
+        )
+
     def cite(self, line_start: int, line_end: int) -> Citation:
         """A citation of these lines as they are now."""
         text = self.text_of(line_start, line_end)
@@ -75,8 +83,10 @@ class Volume:
         text = self.text_of(line_start, line_end)
         section = self.section_at(line_start)
         place = section.path if section and section.path else self.title
+        body = max(line_start, self.body_of(section)) if section else line_start
+        words = " ".join(self.text_of(body, line_end).split()) if body <= line_end else ""
         return Finding(
-            description=f"{place}: {' '.join(text.split())}" if place else " ".join(text.split()),
+            description=f"{place}: {words}" if place else words,
             evidence=text,
             source_file=self.doc_id,
             line_range=(line_start, line_end),

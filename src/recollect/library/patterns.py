@@ -49,7 +49,7 @@ def escape(text: str) -> str:
 def compile_pattern(pattern: str) -> Any:
     """The expression, ready to search."""
     try:
-        import re2
+        import re2  # type: ignore[import-untyped]
     except ImportError as error:
         raise DocumentReaderMissingError(
             "searching by pattern needs google-re2, which is not installed: pip install 'recollect[code]'"

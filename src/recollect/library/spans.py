@@ -1,4 +1,4 @@
-"""Parts of a document as ranges of lines: their text as far as one observation goes, and where a quote stands in them."""
+"""Parts of a document as ranges of lines: their text as far as one observation goes, and where a quote stands."""
 
 from __future__ import annotations
 
@@ -49,10 +49,12 @@ def cut(volume: Volume, spans: Sequence[tuple[int, int]]) -> tuple[str, Spans]:
 
 
 def lines_of(read: Spans) -> str:
+    """The ranges, for a reader."""
     return ", ".join(f"(lines {first}-{last})" for _, first, last in read)
 
 
 def joined(parts: Sequence[tuple[Volume, int, int]]) -> str:
+    """The texts of parts, each under the words that name it."""
     pieces = []
     for volume, first, last in parts:
         section = volume.section_at(first)
