@@ -147,6 +147,7 @@ def every_caller_sees_exactly_what_the_rules_say(arena: Arena) -> Check:
 _PER_SCOPE = {
     "memory": 2, "embedding": 1, "posting": 1, "mention": 1, "history": 1, "conversation": 1, "tally": 1, "scope": 1,
     "entity": 1, "entity_key": 1, "conflict": 1, "summary": 1, "summary_source": 1,
+    "document": 1, "section": 1, "passage": 1, "passage_posting": 1,
 }  # fmt: skip
 
 

@@ -272,6 +272,47 @@ def _store_rows(cursor: psycopg.Cursor[Any], world: World, place: Place) -> None
         [(tenant, memory, memory, scope, digest(text))],
     )
     _insert(cursor, "tally (tenant_id, scope_id, memories, vectors, terms)", [(tenant, scope, 2, 0, 2)])
+    _store_document(cursor, world, place)
+
+
+def _store_document(cursor: psycopg.Cursor[Any], world: World, place: Place) -> None:
+    """A document of one section and one passage."""
+    tenant, scope, token, document = world.tenant_id, place.id, world.token, new_id()
+    _insert(
+        cursor,
+        "document (tenant_id, document_id, scope_id, layer, name, title, kind, digest, lines, tokens, state)",
+        [
+            (
+                tenant,
+                document,
+                scope,
+                place.layer.precedence,
+                token,
+                token,
+                "text",
+                digest(token),
+                1,
+                1,
+                "ready",
+            )
+        ],
+    )
+    _insert(
+        cursor,
+        "section (tenant_id, document_id, section, scope_id, number, level, heading, path, line_start, line_end,"
+        " tokens, digest, indexed, text)",
+        [(tenant, document, 0, scope, 0, 0, token, token, 1, 1, 1, digest(token), True, token)],
+    )
+    _insert(
+        cursor,
+        "passage (tenant_id, space_id, document_id, section, part, scope_id, line_first, line_last, terms, embedding)",
+        [(tenant, SPACE_ID, document, 0, 0, scope, 0, 0, 1, "[1,0,0]")],
+    )
+    _insert(
+        cursor,
+        "passage_posting (tenant_id, term, document_id, section, part, scope_id, tf, dl)",
+        [(tenant, token, document, 0, 0, scope, 1, 1)],
+    )
 
 
 def _insert(cursor: psycopg.Cursor[Any], target: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -295,7 +336,7 @@ def forget_world(owner: str, world: World) -> None:
             " join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id'"
             " where n.nspname = 'recollect' and c.relkind in ('r', 'p') and not c.relispartition"
         ).fetchall()
-        last = ["conversation", "tally", "membership", "scope", "retention", "tenant"]
+        last = ["document", "conversation", "tally", "membership", "scope", "retention", "tenant"]
         order = sorted((row[0] for row in tables), key=lambda name: last.index(name) if name in last else -1)
         connection.execute(
             "update recollect.scope set parent_id = null where tenant_id = %s", [world.tenant_id]

@@ -33,6 +33,10 @@ _MEMORY = (
     " since, conversation_id, position) values (%(tenant)s, %(id)s, %(scope)s, 2, 'episodic', 'x', %(digest)s, 0.5,"
     " now(), now(), %(conversation)s, 0)"
 )
+_DOCUMENT = (
+    "insert into recollect.document (tenant_id, document_id, scope_id, layer, name, title, kind, digest, lines, tokens,"
+    " state) values (%(tenant)s, %(id)s, %(scope)s, 2, 'x', 'x', 'text', %(digest)s, 1, 1, 'ready')"
+)
 _ROWS = {
     "memory": _MEMORY,
     "embedding": "insert into recollect.embedding values"
@@ -47,6 +51,15 @@ _ROWS = {
     " (%(tenant)s, %(id)s, %(id)s, %(scope)s, '\\x00')",
     "history": "insert into recollect.history values (%(tenant)s, %(id)s, %(id)s, %(scope)s, 'updated', now())",
     "conversation": "insert into recollect.conversation values (%(tenant)s, %(id)s, %(scope)s, 'x', 1)",
+    "document": _DOCUMENT,
+    # A section belongs to a document of its scope, so one comes with it.
+    "section": f"with made as ({_DOCUMENT} returning document_id) insert into recollect.section (tenant_id,"
+    " document_id, section, scope_id, number, level, heading, path, line_start, line_end, tokens, digest, text)"
+    " select %(tenant)s, document_id, 0, %(scope)s, 0, 0, 'x', 'x', 1, 1, 1, %(digest)s, 'x' from made",
+    "passage": "insert into recollect.passage values"
+    f" (%(tenant)s, {SPACE_ID}, %(id)s, 0, 0, %(scope)s, 0, 0, 1, '[1,0,0]')",
+    "passage_posting": "insert into recollect.passage_posting values"
+    " (%(tenant)s, 'x', %(id)s, 0, 0, %(scope)s, 1, 1)",
     "tally": "insert into recollect.tally values (%(tenant)s, %(scope)s, 1, 1, 1)"
     " on conflict (tenant_id, scope_id) do update set memories = 99",
 }

@@ -32,11 +32,13 @@ from recollect.storage.writing import bump_tallies
 REWRITE_LIMIT_BYTES = 64 * 1024 * 1024
 _BATCH = 2_000
 
+#: The library's tables, children before parents.
+LIBRARY_TABLES = ("passage_posting", "passage", "section", "document")
 #: Tables with a tenant's rows, children before parents; the first three are partitioned.
 TENANT_TABLES = (
     "posting", "embedding", "memory", "mention", "entity_key", "entity", "conflict", "summary_source", "summary",
     "history", "feedback", "retrieval_hit", "retrieval_event", "run", "policy", "experiment", "ontology",
-    "conversation", "tally", "membership", "scope", "retention", "tenant",
+    *LIBRARY_TABLES, "conversation", "tally", "membership", "scope", "retention", "tenant",
 )  # fmt: skip
 _PARTITIONED = frozenset({"posting", "embedding", "memory"})
 
