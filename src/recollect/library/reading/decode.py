@@ -30,7 +30,7 @@ _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf
 _CP1252_UNDEFINED = b"\x81\x8d\x8f\x90\x9d"
 
 #: Characters that some programs take for the end of a line, and others do not.
-_OTHER_LINE_ENDS = str.maketrans(dict.fromkeys("\x0b\x1c\x1d\x1e\x85\u2028\u2029", " "))
+_OTHER_LINE_ENDS = re.compile("[\x0b\x1c\x1d\x1e\x85\u2028\u2029]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -64,7 +64,8 @@ def canonical(text: str) -> tuple[str, tuple[str, ...]]:
     Blank lines at the end are cut off; none is added or removed anywhere else, so line numbers are the file's own.
     """
     notes: list[str] = []
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").translate(_OTHER_LINE_ENDS)
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = _OTHER_LINE_ENDS.sub(" ", text)
     if "\x00" in text:
         notes.append(f"{text.count(chr(0)):,} NUL characters were replaced by U+FFFD")
         text = text.replace("\x00", "\ufffd")

@@ -12,6 +12,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+#: A start tag as most are written, at once. It never looks beyond the next "<" or ">", and never looks back.
+_USUAL_TAG = re.compile(
+    r"""<([A-Za-z][A-Za-z0-9]*+)((?:\s++[A-Za-z_:][\w:.-]*+(?:="[^"<>]*+")?+)*+)\s*+(/?+)>"""
+)
+_USUAL_ATTRIBUTE = re.compile(r"""([A-Za-z_:][\w:.-]*)(?:="([^"]*)")?""")
 _NAME = re.compile(r"[A-Za-z][^\s/>]*")
 _ATTRIBUTE_NAME = re.compile(r"[^\s/>=][^\s/>=]*")
 _BLANKS = re.compile(r"[\s/]*")
@@ -117,6 +122,18 @@ def _raw_content(source: str, position: int, name: str) -> tuple[str, int]:
 
 def _start_tag(source: str, opening: int) -> tuple[Start | None, int]:
     """A start tag and the position behind it; None when the source ends within it."""
+    usual = _USUAL_TAG.match(source, opening)
+    if usual is not None:
+        found: dict[str, str] = {}
+        if usual[2]:
+            for attribute_name, value in _USUAL_ATTRIBUTE.findall(usual[2]):
+                found.setdefault(attribute_name.lower(), unescape(value))
+        return Start(usual[1].lower(), found, bool(usual[3])), usual.end()
+    return _unusual_start_tag(source, opening)
+
+
+def _unusual_start_tag(source: str, opening: int) -> tuple[Start | None, int]:
+    """A start tag in any form the standard allows."""
     name = _NAME.match(source, opening + 1)
     assert name is not None
     position = name.end()
