@@ -129,7 +129,7 @@ def test_limits_of_time_memory_and_text_stop_the_child_and_nothing_else() -> Non
         read_document(data, name="a.pdf", limits=ReadingLimits(timeout_s=0.001))
     with pytest.raises(DocumentTooLargeError, match="more than 20 characters of text"):
         read_document(data, name="a.pdf", limits=ReadingLimits(max_text_chars=20))
-    with pytest.raises(DocumentError, match="memory"):
+    with pytest.raises(DocumentError, match=r"memory|can't be read"):
         read_document(data, name="a.pdf", limits=ReadingLimits(memory_bytes=1_000_000))
 
 

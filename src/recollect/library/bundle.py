@@ -165,8 +165,8 @@ def _specs(patterns: Sequence[str]) -> tuple[list[Glob], Any]:
         raise DocumentReaderMissingError(
             "bundling files needs pathspec, which is not installed: pip install 'recollect[code]'"
         ) from error
-    if isinstance(patterns, str):
-        raise InvalidInputError(f"patterns must be a list of globs, not the string {patterns!r}")
+    if isinstance(patterns, str) or not all(isinstance(pattern, str) for pattern in patterns):
+        raise InvalidInputError(f"patterns must be a list of globs, not {patterns!r}")
     adding: list[Glob] = []
     leaving: list[str] = []
     for pattern in patterns:

@@ -21,6 +21,9 @@ from recollect.library.reading.source import read_source
 
 __all__ = ["DEFAULT_LIMITS", "KINDS", "ReadingLimits", "read_document"]
 
+#: The longest path that operating systems take.
+_MAX_NAME_CHARS = 4_096
+
 
 def read_document(
     data: bytes, *, name: str, kind: str | None = None, limits: ReadingLimits = DEFAULT_LIMITS
@@ -30,6 +33,8 @@ def read_document(
         raise InvalidInputError(
             f"a document is bytes, not {type(data).__name__}; read the file in binary mode"
         )
+    if not isinstance(name, str) or len(name) > _MAX_NAME_CHARS:
+        raise InvalidInputError(f"a document's name is a string of at most {_MAX_NAME_CHARS:,} characters")
     if len(data) > limits.max_file_bytes:
         raise DocumentTooLargeError(
             f"{name!r} has {len(data):,} bytes, the limit is {limits.max_file_bytes:,}; split it"

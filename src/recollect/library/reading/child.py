@@ -5,6 +5,7 @@ Started by `isolated.py` with the order as its argument, the file on standard in
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -102,7 +103,9 @@ def _fence(limits: ReadingLimits) -> None:
         ):
             _, hard = resource.getrlimit(what)
             allowed = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
-            resource.setrlimit(what, (allowed, hard))
+            # Some systems know a limit but do not let it be set; the others still hold.
+            with contextlib.suppress(ValueError, OSError):
+                resource.setrlimit(what, (allowed, hard))
     sys.addaudithook(_refuse)
 
 

@@ -27,8 +27,8 @@ _DEFINITION = re.compile(
     r"(?:function\*?|class|interface|enum|struct|trait|impl|union|namespace|module|package|record|object|protocol|type|def"
     r"|defmodule|fn|func|fun|sub|macro_rules!|message|service|resource|(?i:create (?:or replace )?\w+))\b[^=;]{0,200}"
 )
-#: `int main(int argc, char **argv)`, `static void *grow(...)`: a return type, a name, an open parenthesis.
-_C_FUNCTION = re.compile(r"[A-Za-z_][\w:<>,*&~ ]{0,120}[ *&][A-Za-z_~][\w:~]{0,80}\(")
+#: `int main(int argc, char **argv)`, `static void *grow(...)`: before the parenthesis a return type and a name.
+_C_FUNCTION = re.compile(r"[A-Za-z_][\w:<>,*&~]*[ *&][\w:<>,*&~ ]*")
 _C_LIKE = frozenset("c h cc cpp cxx hpp hh m mm java cs".split())
 _NO_DEFINITION = re.compile(
     r"(?:return|else|if|for|while|switch|case|throw|goto|typedef|using|import|delete|new)\b"
@@ -80,7 +80,8 @@ def _definitions(lines: Sequence[str], extension: str) -> list[Heading]:
             continue
         matched = _DEFINITION.match(line)
         if matched is None and extension in _C_LIKE and not line.rstrip().endswith(";"):
-            matched = _C_FUNCTION.match(line)
+            before, parenthesis, _ = line.partition("(")
+            matched = _C_FUNCTION.fullmatch(before) if parenthesis else None
         if matched is not None:
             text = line.split("{")[0].split("(")[0].strip().rstrip(":")
             found.append(Heading(line=number, level=1, text=text or line.strip()))
