@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from recollect.bench.texts import make_language, make_queries, make_texts
 from recollect.bench.vectors import bench_embedder
 from recollect.errors import InvalidInputError
 from recollect.providers.embedders import available_embedders, open_embedder
+from recollect.storage import embedded
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +59,22 @@ def test_texts_of_one_topic_are_nearer_than_others(language, tmp_path) -> None: 
     assert not any(info.name.startswith("bench") for info in available_embedders())
 
 
+@pytest.fixture
+def _quick_homes(
+    new_home: Callable[[], AbstractContextManager[Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The four stores of a run come from a copy and do not wait for the disk: nobody reads the numbers here."""
+
+    @contextmanager
+    def running() -> Iterator[Path]:
+        with new_home() as home:
+            embedded.ensure_running(home, sync=False)
+            yield home
+
+    monkeypatch.setattr(embedded, "temporary_home", running)
+
+
+@pytest.mark.usefixtures("_quick_homes")
 def test_a_small_run_measures_both_cases_and_finds_everything() -> None:
     plan = Plan(rows=300, tenants=4, queries=6, sample=40, sizes=[100])
     result = run_scale(plan, embedder="wordllama", show=Show(quiet=True))
