@@ -15,7 +15,7 @@ from recollect.domain.documents import Gap, PageSpan, ReadDocument
 from recollect.errors import DocumentEncryptedError, DocumentError, DocumentTooLargeError
 from recollect.library.reading.decode import canonical
 from recollect.library.reading.limits import ReadingLimits
-from recollect.library.reading.pdf_headings import Bookmark, find_headings
+from recollect.library.reading.pdf_headings import Bookmark, find_headings, largest_line
 from recollect.library.reading.pdf_lines import Line, page_lines
 from recollect.library.reading.pdf_tables import TableReader, draws_rules, has_columns
 from recollect.library.reading.sections import build_sections, shorten
@@ -51,11 +51,7 @@ def read_pdf(data: bytes, *, name: str, title: str, limits: ReadingLimits) -> Re
     headings = find_headings(pages.lines, pages.spans, _bookmarks(pdf))
     own = shorten(canonical(str(pdf.get_metadata_value("Title")))[0])
     if _NO_TITLE.fullmatch(own):
-        own = (
-            headings[0].text
-            if headings and pages.spans and headings[0].line <= pages.spans[0].line_end
-            else ""
-        )
+        own = largest_line(pages.lines[: pages.spans[0].line_end]) if pages.spans else ""
     title = own or title
     if b"%%EOF" not in data[-2_048:] and not notes:
         notes = ("the file seems to be cut off; what is there was read",)

@@ -41,6 +41,16 @@ def find_headings(
     return _by_size(lines)
 
 
+def largest_line(lines: Sequence[Line]) -> str:
+    """The first of the lines in the largest letters; nothing when these are the usual ones."""
+    sized = [line for line in lines if line.size and len(line.text) <= _MAX_HEADING_CHARS]
+    if not sized:
+        return ""
+    largest = max(sized, key=lambda line: _rounded(line.size))
+    usual = sorted(_rounded(line.size) for line in sized)[len(sized) // 2]
+    return fold(largest.text) if _is_large(largest, usual) else ""
+
+
 def _by_bookmarks(
     lines: Sequence[Line], spans: Sequence[PageSpan], bookmarks: Sequence[Bookmark]
 ) -> list[Heading]:
