@@ -174,11 +174,32 @@ def _store_tenant_rows(cursor: psycopg.Cursor[Any], world: World) -> None:
             "feedback (tenant_id, feedback_id, memory_id, user_id, kind, score, at)",
             [(tenant, new_id(), memory, user, "helpful", 1.0, now)],
         )
+        _store_consultation(cursor, world, user, now)
         _insert(
             cursor,
             "policy (tenant_id, policy_id, kind, user_id, category, weights, state)",
             [(tenant, new_id(), "signals", user, token, "{}", "active")],
         )
+
+
+def _store_consultation(cursor: psycopg.Cursor[Any], world: World, user: str, now: datetime) -> None:
+    """A consultation of one event and one request."""
+    tenant, token, consultation = world.tenant_id, world.token, new_id()
+    _insert(
+        cursor,
+        "consultation (tenant_id, consultation_id, user_id, session, at, outcome, document)",
+        [(tenant, consultation, user, token, now, "success", "{}")],
+    )
+    _insert(
+        cursor,
+        "consultation_event (tenant_id, consultation_id, number, user_id, at, type)",
+        [(tenant, consultation, 1, user, now, token)],
+    )
+    _insert(
+        cursor,
+        "capability_request (tenant_id, request_id, consultation_id, user_id, at, raised_by, description)",
+        [(tenant, new_id(), consultation, user, now, "engine", token)],
+    )
 
 
 def _store_rows(cursor: psycopg.Cursor[Any], world: World, place: Place) -> None:
@@ -336,7 +357,16 @@ def forget_world(owner: str, world: World) -> None:
             " join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id'"
             " where n.nspname = 'recollect' and c.relkind in ('r', 'p') and not c.relispartition"
         ).fetchall()
-        last = ["document", "conversation", "tally", "membership", "scope", "retention", "tenant"]
+        last = [
+            "consultation",
+            "document",
+            "conversation",
+            "tally",
+            "membership",
+            "scope",
+            "retention",
+            "tenant",
+        ]
         order = sorted((row[0] for row in tables), key=lambda name: last.index(name) if name in last else -1)
         connection.execute(
             "update recollect.scope set parent_id = null where tenant_id = %s", [world.tenant_id]

@@ -525,6 +525,57 @@ create table recollect.passage_posting (
 );
 create index passage_posting_section on recollect.passage_posting (tenant_id, document_id, section);
 
+-- Oracle ------------------------------------------------------------------------------------------
+
+-- One consultation. document: the record without the answer; result: the answer with its citations, null when it
+-- failed. documents: the library documents it cites or read, by id; it goes when one of them does.
+create table recollect.consultation (
+    tenant_id text collate "C" not null,
+    consultation_id uuid not null,
+    user_id text not null,
+    session text not null,
+    at timestamptz not null,
+    outcome text not null check (outcome in ('success', 'error')),
+    documents text[] not null default '{}',
+    document jsonb not null,
+    result jsonb,
+    primary key (tenant_id, consultation_id),
+    foreign key (tenant_id) references recollect.tenant on delete cascade
+);
+create index consultation_at on recollect.consultation (tenant_id, at desc);
+create index consultation_user on recollect.consultation (tenant_id, user_id);
+
+-- What a consultation told while it went on, in the order of number.
+create table recollect.consultation_event (
+    tenant_id text collate "C" not null,
+    consultation_id uuid not null,
+    number integer not null,
+    user_id text not null,
+    at timestamptz not null,
+    type text not null,
+    detail jsonb not null default '{}',
+    primary key (tenant_id, consultation_id, number),
+    foreign key (tenant_id, consultation_id) references recollect.consultation on delete cascade
+);
+
+-- Something that a consultation missed. raised_by: planner or engine.
+create table recollect.capability_request (
+    tenant_id text collate "C" not null,
+    request_id uuid not null,
+    consultation_id uuid not null,
+    user_id text not null,
+    at timestamptz not null,
+    raised_by text not null check (raised_by in ('planner', 'engine')),
+    description text not null,
+    context jsonb not null default '{}',
+    workflow text,
+    agent text,
+    primary key (tenant_id, request_id),
+    foreign key (tenant_id, consultation_id) references recollect.consultation on delete cascade
+);
+create index capability_request_at on recollect.capability_request (tenant_id, at desc);
+create index capability_request_consultation on recollect.capability_request (tenant_id, consultation_id);
+
 -- Sixteen partitions by tenant: a tenant's vacuum, rewrite and vector index touch a sixteenth of the data.
 do $$
 declare
@@ -552,7 +603,9 @@ begin
             ('entity', 'name'), ('conflict', 'reason'), ('summary', 'about'), ('ontology', 'document by'),
             ('retrieval_event', 'entities'), ('run', 'trajectory memory_ids'),
             ('document', 'name title source tags pages gaps notes error by'), ('section', 'heading path text'),
-            ('passage', 'embedding')) as x(name, columns)
+            ('passage', 'embedding'), ('consultation', 'session documents document result'),
+            ('consultation_event', 'detail'), ('capability_request', 'description context workflow agent')
+            ) as x(name, columns)
     loop
         execute (
             select format('alter table recollect.%I ', spoken.name)
@@ -720,7 +773,8 @@ begin
         call recollect.protect(target, visible || everyone, writable);
     end loop;
     -- What somebody asked is between them and the admin.
-    foreach target in array array['retrieval_event', 'retrieval_hit', 'feedback', 'run'] loop
+    foreach target in array array['retrieval_event', 'retrieval_hit', 'feedback', 'run', 'consultation',
+        'consultation_event', 'capability_request'] loop
         call recollect.protect(target, own, own);
     end loop;
     -- Users may erase what was learned from them alone, so their own rows are theirs to write.
@@ -764,6 +818,24 @@ begin
         set entities = array(select e from unnest(v.entities) e where e <> all(unspoken))
         where v.tenant_id = tenant and v.entities && unspoken;
     end if;
+end $$;
+
+-- Erase the consultations that quote a document which is gone, whoever asked. Runs with its owner's rights because
+-- those rows are their users' own; it touches nothing that quotes a document which is still there.
+create function recollect.forget_consultations(documents text[]) returns bigint
+language plpgsql security definer
+set search_path = recollect, pg_catalog, pg_temp
+as $$
+declare
+    tenant text := recollect.caller_tenant();
+    gone text[];
+    erased bigint;
+begin
+    select coalesce(array_agg(d), '{}') into gone from unnest(forget_consultations.documents) d
+    where not exists (select from document x where x.tenant_id = tenant and x.document_id::text = d);
+    delete from consultation c where c.tenant_id = tenant and c.documents && gone;
+    get diagnostics erased = row_count;
+    return erased;
 end $$;
 
 -- Jobs ----------------------------------------------------------------------------------------------
@@ -813,4 +885,4 @@ revoke execute on all functions in schema recollect from public;
 revoke execute on all procedures in schema recollect from public;
 grant execute on function recollect.caller(), recollect.caller_tenant(), recollect.caller_is_admin(),
     recollect.caller_scopes(text), recollect.enqueue(text, text, jsonb),
-    recollect.forget_traces(uuid[], text[]) to recollect_app;
+    recollect.forget_traces(uuid[], text[]), recollect.forget_consultations(text[]) to recollect_app;

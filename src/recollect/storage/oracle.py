@@ -1,0 +1,141 @@
+"""Rows of consultations, of what happened in them, and of what they missed.
+
+A consultation is its user's own and the admin's (row-level security). Its events and requests go with it, and it goes
+with any document it quotes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from recollect.domain.oracle import (
+    CapabilityRequest,
+    EventType,
+    OracleConsultation,
+    OracleConsultResult,
+    OracleEvent,
+)
+from recollect.storage.store import Transaction
+
+
+async def insert_consultation(
+    tx: Transaction,
+    consultation: OracleConsultation,
+    *,
+    user: str,
+    documents: Sequence[str],
+    result: OracleConsultResult | None,
+    events: Sequence[OracleEvent],
+    requests: Sequence[CapabilityRequest],
+) -> bool:
+    """Store a consultation whole; False when a document that it quotes was removed meanwhile."""
+    stored = await tx.execute(
+        "insert_consultation",
+        id=consultation.id,
+        user=user,
+        session=consultation.session_id,
+        at=consultation.timestamp,
+        outcome=consultation.outcome,
+        documents=list(documents),
+        document=_json(consultation.document()),
+        result=None if result is None else _json(_without_record(result)),
+    )
+    if not stored:
+        return False
+    if events:
+        rows = [
+            {
+                "number": one.number,
+                "at": one.at.isoformat(),
+                "type": one.type.value,
+                "detail": dict(one.detail),
+            }
+            for one in events
+        ]
+        await tx.execute("insert_consultation_events", id=consultation.id, user=user, events=_json(rows))
+    if requests:
+        asked = [one.document() for one in requests]
+        await tx.execute("insert_capability_requests", id=consultation.id, user=user, requests=_json(asked))
+    return True
+
+
+async def list_consultations(tx: Transaction, *, session: str | None, limit: int) -> list[OracleConsultation]:
+    """The latest consultations, the newest first."""
+    rows = await tx.fetch("list_consultations", session=session, limit=limit)
+    return [OracleConsultation.read(row["document"]) for row in rows]
+
+
+async def find_consultation(
+    tx: Transaction, id: UUID
+) -> tuple[OracleConsultation, OracleConsultResult | None] | None:
+    """A consultation, and its result if it did not fail."""
+    row = await tx.fetch_one("find_consultation", id=id)
+    if row is None:
+        return None
+    consultation = OracleConsultation.read(row["document"])
+    if row["result"] is None:
+        return consultation, None
+    return consultation, OracleConsultResult.read({**row["result"], "consultation": row["document"]})
+
+
+async def list_events(tx: Transaction, consultation: OracleConsultation) -> list[OracleEvent]:
+    """What happened in a consultation, in order."""
+    return [
+        OracleEvent(
+            type=EventType(row["type"]),
+            consultation_id=consultation.id,
+            session_id=consultation.session_id,
+            number=row["number"],
+            at=row["at"],
+            workflow=consultation.workflow,
+            agent=consultation.agent,
+            detail=row["detail"],
+        )
+        for row in await tx.fetch("list_consultation_events", id=consultation.id)
+    ]
+
+
+async def list_capability_requests(
+    tx: Transaction, *, since: datetime | None, limit: int
+) -> list[CapabilityRequest]:
+    """What was missing since a moment, the newest first."""
+    return [
+        CapabilityRequest(
+            id=row["request_id"],
+            at=row["at"],
+            description=row["description"],
+            raised_by=row["raised_by"],
+            context=row["context"],
+            consultation_id=row["consultation_id"],
+            workflow=row["workflow"],
+            agent=row["agent"],
+        )
+        for row in await tx.fetch("list_capability_requests", since=since, limit=limit)
+    ]
+
+
+async def forget_user(tx: Transaction, user: str) -> int:
+    """Erase a user's consultations."""
+    return await tx.execute("forget_user_consultations", user=user)
+
+
+async def forget_documents(tx: Transaction, documents: Sequence[UUID]) -> int:
+    """Erase the consultations that quote documents which are gone, whoever asked; returns how many."""
+    row = await tx.fetch_one("forget_consultations", documents=[str(one) for one in documents])
+    return int(row["consultations"]) if row else 0
+
+
+def _without_record(result: OracleConsultResult) -> dict[str, Any]:
+    """The result as it is stored beside its record, which is not stored twice."""
+    document = result.document()
+    del document["consultation"]
+    return document
+
+
+def _json(value: Mapping[str, Any] | Sequence[Any]) -> str:
+    # What documents hold may not be storable as JSON in PostgreSQL: a NUL is the only such character.
+    return json.dumps(value, allow_nan=False).replace("\\u0000", "\\ufffd")
