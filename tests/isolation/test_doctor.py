@@ -69,6 +69,23 @@ def test_a_tenant_of_ones_own_is_in_order(admin: Recollect) -> None:
     assert checks["left-overs"].detail.startswith("skipped")
 
 
+def test_words_read_by_other_rules_are_found_by_the_doctor_and_said_in_every_search(
+    admin: Recollect, owner_conninfo: str
+) -> None:
+    assert by_name(admin)["words"].ok
+    assert admin.search("kettle").notes == ()
+    with psycopg.connect(owner_conninfo, autocommit=True) as connection:
+        connection.execute("update recollect.store set terms_version = terms_version - 1")
+        try:
+            check, found = by_name(admin)["words"], admin.search("kettle")
+        finally:
+            connection.execute("update recollect.store set terms_version = terms_version + 1")
+    assert not check.ok
+    assert "recollect export" in check.advice
+    assert [hit.text for hit in found] == ["the kettle is descaled every March"]
+    assert any("recollect export" in note for note in found.notes)
+
+
 def test_a_wrong_count_is_found(admin: Recollect, owner_conninfo: str, tenant_id: str) -> None:
     with psycopg.connect(owner_conninfo) as connection:
         connection.execute(

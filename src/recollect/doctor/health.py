@@ -24,7 +24,8 @@ from recollect.doctor.world import PREFIX
 from recollect.domain.results import Check
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import EmbedderError, RecollectError
-from recollect.storage import migrations, spaces
+from recollect.retrieval.terms import TERMS_VERSION
+from recollect.storage import migrations, scopes, spaces
 from recollect.storage.sql import query
 from recollect.workspace import Workspace
 
@@ -103,6 +104,15 @@ async def check_server(workspace: Workspace, context: TenantContext) -> Check:
     return Check(
         name="server", ok=ok, detail=detail, advice="" if ok else "PostgreSQL 15 and pgvector 0.8 are needed"
     )
+
+
+async def check_words(workspace: Workspace, context: TenantContext) -> Check:
+    """The store's words were read by this program's rules."""
+    async with workspace.store.transaction(context) as tx:
+        found = (await scopes.describe_caller(tx)).terms_version
+    ok = found == TERMS_VERSION
+    advice = "" if ok else "`recollect export` the memories and import them into a new home"
+    return Check(name="words", ok=ok, detail=f"read by version {found} of the rules", advice=advice)
 
 
 async def check_schema(workspace: Workspace, context: TenantContext) -> Check:
@@ -292,6 +302,7 @@ async def check_left_overs(workspace: Workspace, context: TenantContext) -> Chec
 CHECKS: tuple[Callable[[Workspace, TenantContext], Awaitable[Check]], ...] = (
     check_server,
     check_schema,
+    check_words,
     check_embedder,
     check_embedding_space,
     check_disk,

@@ -46,6 +46,7 @@ from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, measured
 from recollect.retrieval.request import SearchRequest
 from recollect.retrieval.routing import Routing
 from recollect.retrieval.stopwatch import Stopwatch
+from recollect.retrieval.terms import TERMS_VERSION
 from recollect.retrieval.understand import understand
 from recollect.storage import scopes
 from recollect.storage import search as storage
@@ -234,7 +235,7 @@ async def _answer(
         )
     if on_understood is not None:
         on_understood(asked)
-    notes = list(asked.notes)
+    notes = [*asked.notes, *_other_words(asking.caller)]
     if asking.caller.scope_ids == [] or asking.caller.memories <= 0:
         return Found(
             asked=asked, choice=choice, hits=(), shown=(), entities={}, notes=tuple(notes), empty=True
@@ -365,6 +366,17 @@ async def caller_of(tx: Transaction, request: SearchRequest) -> Caller:
         await scopes.describe_caller(tx)  # a tenant that is not there says so first
         row = await scopes.get_scope(tx, request.scope)
     return await scopes.describe_caller(tx, layers=request.layers, scope=row["scope_id"])
+
+
+def _other_words(caller: Caller) -> list[str]:
+    """What to do about words that were read by other rules than a question's are now."""
+    if caller.terms_version in (None, TERMS_VERSION):
+        return []
+    return [
+        f"the words of this store were read by version {caller.terms_version} of the rules and questions by version "
+        f"{TERMS_VERSION}: some are not found by their words; `recollect export` its memories and import them "
+        "into a new home"
+    ]
 
 
 async def _exact(asking: Asking, notes: list[str]) -> bool:

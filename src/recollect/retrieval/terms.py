@@ -2,7 +2,8 @@
 
 `terms` gives every term of a memory, with repeats, for the postings table; `query_terms` gives the
 distinct terms of a question. Both sides must agree, so both go through the same code. When `TERMS_VERSION`
-changes, postings have to be written again; no store records yet which version wrote its own.
+changes, postings have to be written again: a store records the version that wrote its own, and says so when another
+one searches it.
 
 Pure and deterministic: no files, no network, no settings. BM25 itself is SQL (storage/sql); what the
 matches are worth is decided in `rank/`.

@@ -30,6 +30,7 @@ from recollect.storage.store import Row, Store, Transaction, compose
 class Caller:
     """What a caller stands on. `scope_ids` None means every scope of the tenant.
 
+    `terms_version` says by which rules the store's words were read.
     `recursion_threshold` and `recursion_enabled` are the tenant's own; None: as the settings say.
     """
 
@@ -38,6 +39,7 @@ class Caller:
     memories: int
     vectors: int
     terms: int
+    terms_version: int | None = None
     recursion_threshold: float | None = None
     recursion_enabled: bool | None = None
 
@@ -60,6 +62,7 @@ async def describe_caller(
         memories=row["memories"],
         vectors=row["vectors"],
         terms=row["terms"],
+        terms_version=row["terms_version"],
         recursion_threshold=row["recursion_threshold"],
         recursion_enabled=row["recursion_enabled"],
     )

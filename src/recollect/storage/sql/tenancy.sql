@@ -7,6 +7,7 @@ select
     t.recursion_enabled,
     recollect.caller_is_admin() as sees_all,
     (select x.space_id from recollect.space x where x.state = 'active') as space_id,
+    (select x.terms_version from recollect.store x) as terms_version,
     s.scope_ids,
     coalesce(c.memories, 0)::bigint as memories,
     coalesce(c.vectors, 0)::bigint as vectors,
