@@ -130,6 +130,13 @@ def _folder(value: object) -> Path:
         raise ValueError("has a '~' that can't be resolved; give a full path") from error
 
 
+def _folders(value: object) -> tuple[Path, ...]:
+    parts = value.split(os.pathsep) if isinstance(value, str) else value
+    if not isinstance(parts, (list, tuple)):
+        raise ValueError(f"is not a list of folders; separate them with {os.pathsep!r}")
+    return tuple(_folder(part) for part in parts)
+
+
 def _postgresql_url(value: object) -> str:
     text = _line(value)
     scheme = text.partition("://")[0]
@@ -328,6 +335,11 @@ class Settings:
     recursion_sub_call_timeout_s: float = _setting(
         "Seconds one call of a decomposed question may take.", _seconds(0.05, 3600), default=30.0
     )
+    oracle_roots: tuple[Path, ...] | None = _setting(
+        "Folders that consultations may read code from, with those inside them; a list, or separated as in PATH.",
+        _optional(_folders),
+        default_text="any folder",
+    )
     telemetry: bool = _setting(
         "Whether metrics and traces go to OpenTelemetry, if the application or `recollect` sets it up: on or off.",
         _switch,
@@ -340,6 +352,16 @@ class Settings:
         "Up to this many visible memories, vectors are compared exactly; beyond it the HNSW index is used.",
         _whole_number(0, 10_000_000),
         default=10_000,  # about 9 ms of exact scan, where HNSW under a filter begins to pay
+    )
+    library_max_file_bytes: int = _setting(
+        "Largest file the library takes, in bytes.",
+        _whole_number(1, 2_000_000_000),
+        default=100_000_000,  # a thousand pages of scanned paper
+    )
+    library_queue_tokens: int = _setting(
+        "Documents of at least so many tokens are indexed by a worker, where there is one.",
+        _whole_number(1, 2_000_000_000),
+        default=500_000,  # about 2 MB of text; the built-in embedder takes minutes for it
     )
     hnsw_ef_search: int = _setting(
         "How widely the HNSW index looks around: more finds more and takes longer.",
@@ -542,6 +564,8 @@ def _shown(item: dataclasses.Field[Any], value: object) -> str:
     shown = _masked(item, value)
     if isinstance(shown, bool):
         return "on" if shown else "off"
+    if isinstance(shown, tuple):
+        return os.pathsep.join(map(str, shown))
     return f"{shown:g}" if isinstance(shown, float) else str(shown)
 
 

@@ -12,6 +12,7 @@
     │       └── DocumentReaderMissingError  the package that reads it is not installed; the message names the command
     ├── NotFoundError                no such thing, or not one this caller may see: the two look the same
     │   ├── MemoryNotFoundError
+    │   ├── DocumentNotFoundError
     │   ├── ScopeNotFoundError
     │   └── TenantNotFoundError
     ├── ForbiddenError               visible, but not allowed
@@ -116,6 +117,12 @@ class MemoryNotFoundError(NotFoundError):
     """No memory with this id is visible to this caller."""
 
     code = "memory_not_found"
+
+
+class DocumentNotFoundError(NotFoundError):
+    """No document with this id or name is visible to this caller."""
+
+    code = "document_not_found"
 
 
 class ScopeNotFoundError(NotFoundError):

@@ -30,7 +30,7 @@ def make_app(connector: BaseConnector, *, rounds: bool = True) -> App:
     An app per connection: a periodic task keeps to the one it was made on.
     """
     app = App(connector=connector)
-    for name, task in {"consolidate": consolidate, "sweep": sweep, "train": train}.items():
+    for name, task in {"consolidate": consolidate, "sweep": sweep, "train": train, "index": index}.items():
         app.task(name=f"recollect.{name}", queue=QUEUE, pass_context=True, retry=_RETRY)(task)
     for name, cron, task_of_round in (("hourly", "7 * * * *", hourly), ("daily", "37 3 * * *", daily)):
         name = f"recollect.{name}"
@@ -94,9 +94,20 @@ async def train(context: JobContext, *, tenant: str) -> None:
         _log.info("learned: decomposition, %s", report.decomposition.reason)
 
 
+async def index(context: JobContext, *, tenant: str, document: str | None = None) -> None:
+    """Index what is missing of a document, or of all of a tenant's documents whose indexing was interrupted."""
+    from recollect.library.intake import resume_indexing
+
+    workspace = _workspace(context)
+    embedded = await resume_indexing(workspace, _admin(tenant), None if document is None else UUID(document))
+    _log.info("indexed: %d passages", embedded)
+
+
 async def hourly(context: JobContext, timestamp: int) -> None:
-    """Look at all tenants' summaries: memories that came one by one hand no job over."""
-    await _for_all_tenants(_workspace(context), "consolidate")
+    """Look at all tenants' summaries: memories that came one by one hand no job over. And at interrupted documents."""
+    workspace = _workspace(context)
+    await _for_all_tenants(workspace, "consolidate")
+    await _for_all_tenants(workspace, "index")
 
 
 async def daily(context: JobContext, timestamp: int) -> None:

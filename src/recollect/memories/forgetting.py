@@ -16,7 +16,8 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError, TenantNotFoundError
 from recollect.memories.summaries.consolidate import rebuild
-from recollect.storage import erasing, learning, scopes, writing
+from recollect.storage import erasing, learning, oracle, scopes, writing
+from recollect.storage.library import erase_documents_of
 from recollect.storage.store import Transaction
 from recollect.storage.summaries import SummaryKey, find_citing
 from recollect.workspace import Workspace
@@ -102,6 +103,7 @@ async def _erase_scopes(tx: Transaction, scope_ids: Sequence[UUID]) -> tuple[lis
         erased, counted = await erasing.erase_memories(tx, batch)
         ids += erased
         rows += counted
+    rows += await erase_documents_of(tx, scope_ids)
     rows["conversation"] += await tx.execute("delete_conversations_of", scopes=list(scope_ids))
     rows["entity"] += await tx.execute("delete_entities_of", scopes=list(scope_ids))
     rows["entity_key"] += await tx.execute("delete_entity_keys_of", scopes=list(scope_ids))
@@ -128,8 +130,10 @@ async def forget_user(workspace: Workspace, context: TenantContext, user_id: str
         ids, rows = await _erase_scopes(tx, owned)
         # Before the memberships: a member may write to the histories that name them, a stranger may not.
         rows["history"] += await tx.execute("forget_author", user=user)
+        await tx.execute("forget_librarian", user=user)
         rows["membership"] += len(await tx.fetch("delete_members", user=user, scope=None))
         rows += await learning.forget_learner(tx, user)
+        rows["consultation"] += await oracle.forget_user(tx, user)
         kept = await scopes.list_members(tx, None, user)
     receipt = await _receipt(workspace, context, f"user {user}", ids, rows, vacuum=True)
     if not kept:
@@ -183,6 +187,6 @@ async def _receipt(
     # The summaries that quoted it were erased with it; now they are made again from what is left.
     keys = list(dict.fromkeys(key for _, key in quoting))[:_REBUILT_AT_ONCE]
     rebuilt = await rebuild(workspace, context, keys) if keys else 0
-    vacuumed = await erasing.vacuum(workspace.store, context.tenant_id) if vacuum else "none"
+    vacuumed = await erasing.vacuum_after(workspace.store, context.tenant_id, rows) if vacuum else "none"
     receipt = erasing.make_receipt(context.tenant_id, what, ids, rows, vacuumed, now=workspace.clock())
     return replace(receipt, rebuilt=rebuilt)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,8 @@ from recollect.storage.store import Connection
 from recollect.workspace import Workspace, embed_windows
 
 _BATCH = 128
+#: Fills a space, which may be the active one's successor, for one tenant: connection, embedder, tenant, from, to.
+FillMore = Callable[[Connection, Embedder, str, Space, Space], AsyncIterator[int]]
 
 
 async def reembed(
@@ -30,8 +32,13 @@ async def reembed(
     context: TenantContext,
     name: str | None,
     progress: Callable[[int, int | None], None] | None = None,
+    fill_more: FillMore | None = None,
 ) -> ReembedReport:
-    """Fill a new space with another embedder's vectors and switch to it."""
+    """Fill a new space with another embedder's vectors and switch to it.
+
+    `fill_more` fills it with what is not a memory, and gives the count of each batch; what is searched beside
+    memories would be lost without it.
+    """
     if not context.is_operator:
         raise ForbiddenError("re-embedding touches every tenant; it needs the operator role")
     began = time.monotonic()
@@ -63,6 +70,11 @@ async def reembed(
                 done += count
                 if progress is not None:
                     progress(done, total)
+            if fill_more is not None:
+                async for count in fill_more(connection, embedder, tenant, active, target):
+                    done += count
+                    if progress is not None:
+                        progress(done, max(done, total))
         for tenant in tenants:
             if await _vectors(workspace, tenant) > workspace.settings.exact_rows:
                 await spaces.build_index(workspace.store, tenant, target)
@@ -72,6 +84,9 @@ async def reembed(
             for tenant in tenants:
                 async for count in _fill(connection, embedder, tenant, target):
                     done += count
+                if fill_more is not None:
+                    async for count in fill_more(connection, embedder, tenant, active, target):
+                        done += count
             await spaces.finish_switch(connection, target, tenants)
     workspace.adopt(replace(target, state="active"), embedder)
     await spaces.drop_retired(workspace.store, tenants)

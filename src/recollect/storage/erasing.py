@@ -9,7 +9,7 @@ what no deletion can reach.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -38,7 +38,8 @@ LIBRARY_TABLES = ("passage_posting", "passage", "section", "document")
 TENANT_TABLES = (
     "posting", "embedding", "memory", "mention", "entity_key", "entity", "conflict", "summary_source", "summary",
     "history", "feedback", "retrieval_hit", "retrieval_event", "run", "policy", "experiment", "ontology",
-    *LIBRARY_TABLES, "conversation", "tally", "membership", "scope", "retention", "tenant",
+    "capability_request", "consultation_event", "consultation", *LIBRARY_TABLES,
+    "conversation", "tally", "membership", "scope", "retention", "tenant",
 )  # fmt: skip
 _PARTITIONED = frozenset({"posting", "embedding", "memory"})
 
@@ -140,14 +141,23 @@ async def erase_tenant(store: Store, tenant_id: str) -> Counter[str]:
     return rows
 
 
-async def vacuum(store: Store, tenant_id: str) -> str:
+async def vacuum_after(store: Store, tenant_id: str, rows: Mapping[str, int]) -> str:
+    """Vacuum where rows were erased: a library, which may be large, only when something of it is gone."""
+    others = [table for table in TENANT_TABLES if table not in LIBRARY_TABLES]
+    done = {await vacuum(store, tenant_id, others)}
+    if any(rows.get(table) for table in LIBRARY_TABLES):
+        done.add(await vacuum(store, tenant_id, LIBRARY_TABLES))
+    return min(done, key=["none", "vacuumed", "rewritten"].index)
+
+
+async def vacuum(store: Store, tenant_id: str, tables: Sequence[str] = TENANT_TABLES) -> str:
     """Take dead rows of a tenant's tables out of heap and index; returns "rewritten" or "vacuumed"."""
     if store.door.owner is None:
         return "none"
     async with store.owner() as connection:
         targets: list[sql.Composable] = []
         size = 0
-        for table in TENANT_TABLES:
+        for table in tables:
             name = "partition_of" if table in _PARTITIONED else "table_size"
             values = {"parent": f"recollect.{table}", "tenant": tenant_id}
             row = await (await connection.execute(compose(name), values)).fetchone()

@@ -147,6 +147,7 @@ async def drop_retired(store: Store, tenants: Sequence[str]) -> None:
             for tenant in tenants:
                 values = {"tenant": tenant, "space": row["space_id"]}
                 await connection.execute(compose("delete_space_embeddings"), values)
+                await connection.execute(compose("delete_space_passages"), values)
             await connection.execute(compose("delete_space"), {"space": row["space_id"]})
 
 

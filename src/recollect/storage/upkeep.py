@@ -44,6 +44,13 @@ async def analyze(store: Store, tenant_id: str) -> None:
             await connection.execute(sql.SQL("analyze {}").format(sql.SQL(row["name"])))
 
 
+async def analyze_library(store: Store) -> None:
+    """The same for the tables of the library."""
+    async with store.owner() as connection:
+        for table in ("document", "section", "passage", "passage_posting"):
+            await connection.execute(sql.SQL("analyze {}").format(sql.Identifier("recollect", table)))
+
+
 async def compact(store: Store) -> int:
     """Rewrite every table, so that nothing erased is left in any page, and count anew; returns the bytes freed."""
     async with store.owner() as connection:

@@ -27,7 +27,9 @@ FILES = (
     "grouped.sql",
     "learning.sql",
     "runs.sql",
+    "library.sql",
     "bootstrap.sql",
+    "oracle.sql",
 )
 
 

@@ -14,6 +14,12 @@ create temporary table if not exists stage_embedding (
 create temporary table if not exists stage_posting (
     term text, memory_id uuid, tf smallint, dl integer
 ) on commit delete rows;
+create temporary table if not exists stage_passage (
+    section integer, part integer, line_first integer, line_last integer, terms integer, embedding public.halfvec
+) on commit delete rows;
+create temporary table if not exists stage_passage_posting (
+    term text, section integer, part integer, tf smallint, dl integer
+) on commit delete rows;
 
 -- name: copy_memories
 -- Binary COPY of memories into staging.

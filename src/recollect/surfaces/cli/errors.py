@@ -45,6 +45,7 @@ EXIT_CODES: dict[str, int] = {
     "document_reader_missing": USAGE,
     "not_found": NOT_FOUND,
     "memory_not_found": NOT_FOUND,
+    "document_not_found": NOT_FOUND,
     "scope_not_found": NOT_FOUND,
     "tenant_not_found": NOT_FOUND,
     "forbidden": FORBIDDEN,

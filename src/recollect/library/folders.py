@@ -1,0 +1,135 @@
+"""Adding a whole folder: every file git would keep, one after another, the next one read while one is embedded.
+
+A file that can't be read is reported and the others go on. What one file needs is `intake.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from recollect.domain.library import DocumentReport, FileError, FolderReport
+from recollect.domain.tenancy import TenantContext
+from recollect.domain.text import MAX_NAME_CHARS, check_name
+from recollect.errors import (
+    DocumentReaderMissingError,
+    DocumentUnsupportedError,
+    InvalidInputError,
+    RecollectError,
+    StoreError,
+)
+from recollect.library.bundle_walk import Walked, walk
+from recollect.library.files import read_regular
+from recollect.library.intake import Placement, Progress, index_document, keep_file
+from recollect.storage import library
+from recollect.workspace import Workspace
+
+#: More files than any documentation has.
+MAX_FILES = 50_000
+
+
+class _Everything:
+    """Matches every file, or none."""
+
+    def __init__(self, matches: bool) -> None:
+        self._matches = matches
+
+    def match_file(self, path: str) -> bool:
+        return self._matches
+
+
+async def add_folder(
+    workspace: Workspace,
+    context: TenantContext,
+    folder: str | os.PathLike[str],
+    placement: Placement,
+    *,
+    id: str | None = None,
+    progress: Progress | None = None,
+) -> FolderReport:
+    """Add every file below a folder; each is called by the folder's name (or `id`) and its path in it.
+
+    `progress(done, total)` counts files. Stores that can't be reached stop it; what was added stays.
+    """
+    root, walked = await asyncio.to_thread(_walk, folder)
+    prefix = check_name((root.name or "folder") if id is None else id, what="id").strip("/")
+    reports: dict[str, DocumentReport] = {}
+    errors: list[FileError] = []
+    left_out = list(walked.left_out)
+    indexing: tuple[str, asyncio.Task[DocumentReport]] | None = None
+
+    async def settle() -> None:
+        nonlocal indexing
+        if indexing is None:
+            return
+        path, task = indexing
+        indexing = None
+        try:
+            reports[path] = await task
+        except StoreError:
+            raise
+        except RecollectError as error:
+            errors.append(FileError(path=path, code=error.code, message=str(error)))
+
+    try:
+        for done, path in enumerate(walked.paths):
+            try:
+                report = await _keep(workspace, context, root, path, placement, prefix)
+            except (DocumentUnsupportedError, DocumentReaderMissingError) as error:
+                left_out.append((path, str(error)))
+            except StoreError:
+                raise
+            except (RecollectError, OSError) as error:
+                code = error.code if isinstance(error, RecollectError) else "invalid_document"
+                errors.append(FileError(path=path, code=code, message=str(error)))
+            else:
+                await settle()
+                if report.document.state == "ready":
+                    reports[path] = report
+                else:
+                    indexing = path, asyncio.create_task(_index(workspace, context, report))
+            if progress is not None:
+                progress(done + 1, len(walked.paths))
+        await settle()
+    finally:
+        if indexing is not None:
+            await asyncio.gather(indexing[1], return_exceptions=True)
+    ordered = [reports[path] for path in walked.paths if path in reports]
+    return FolderReport(reports=tuple(ordered), errors=tuple(errors), left_out=tuple(left_out))
+
+
+def _walk(folder: str | os.PathLike[str]) -> tuple[Path, Walked]:
+    root = Path(os.path.realpath(os.path.expanduser(os.fspath(folder))))
+    if not root.is_dir():
+        raise InvalidInputError(f"{str(folder)!r} is not a folder that can be read")
+    everything: list[Any] = [_Everything(True)]
+    try:
+        return root, walk(root, everything, _Everything(False), within=None, max_files=MAX_FILES)
+    except ImportError as error:
+        raise DocumentReaderMissingError(
+            "adding a folder needs pathspec, which is not installed: pip install 'recollect[code]'"
+        ) from error
+
+
+async def _keep(
+    workspace: Workspace, context: TenantContext, root: Path, path: str, placement: Placement, prefix: str
+) -> DocumentReport:
+    name = f"{prefix}/{path}"
+    if len(name) > MAX_NAME_CHARS:
+        raise InvalidInputError(
+            f"{name!r} is too long for a document's id ({MAX_NAME_CHARS} characters); add it alone with an id"
+        )
+    data = await asyncio.to_thread(read_regular, root / path, workspace.settings.library_max_file_bytes)
+    return await keep_file(
+        workspace, context, data, placement, name=path, called=name, source=str(root / path)[:MAX_NAME_CHARS]
+    )
+
+
+async def _index(workspace: Workspace, context: TenantContext, report: DocumentReport) -> DocumentReport:
+    embedded = await index_document(workspace, context, report.document.id)
+    async with workspace.store.transaction(context) as tx:
+        found = await library.find_documents(tx, ids=[report.document.id])
+    return replace(report, document=found[0] if found else report.document, embedded=embedded)
