@@ -39,6 +39,7 @@ from recollect.retrieval.rank import (
     diverse_first,
     first_hits,
     in_turn,
+    presupposing,
     rank,
     select,
 )
@@ -306,7 +307,7 @@ async def _ranked(
                 vector=vector,
                 watch=asking.watch,
             )
-            return pool, _weigh(asking, pool, asked)
+            return pool, presupposing(_weigh(asking, pool, asked))
         generated = await generate(
             tx, asking.caller, wanted, counts=workspace.term_counts, vector=vector, watch=asking.watch
         )
@@ -354,7 +355,9 @@ async def _selected(
         shown = await storage.fetch_hits(asking.tx, [pool.ids[row] for row in order], asking.opened.space.id)
     with asking.watch.stage("rank"):
         meanings = Meanings(shown)
-        return shown, meanings, select(pool, order, limit=limit, meanings=meanings)
+        groups = asking.part.groups
+        apart = None if groups is None else groups.of(pool)
+        return shown, meanings, select(pool, order, limit=limit, meanings=meanings, apart=apart)
 
 
 async def caller_of(tx: Transaction, request: SearchRequest) -> Caller:

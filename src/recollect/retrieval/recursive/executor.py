@@ -155,7 +155,12 @@ class RlmExecutor:
         trajectory = ended.trajectory
         if trajectory.policy is None:
             trajectory = replace(trajectory, policy=policy.name)
-        chosen = aggregate(environment.gathered.held, environment.strategy, limit=request.limit)
+        chosen = aggregate(
+            environment.gathered.held,
+            environment.strategy,
+            limit=request.limit,
+            asked=environment.asked_groups,
+        )
         self._record(trajectory, query_id, chosen)
         return self._found(ground, chosen, tuple(looking.notes)), trajectory
 

@@ -7,7 +7,7 @@ that it answers best; a split knows better than the plain search that found it t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -111,11 +111,21 @@ class Gathered:
         return digest.hexdigest()
 
 
-def aggregate(held: Sequence[Held], strategy: AggregationStrategy, *, limit: int) -> list[Held]:
-    """The hits to return: by score, or the best of each group in turn, so that every group has its say."""
+def aggregate(
+    held: Sequence[Held],
+    strategy: AggregationStrategy,
+    *,
+    limit: int,
+    asked: Collection[str] = frozenset(),
+) -> list[Held]:
+    """The hits to return: by score, or the best of each group in turn, so that every group has its say.
+
+    `asked` names the groups that the question was about; what speaks for none of them comes after those that do.
+    """
     ordered = sorted(held, key=_best_first)
     if strategy is not AggregationStrategy.COMBINE:
-        ordered = _in_turn(ordered)
+        inside = [one for one in ordered if not asked or one.hit.group in asked]
+        ordered = [*_in_turn(inside), *(one for one in ordered if asked and one.hit.group not in asked)]
     chosen = ordered[:limit]
     return sorted(chosen, key=lambda one: (one.hit.layer.precedence, -one.hit.score))
 
