@@ -13,7 +13,11 @@ from typing import Any
 
 @dataclass
 class ModelServer:
-    """`answers` are given one after another, the last for ever: JSON to say, a text, a status, or "hang"."""
+    """`answers` are given one after another, the last for ever.
+
+    One is JSON to say, a text, bytes to send as they are, a status, "hang", or a function that makes one. It speaks
+    OpenAI's protocol, and Anthropic's to who asks for messages.
+    """
 
     url: str = ""
     answers: list[Any] = field(default_factory=list)
@@ -23,7 +27,8 @@ class ModelServer:
 
     def shown(self, at: int = -1) -> str:
         """All text of a request."""
-        return "\n".join(str(message["content"]) for message in self.asked[at]["messages"])
+        told = str(self.asked[at].get("system", ""))
+        return "\n".join([told, *(str(message["content"]) for message in self.asked[at]["messages"])])
 
 
 @contextmanager
@@ -41,8 +46,10 @@ def serve() -> Iterator[ModelServer]:
                 state.hold.wait(30)
                 answer = 500
             status = answer if isinstance(answer, int) else 200
-            body = _completion(answer, state) if status == 200 else {"error": {"message": "no luck"}}
-            data = json.dumps(body).encode()
+            answer = answer(state) if callable(answer) else answer
+            say = _message if self.path.endswith("/messages") else _completion
+            body = say(answer, state) if status == 200 else {"error": {"message": "no luck"}}
+            data = answer if isinstance(answer, bytes) else json.dumps(body).encode()
             try:
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
@@ -69,8 +76,32 @@ def serve() -> Iterator[ModelServer]:
         thread.join()
 
 
+def _content(answer: Any) -> str:
+    return "" if isinstance(answer, bytes) else answer if isinstance(answer, str) else json.dumps(answer)
+
+
+def _message(answer: Any, state: ModelServer) -> dict[str, Any]:
+    """An answer in Anthropic's form: a tool's use where a tool is offered, else a text."""
+    request = state.asked[-1]
+    asked, said = state.usage
+    block: dict[str, Any] = {"type": "text", "text": _content(answer)}
+    if request.get("tools"):
+        given = answer if isinstance(answer, dict) else {"said": _content(answer)}
+        block = {"type": "tool_use", "id": "1", "name": request["tools"][0]["name"], "input": given}
+    return {
+        "id": "1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [block],
+        "stop_reason": "tool_use" if request.get("tools") else "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": asked, "output_tokens": said},
+    }
+
+
 def _completion(answer: Any, state: ModelServer) -> dict[str, Any]:
-    content = answer if isinstance(answer, str) else json.dumps(answer)
+    content = _content(answer)
     request = state.asked[-1]
     message: dict[str, Any] = {"role": "assistant", "content": content}
     if request.get("tools"):

@@ -163,7 +163,7 @@ class LibraryEnvironment:
             section = volume.section_at(match.line)
             path = section.path if section else ""
             rows.append({"line": match.line, "section": path, "text": match.text[:_MAX_LINE_CHARS]})
-            findings.append(volume.find(match.line, match.line, confidence=self._leads.pattern_confidence))
+            findings.append(volume.find(match.line, match.line, confidence=self._leads.around))
         text = "\n".join(f"{row['line']} [{row['section']}] {row['text']}" for row in rows)
         more = f"\n... {total - len(rows)} more lines match; narrow the regex" if total > len(rows) else ""
         return Observation(
@@ -398,12 +398,10 @@ class LibraryEnvironment:
         if self._quotable:
             leads = rank(query, [part], limit=_QUOTABLE)
             return tuple(volume.find(one.line_start, one.line_end, confidence=one.score) for one in leads)
-        best = self._leads.score_in(volume.doc_id, spans)
         leads = rank(query, [part], limit=_OFFERED)
         top = max((one.score for one in leads), default=1.0) or 1.0
-        # What a section holds beside the passage that led there is worth less than that passage.
         return tuple(
-            volume.find(one.line_start, one.line_end, confidence=0.8 * best * one.score / top)
+            volume.find(one.line_start, one.line_end, confidence=self._leads.around * one.score / top)
             for one in leads
         )
 

@@ -8,7 +8,6 @@ learn to leave steps out; one that knows nothing takes them in this order.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.library.material import Lead
@@ -17,6 +16,8 @@ from recollect.library.references import EVERYTHING
 from recollect.recursion.environment import Action
 
 _MAX_PARTS = 4
+#: The leads that come before whatever stands around them.
+_SHOWN = 5
 #: Sections that are read, and documents that are searched for a name.
 _SECTIONS = 3
 _DOCUMENTS = 3
@@ -38,17 +39,12 @@ class Leads:
     """What a first look found for a question, the best first."""
 
     known: tuple[Lead, ...] = ()
-    #: What a line is worth that holds a name of the question word for word.
-    pattern_confidence: float = 0.5
 
-    def score_in(self, doc_id: str, spans: Sequence[tuple[int, int]]) -> float:
-        """The best lead within some lines of a document; half of the best anywhere when none is."""
-        inside = [
-            lead.score
-            for lead in self.known
-            if lead.doc_id == doc_id and any(first <= lead.line_start <= last for first, last in spans)
-        ]
-        return max(inside) if inside else 0.5 * max((lead.score for lead in self.known), default=0.5)
+    @property
+    def around(self) -> float:
+        """What the lines beside a lead are worth: less than the leads that an answer is sure to show."""
+        shown = self.known[:_SHOWN]
+        return 0.99 * shown[-1].score if shown else 0.5
 
 
 def parts_of(query: str) -> list[str]:

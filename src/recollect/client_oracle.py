@@ -1,0 +1,97 @@
+"""The client's face for past consultations: `r.consultations`. Asking is `r.oracle_consult`.
+
+Thin like client.py: check, hand over, decide nothing. How a consultation goes is oracle/consult.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+from uuid import UUID
+
+from recollect.domain.ids import parse_id
+from recollect.domain.oracle import OracleConsultation, OracleConsultResult, OracleEvent
+from recollect.domain.text import check_name
+from recollect.errors import InvalidInputError, NotFoundError
+
+if TYPE_CHECKING:
+    from recollect.domain.tenancy import TenantContext
+    from recollect.workspace import Workspace
+
+MAX_LIMIT = 1_000
+
+
+class Host(Protocol):
+    """What this face needs of the client it belongs to."""
+
+    @property
+    def tenant_context(self) -> TenantContext:
+        """Who is asking."""
+        ...
+
+    async def _workspace(self) -> Workspace: ...
+
+
+class AsyncConsultations:
+    """What was asked and answered: the caller's own consultations, or all of the tenant's for an admin."""
+
+    def __init__(self, client: Host) -> None:
+        self._client = client
+
+    async def list(self, *, session: str | None = None, limit: int = 50) -> Sequence[OracleConsultation]:
+        """The latest consultations, the newest first; of one session, or of all."""
+        from recollect.storage import oracle
+
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+            raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
+        named = None if session is None else check_name(session, what="session")
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            return await oracle.list_consultations(tx, session=named, limit=limit)
+
+    async def get(self, id: UUID | str) -> OracleConsultResult:
+        """A consultation with its answer and citations, as they were."""
+        from recollect.storage import oracle
+
+        wanted = parse_id(id)
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            found = await oracle.find_consultation(tx, wanted)
+        if found is None:
+            raise NotFoundError(f"no consultation {str(wanted)!r}; `recollect consultations` lists them")
+        if found[1] is None:
+            raise NotFoundError(
+                f"the consultation {str(wanted)!r} failed and has no answer: {found[0].error_message}"
+            )
+        return found[1]
+
+    async def events(self, id: UUID | str) -> Sequence[OracleEvent]:
+        """What happened in a consultation, in order."""
+        from recollect.storage import oracle
+
+        wanted = parse_id(id)
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            found = await oracle.find_consultation(tx, wanted)
+            if found is None:
+                raise NotFoundError(f"no consultation {str(wanted)!r}; `recollect consultations` lists them")
+            return await oracle.list_events(tx, found[0])
+
+    async def repeat(self, id: UUID | str) -> OracleConsultResult:
+        """Ask the same again, of the documents as they are now, in a session of its own."""
+        from recollect.domain.ids import new_id
+        from recollect.oracle.consult import consult
+        from recollect.oracle.request import ConsultRequest
+        from recollect.storage import oracle
+
+        wanted = parse_id(id)
+        workspace, context = await self._client._workspace(), self._client.tenant_context
+        async with workspace.store.transaction(context) as tx:
+            found = await oracle.find_consultation(tx, wanted)
+        if found is None:
+            raise NotFoundError(f"no consultation {str(wanted)!r}; `recollect consultations` lists them")
+        past = found[0]
+        request = ConsultRequest.again(
+            past.problem, past.settings, session=str(new_id()), workflow=past.workflow, agent=past.agent
+        )
+        return await consult(workspace, context, request)

@@ -1,0 +1,384 @@
+"""A consultation from the question to the checked answer: gather, measure, decide, run, synthesise, verify, record.
+
+Whatever a model or a limit does, somebody asked a question: what can be answered without a model is, and `notes` and
+`stopped_by` say what went wrong. Only bad input and a store that fails raise.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from recollect.domain.findings import Finding
+from recollect.domain.ids import new_id
+from recollect.domain.oracle import (
+    CapabilityRequest,
+    EventType,
+    OracleConsultation,
+    OracleConsultResult,
+    ProcessingMode,
+)
+from recollect.domain.trajectory import Trajectory
+from recollect.errors import ModelError, NotFoundError
+from recollect.library.material import FILE
+from recollect.oracle.answering import Answered, checked, compose, distinct, texts_of
+from recollect.oracle.capabilities import Wanted
+from recollect.oracle.coverage import calls_of, coverage_of, spans_read
+from recollect.oracle.decide import decide
+from recollect.oracle.direct import ask_once, look_once
+from recollect.oracle.events import Announcer, Subscriber
+from recollect.oracle.gather import Gathered, gather
+from recollect.oracle.meter import Meter
+from recollect.oracle.recursive import explore, limits_of
+from recollect.oracle.request import ConsultRequest
+from recollect.oracle.sessions import cache_of
+from recollect.oracle.shelves import Shelves
+from recollect.recursion.router import ComplexityRouter
+from recollect.storage import oracle as storage
+
+if TYPE_CHECKING:
+    from recollect.domain.tenancy import TenantContext
+    from recollect.providers.models import ChatModel
+    from recollect.workspace import Workspace
+
+_log = logging.getLogger("recollect.oracle")
+
+_READING_TOOLS = ("query_subset", "summarize")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Work:
+    """What a consultation has come to so far; read when it ends, however it ends."""
+
+    mode: ProcessingMode = "direct"
+    findings: tuple[Finding, ...] = ()
+    #: The findings are sentences of a model, made for this question.
+    spoken: bool = False
+    stopped_by: str = "done"
+    trajectory: Trajectory | None = None
+    spans: list[tuple[str, int, int]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+async def consult(
+    workspace: Workspace,
+    context: TenantContext,
+    request: ConsultRequest,
+    *,
+    on_event: Subscriber | None = None,
+) -> OracleConsultResult:
+    """Answer a problem from documents and code, with citations that were read again."""
+    return await _Consultation(workspace, context, request, on_event).go()
+
+
+class _Consultation:
+    """One consultation."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        context: TenantContext,
+        request: ConsultRequest,
+        on_event: Subscriber | None,
+    ) -> None:
+        self._workspace = workspace
+        self._context = context
+        self._request = request
+        self._id: UUID = new_id()
+        self._at = workspace.clock()
+        self._started = time.monotonic()
+        self._meter = Meter()
+        self._work = _Work()
+        self._model_failed = False
+        self._announcer = Announcer(
+            workspace,
+            context,
+            consultation_id=self._id,
+            session_id=request.session,
+            workflow=request.workflow,
+            agent=request.agent,
+            now=workspace.clock,
+            on_event=on_event,
+        )
+        self._wanted = Wanted(
+            problem=request.problem,
+            consultation_id=self._id,
+            workflow=request.workflow,
+            agent=request.agent,
+            now=workspace.clock,
+            on_request=self._requested,
+        )
+
+    async def go(self) -> OracleConsultResult:
+        """Everything, in order."""
+        gathered: Gathered | None = None
+        model = self._models()
+        try:
+            gathered = await self._gather()
+            await self._run(gathered, model)
+            result = await self._conclude(gathered, model)
+        except Exception as error:
+            await self._fail(gathered, error)
+            raise
+        finally:
+            await self._announcer.close()
+        return result
+
+    # ---------------------------------------------------------------- the stages
+
+    def _models(self) -> tuple[ChatModel, ChatModel] | None:
+        """The model that plans and answers, and the one that reads parts; None without one."""
+        settings = self._workspace.settings
+        name = self._request.model or settings.root_model or settings.model
+        if name is None:
+            return None
+        root = self._workspace.model(name)
+        sub = (
+            root
+            if self._request.model or not settings.sub_call_model
+            else self._workspace.model(settings.sub_call_model)
+        )
+        assert root is not None
+        assert sub is not None
+        watched = self._meter.watch(root)
+        return watched, watched if sub is root else self._meter.watch(sub)
+
+    async def _gather(self) -> Gathered:
+        workspace, request = self._workspace, self._request
+        self._announcer.say(
+            EventType.ORACLE_CONSULTATION_STARTED,
+            problem=request.problem,
+            depth_hint=request.depth_hint,
+            model=self._model_name(),
+        )
+        embedder = None
+        if request.working_dir is not None:
+            embedder = (await workspace.open_space(self._context)).embedder
+        gathered = await gather(
+            request,
+            Shelves(workspace, self._context),
+            embedder=embedder,
+            allowed_roots=workspace.settings.oracle_roots,
+        )
+        self._work.mode, reason = decide(
+            request.problem,
+            depth_hint=request.depth_hint,
+            tokens=gathered.tokens,
+            router=ComplexityRouter(threshold=workspace.settings.recursion_threshold),
+        )
+        self._announcer.say(
+            EventType.ORACLE_CONSULTATION_THINKING,
+            thought=f"{self._work.mode}: {reason}",
+            documents=[one.doc_id for one in gathered.documents[:50]],
+            files=len(gathered.files),
+            material_tokens=gathered.tokens,
+        )
+        return gathered
+
+    async def _run(self, gathered: Gathered, models: tuple[ChatModel, ChatModel] | None) -> None:
+        if self._work.mode == "direct":
+            await self._direct(gathered, models[0] if models else None)
+        else:
+            await self._recursive(gathered, models)
+
+    async def _direct(self, gathered: Gathered, model: ChatModel | None) -> None:
+        work = self._work
+        if model is not None and gathered.material.entries:
+            try:
+                injected = await ask_once(
+                    model,
+                    self._request.problem,
+                    gathered.material,
+                    gathered.leads,
+                    max_tokens=self._request.max_input_tokens,
+                )
+                work.findings, work.spoken = injected.findings, True
+                work.spans = [(volume.doc_id, first, last) for volume, first, last in injected.parts]
+                if injected.dropped:
+                    work.notes.append(
+                        f"{injected.dropped} sentences of the model rested on nothing and were dropped"
+                    )
+                return
+            except ModelError as error:
+                self._without_model(error)
+        await self._look(gathered)
+
+    async def _look(self, gathered: Gathered) -> None:
+        self._work.findings = await look_once(gathered.material, gathered.leads)
+        self._work.spans += [(lead.doc_id, lead.line_start, lead.line_end) for lead in gathered.leads]
+
+    async def _recursive(self, gathered: Gathered, models: tuple[ChatModel, ChatModel] | None) -> None:
+        work, settings = self._work, self._workspace.settings
+        explored = await explore(
+            self._request.problem,
+            gathered.material,
+            gathered.leads,
+            limits=limits_of(
+                max_tokens=self._request.max_input_tokens,
+                max_depth=settings.recursion_max_depth,
+                sub_call_timeout_s=max(settings.recursion_sub_call_timeout_s, settings.model_timeout_s)
+                if models
+                else settings.recursion_sub_call_timeout_s,
+            ),
+            cache=cache_of(self._workspace, self._context, self._request.session),
+            root_model=models[0] if models else None,
+            sub_call_model=models[1] if models else None,
+            on_event=self._announcer.hear,
+            on_capability=lambda what, about: self._wanted.add(what, about, raised_by="planner"),
+        )
+        work.findings, work.trajectory = explored.findings, explored.trajectory
+        work.stopped_by = explored.stopped_by
+        work.spans = spans_read(explored.trajectory)
+        if explored.error:
+            work.notes.append(f"the run ended early: {explored.error}")
+        if explored.stopped_by != "done" and not any(one.confidence > 0 for one in explored.findings):
+            # A planner that failed is no reason to say that the documents don't.
+            work.notes.append("what follows was found without the model")
+            await self._look(gathered)
+
+    async def _conclude(
+        self, gathered: Gathered, models: tuple[ChatModel, ChatModel] | None
+    ) -> OracleConsultResult:
+        work, material = self._work, gathered.material
+        spoken = work.spoken
+        chosen = work.findings if spoken else distinct(work.findings)
+        await self._open(gathered, {one.file_path for finding in chosen for one in finding.citations})
+        standing = checked(chosen, texts_of(material.opened))
+        if len(standing) < len(chosen):
+            work.notes.append(
+                f"{len(chosen) - len(standing)} findings did not hold when read again and were dropped"
+            )
+        # A model that fell silent once is not asked to put the rest into words.
+        model = models[0] if models and work.stopped_by == "done" and not self._model_failed else None
+        answered = await compose(
+            self._request.problem, standing, threshold=material.threshold, model=model, spoken=spoken
+        )
+        work.notes += answered.notes
+        read = {doc_id for doc_id, _, _ in work.spans}
+        self._wanted.add_gaps(
+            [one for name, one in material.opened.items() if name in read], attempted_tools=self._tools_used()
+        )
+        self._announcer.say(
+            EventType.ORACLE_CONSULTATION_COMPLETED,
+            found=answered.found,
+            citations=len(answered.citations),
+            stopped_by=work.stopped_by,
+            capability_requests=len(self._wanted.requests),
+        )
+        consultation = self._record(gathered, answered)
+        result = OracleConsultResult(
+            answer=answered.text,
+            citations=answered.citations,
+            found=answered.found,
+            coverage=coverage_of(gathered, work.spans),
+            consultation=consultation,
+            session=self._request.session,
+            stopped_by=work.stopped_by,
+            notes=tuple(dict.fromkeys(work.notes)),
+        )
+        await self._store(consultation, result, gathered)
+        return result
+
+    # ---------------------------------------------------------------- what they share
+
+    async def _open(self, gathered: Gathered, cited: Iterable[str]) -> None:
+        """Read what is cited or was read, also where an answer came from the cache."""
+        for doc_id in dict.fromkeys((*cited, *(one for one, _, _ in self._work.spans))):
+            with suppress(NotFoundError):
+                await gathered.material.open(doc_id)
+
+    def _without_model(self, error: ModelError) -> None:
+        self._model_failed = True
+        self._work.notes.append(f"the model did not answer ({error}); this was found without it")
+
+    def _requested(self, request: CapabilityRequest) -> None:
+        self._announcer.say(
+            EventType.ORACLE_CAPABILITY_REQUESTED,
+            description=request.description,
+            raised_by=request.raised_by,
+            context=dict(request.context),
+        )
+
+    def _model_name(self) -> str:
+        settings = self._workspace.settings
+        return self._request.model or settings.root_model or settings.model or ""
+
+    def _tools_used(self) -> tuple[str, ...]:
+        if self._work.trajectory is None:
+            return ()
+        return tuple(dict.fromkeys(call.tool for call in calls_of(self._work.trajectory) if not call.refused))
+
+    def _record(
+        self, gathered: Gathered | None, answered: Answered | None, error: Exception | None = None
+    ) -> OracleConsultation:
+        work = self._work
+        consulted = list(dict.fromkeys(doc_id for doc_id, _, _ in work.spans))
+        entries = gathered.material.entries if gathered else {}
+        files = [one for one in consulted if one in entries and entries[one].kind == FILE]
+        calls = calls_of(work.trajectory) if work.trajectory else []
+        return OracleConsultation(
+            id=self._id,
+            timestamp=self._at,
+            problem=self._request.problem,
+            advice=answered.text if answered else None,
+            model=self._model_name(),
+            session_id=self._request.session,
+            tokens=self._meter.tokens(),
+            cost_usd=self._meter.cost_usd(),
+            files_consulted=tuple(files),
+            outcome="success" if error is None else "error",
+            error_message=None if error is None else str(error)[:1_000],
+            depth_hint=self._request.depth_hint,
+            processing_mode=work.mode,
+            tools_used=self._tools_used(),
+            recursive_calls=sum(call.tool in _READING_TOOLS and not call.refused for call in calls)
+            + sum(call.child is not None for call in calls),
+            capability_requests=tuple(one.document() for one in self._wanted.requests),
+            docs_consulted=tuple(one for one in consulted if one not in files),
+            workflow=self._request.workflow,
+            agent=self._request.agent,
+            duration_ms=round((time.monotonic() - self._started) * 1_000, 3),
+            settings=self._request.settings(),
+        )
+
+    async def _store(
+        self, consultation: OracleConsultation, result: OracleConsultResult | None, gathered: Gathered | None
+    ) -> None:
+        """Keep it; a record that can't be kept costs nobody the answer."""
+        user = self._context.user_id
+        if user is None and not self._context.is_admin:
+            _log.debug("a consultation of a caller without a user is not kept")
+            return
+        keys = (
+            []
+            if gathered is None
+            else await Shelves(self._workspace, self._context).keys(
+                [one for one in consultation.docs_consulted if one in gathered.material.entries]
+            )
+        )
+        try:
+            async with self._workspace.store.transaction(self._context) as tx:
+                await storage.insert_consultation(
+                    tx,
+                    consultation,
+                    user=user or "",
+                    documents=keys,
+                    result=result,
+                    events=self._announcer.events,
+                    requests=self._wanted.requests,
+                )
+        except Exception as error:
+            _log.warning("a consultation could not be kept", exc_info=error)
+
+    async def _fail(self, gathered: Gathered | None, error: Exception) -> None:
+        self._announcer.say(
+            EventType.ORACLE_CONSULTATION_FAILED,
+            error=str(error)[:1_000],
+            code=getattr(error, "code", "unexpected"),
+        )
+        await self._store(self._record(gathered, None, error), None, gathered)

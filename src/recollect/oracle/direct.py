@@ -1,0 +1,152 @@
+"""One look, or one request: the best passages go straight into the answer, or the material straight into the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from recollect.domain.findings import Finding
+from recollect.library.extract import locate
+from recollect.library.material import Lead, Volume
+from recollect.oracle.decide import DIRECT_TOKENS
+from recollect.oracle.material import ConsultedMaterial
+from recollect.providers.tokens import count_tokens, first_tokens
+from recollect.recursion.fences import fence, new_boundary
+
+if TYPE_CHECKING:
+    from recollect.providers.models import ChatModel
+
+MAX_OUTPUT_TOKENS = 1_000
+#: The instructions and the fences around each part.
+PROMPT_TOKENS = 400
+_AROUND_TOKENS = 60
+_QUESTION_TOKENS = 4_000
+
+#: Document, first line, last line.
+Part = tuple[Volume, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectSentence:
+    """One sentence, and the words of the material it rests on."""
+
+    text: str
+    quotes: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectAnswer:
+    """What the model is asked for."""
+
+    sentences: list[DirectSentence] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Injected:
+    """What went into the prompt, and what came of it. `dropped` sentences had no quote that is in the material."""
+
+    findings: tuple[Finding, ...]
+    parts: tuple[Part, ...]
+    dropped: int = 0
+
+
+@cache
+def instructions() -> str:
+    """What the model is told, with a place for the boundary."""
+    return resources.files(__package__).joinpath("prompts", "direct.md").read_text(encoding="utf-8")
+
+
+async def look_once(material: ConsultedMaterial, leads: Sequence[Lead]) -> tuple[Finding, ...]:
+    """The places of a first look as findings."""
+    found = []
+    for lead in leads:
+        volume = await material.open(lead.doc_id)
+        found.append(volume.find(lead.line_start, lead.line_end, confidence=lead.score))
+    return tuple(found)
+
+
+async def ask_once(
+    model: ChatModel,
+    problem: str,
+    material: ConsultedMaterial,
+    leads: Sequence[Lead],
+    *,
+    max_tokens: int | None,
+) -> Injected:
+    """One request with all of the material, or as much of the best of it as fits. Raises a `ModelError`."""
+    boundary = new_boundary()
+    room = min(max_tokens or DIRECT_TOKENS, DIRECT_TOKENS)
+    parts = await choose_parts(material, leads, max_tokens=room)
+    texts = [fence("question", first_tokens(problem, _QUESTION_TOKENS), boundary)]
+    for volume, first, last in parts:
+        # A part is chosen by lines; only one that is a single huge line can be too long.
+        text = first_tokens(volume.text_of(first, last), room)
+        texts.append(fence(f"{volume.kind} {volume.doc_id!r} lines {first} to {last}", text, boundary))
+    answer = await model.answer(
+        instructions().replace("{boundary}", boundary),
+        "\n\n".join(texts),
+        DirectAnswer,
+        max_tokens=MAX_OUTPUT_TOKENS,
+    )
+    findings: list[Finding] = []
+    dropped = 0
+    for sentence in answer.value.sentences:
+        finding = _supported(sentence, parts)
+        if finding is None:
+            dropped += bool(sentence.text.strip())
+        else:
+            findings.append(finding)
+    return Injected(findings=tuple(findings), parts=tuple(parts), dropped=dropped)
+
+
+async def choose_parts(material: ConsultedMaterial, leads: Sequence[Lead], *, max_tokens: int) -> list[Part]:
+    """All of the material if it fits, else the sections that a first look leads to, the best first."""
+    entries = list(material.entries.values())
+    around = _AROUND_TOKENS * len(entries)
+    if sum(one.tokens for one in entries) + around <= max_tokens:
+        volumes = [await material.open(one.doc_id) for one in entries]
+        return [(volume, 1, len(volume.lines)) for volume in volumes]
+    parts: list[Part] = []
+    left = max_tokens
+    taken: set[tuple[str, int]] = set()
+    for lead in leads:
+        volume = await material.open(lead.doc_id)
+        section = volume.section_at(lead.line_start)
+        for first, last in (
+            (section.line_start, section.line_end) if section else (lead.line_start, lead.line_end),
+            (lead.line_start, lead.line_end),
+        ):
+            cost = count_tokens(volume.text_of(first, last)) + _AROUND_TOKENS
+            if (lead.doc_id, first) not in taken and cost <= left:
+                taken.add((lead.doc_id, first))
+                parts.append((volume, first, last))
+                left -= cost
+                break
+    return parts
+
+
+def _supported(sentence: DirectSentence, parts: Sequence[Part]) -> Finding | None:
+    """A sentence with the places of its quotes; None when none of them is in the material."""
+    text = " ".join(sentence.text.split())
+    citations = []
+    evidence = ""
+    for quote in sentence.quotes[:5]:
+        for volume, first, last in parts:
+            placed = locate(quote, volume.lines[first - 1 : last])
+            if placed is not None:
+                citations.append(volume.cite(placed[0] + first - 1, placed[1] + first - 1))
+                evidence = evidence or quote
+                break
+    if not text or not citations:
+        return None
+    return Finding(
+        description=text,
+        evidence=evidence,
+        source_file=citations[0].file_path,
+        line_range=(citations[0].line_start, citations[0].line_end),
+        confidence=0.9,
+        citations=tuple(dict.fromkeys(citations)),
+    )

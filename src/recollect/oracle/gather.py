@@ -1,0 +1,97 @@
+"""Gathering what a consultation reads: the documents it names or the library has about it, and the code it names."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.domain.oracle import Skipped
+from recollect.library.bundle import Bundle, FileBundler
+from recollect.library.extract import Embed
+from recollect.library.material import FILE, Entry, Lead
+from recollect.oracle.material import ConsultedMaterial, LibraryDoor
+from recollect.oracle.request import ConsultRequest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from recollect.providers.embedders import Embedder
+
+#: More code than this is not bundled unless `max_input_tokens` says so: it is read into memory at once.
+MAX_BUNDLE_TOKENS = 400_000
+#: Passages that the first look takes.
+FIRST_LOOK = 10
+_EVERYTHING = ("**",)
+_SKIPPED_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """The material, where a first look leads, and what was left out."""
+
+    material: ConsultedMaterial
+    leads: tuple[Lead, ...]
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def documents(self) -> tuple[Entry, ...]:
+        """The library's documents in the catalogue."""
+        return tuple(one for one in self.material.entries.values() if one.kind != FILE)
+
+    @property
+    def files(self) -> tuple[Entry, ...]:
+        """The files in the catalogue."""
+        return tuple(one for one in self.material.entries.values() if one.kind == FILE)
+
+    @property
+    def tokens(self) -> int:
+        """Of everything in the catalogue."""
+        return sum(one.tokens for one in self.material.entries.values())
+
+
+async def gather(
+    request: ConsultRequest,
+    door: LibraryDoor,
+    *,
+    embedder: Embedder | None,
+    allowed_roots: Sequence[Path] | None,
+) -> Gathered:
+    """Find and measure the material. Unknown ids and folders out of bounds are errors."""
+    bundle = await asyncio.to_thread(_bundle, request, allowed_roots)
+    named = () if not request.doc_ids else await door.find(request.doc_ids)
+    material = ConsultedMaterial(
+        None if request.doc_ids == () else door,
+        documents=named,
+        files=bundle.files,
+        whole_library=request.doc_ids is None,
+        embed=None if embedder is None else _embed_with(embedder),
+    )
+    leads = await material.look(request.problem, limit=FIRST_LOOK)
+    skipped = [Skipped(what=path, reason=reason) for path, reason in bundle.left_out[:_SKIPPED_SHOWN]]
+    if len(bundle.left_out) > _SKIPPED_SHOWN:
+        more = len(bundle.left_out) - _SKIPPED_SHOWN
+        skipped.append(Skipped(what=f"{more} more files", reason="left out for reasons like those above"))
+    return Gathered(material=material, leads=tuple(leads), skipped=tuple(skipped))
+
+
+def _bundle(request: ConsultRequest, allowed_roots: Sequence[Path] | None) -> Bundle:
+    if request.working_dir is None:
+        return Bundle(files=(), left_out=(), tokens=0)
+    bundler = FileBundler(request.working_dir, allowed_roots=allowed_roots)
+    # No globs mean the whole folder; an empty list means no file.
+    globs = _EVERYTHING if request.files is None else request.files
+    if not globs:
+        return Bundle(files=(), left_out=(), tokens=0)
+    cap = MAX_BUNDLE_TOKENS if request.max_input_tokens is None else request.max_input_tokens
+    return bundler.bundle(globs, max_tokens=cap)
+
+
+def _embed_with(embedder: Embedder) -> Embed:
+    def embed(question: str, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        return embedder.embed_query(question), embedder.embed(list(texts))
+
+    return embed

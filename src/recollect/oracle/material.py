@@ -1,0 +1,165 @@
+"""The material of one consultation: documents of the library and files of a working folder, behind one door.
+
+Documents are read from the library when they are needed, files were read when they were bundled. A look that finds a
+document which was not in the catalogue adds it. Where documents are stored is `shelves.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from recollect.errors import NotFoundError
+from recollect.library.bundle import BundledFile
+from recollect.library.extract import Embed, rank
+from recollect.library.material import FILE, Entry, Lead, Volume, unknown_document
+from recollect.library.reading import read_document
+
+#: From this share of its terms and meaning on a passage of a file answers; measured on small projects only.
+_FILES_THRESHOLD = 0.35
+
+
+class LibraryDoor(Protocol):
+    """What a consultation needs of the library."""
+
+    threshold: float
+
+    async def find(self, names: Sequence[str]) -> Sequence[Entry]:
+        """Documents by id; an unknown one is a `NotFoundError` with suggestions."""
+        ...
+
+    async def describe(self, doc_ids: Sequence[str]) -> Sequence[Entry]:
+        """Documents that a look found; one that is gone by now is left out."""
+        ...
+
+    async def open(self, doc_id: str) -> Volume:
+        """One document, whole."""
+        ...
+
+    async def look(self, question: str, *, doc_ids: Sequence[str] | None, limit: int) -> Sequence[Lead]:
+        """Places by meaning, the best first."""
+        ...
+
+
+class ConsultedMaterial:
+    """Documents and files of a consultation. `whole_library`: a look may find more than the catalogue has."""
+
+    def __init__(
+        self,
+        door: LibraryDoor | None,
+        *,
+        documents: Sequence[Entry] = (),
+        files: Sequence[BundledFile] = (),
+        whole_library: bool = False,
+        embed: Embed | None = None,
+    ) -> None:
+        self._door = door
+        self._whole_library = whole_library
+        self._embed = embed
+        self._files = {file.path: file_volume(file) for file in files}
+        self._volumes: dict[str, Volume] = dict(self._files)
+        self._entries: dict[str, Entry] = {entry.doc_id: entry for entry in documents}
+        for volume in self._files.values():
+            # A document and a file of one name: the document keeps it, since somebody gave it on purpose.
+            self._entries.setdefault(volume.doc_id, _entry(volume))
+        self._looks: dict[tuple[str, tuple[str, ...] | None], Sequence[Lead]] = {}
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """The catalogue, by id."""
+        return self._entries
+
+    @property
+    def threshold(self) -> float:
+        """The score from which a lead is an answer."""
+        return self._door.threshold if self._door is not None else _FILES_THRESHOLD
+
+    @property
+    def opened(self) -> Mapping[str, Volume]:
+        """The documents that were read so far."""
+        return self._volumes
+
+    async def open(self, doc_id: str) -> Volume:
+        """One document, whole."""
+        volume = self._volumes.get(doc_id)
+        if volume is not None:
+            return volume
+        if self._door is None or doc_id not in self._entries:
+            raise NotFoundError(unknown_document(doc_id, self._entries))
+        self._volumes[doc_id] = await self._door.open(doc_id)
+        return self._volumes[doc_id]
+
+    async def look(
+        self, question: str, *, doc_ids: Sequence[str] | None = None, limit: int = 10
+    ) -> Sequence[Lead]:
+        """Places that a question's meaning leads to; the same question is looked up once."""
+        key = (question, None if doc_ids is None else tuple(doc_ids))
+        if key not in self._looks:
+            found = [
+                *await self._look_in_library(question, doc_ids, limit),
+                *await self._look_in_files(*key, limit),
+            ]
+            self._looks[key] = sorted(found, key=lambda lead: -lead.score)[:limit]
+        return self._looks[key]
+
+    async def _look_in_library(
+        self, question: str, doc_ids: Sequence[str] | None, limit: int
+    ) -> Sequence[Lead]:
+        if self._door is None:
+            return []
+        known = [one for one in self._entries if one not in self._files]
+        wanted = known if doc_ids is None else [one for one in doc_ids if one in known]
+        everywhere = doc_ids is None and self._whole_library
+        if not wanted and not everywhere:
+            return []
+        leads = await self._door.look(question, doc_ids=None if everywhere else wanted, limit=limit)
+        new = list(dict.fromkeys(lead.doc_id for lead in leads if lead.doc_id not in self._entries))
+        for entry in await self._door.describe(new) if new else ():
+            self._entries[entry.doc_id] = entry
+        return [lead for lead in leads if lead.doc_id in self._entries]
+
+    async def _look_in_files(
+        self, question: str, doc_ids: Sequence[str] | None, limit: int
+    ) -> Sequence[Lead]:
+        named = list(self._files) if doc_ids is None else [one for one in doc_ids if one in self._files]
+        if not named:
+            return []
+        volumes = [self._files[name] for name in named]
+        leads = await asyncio.to_thread(rank, question, volumes, limit=limit, embed=self._embed)
+        return [_scaled(lead, self.threshold) for lead in leads]
+
+
+def file_volume(file: BundledFile) -> Volume:
+    """A bundled file, with sections as far as its own lines have them."""
+    read = read_document(file.text.encode("utf-8", "surrogatepass"), name=file.path)
+    if read.text != file.text:
+        # A reader that lays a text out anew (HTML) has other lines than the file that is cited.
+        read = read_document(file.text.encode("utf-8", "surrogatepass"), name=file.path, kind="text")
+    return Volume(
+        doc_id=file.path,
+        kind=FILE,
+        title=file.path,
+        digest=hashlib.sha256(file.text.encode("utf-8", "surrogatepass")).hexdigest(),
+        tokens=file.tokens,
+        lines=file.text.split("\n"),
+        sections=read.sections,
+    )
+
+
+def _entry(volume: Volume) -> Entry:
+    return Entry(
+        doc_id=volume.doc_id, kind=volume.kind, title=volume.title, digest=volume.digest, tokens=volume.tokens
+    )
+
+
+def _scaled(lead: Lead, threshold: float) -> Lead:
+    """The score of a file's passage on the library's scale: what just answers there just answers here."""
+    from dataclasses import replace
+
+    score = lead.score
+    if score < _FILES_THRESHOLD:
+        return replace(lead, score=score / _FILES_THRESHOLD * threshold)
+    above = (score - _FILES_THRESHOLD) / (1.0 - _FILES_THRESHOLD)
+    return replace(lead, score=threshold + above * (1.0 - threshold))

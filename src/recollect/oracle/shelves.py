@@ -1,0 +1,99 @@
+"""The library as a consultation sees it: documents by name, their lines, and places by meaning.
+
+Every call is in the caller's own transaction, so nothing is read that the caller may not see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from recollect.domain.library import Document
+from recollect.library import lookup, shelf
+from recollect.library.material import DOCUMENT, Entry, Lead, Volume
+
+if TYPE_CHECKING:
+    from recollect.domain.tenancy import TenantContext
+    from recollect.storage.store import Transaction
+    from recollect.workspace import Workspace
+
+
+#: The score of a section from which it answers; below it the documents do not say.
+THRESHOLD = 0.5
+#: Of a question that is looked up; a longer problem says first what it is about.
+_MAX_QUESTION_CHARS = 4_000
+
+
+class Shelves:
+    """The library of one caller."""
+
+    threshold = THRESHOLD
+
+    def __init__(self, workspace: Workspace, context: TenantContext) -> None:
+        self._workspace = workspace
+        self._context = context
+
+    async def find(self, names: Sequence[str]) -> Sequence[Entry]:
+        """Documents by name or id, in order; an unknown one is a `DocumentNotFoundError` with suggestions."""
+        async with self._workspace.store.transaction(self._context) as tx:
+            found = await shelf.get_documents(tx, names)
+            return [await _entry(tx, one) for one in {one.id: one for one in found}.values()]
+
+    async def describe(self, doc_ids: Sequence[str]) -> Sequence[Entry]:
+        """Documents that a look found; one that is gone by now is left out."""
+        async with self._workspace.store.transaction(self._context) as tx:
+            found = [await shelf.find_document(tx, one) for one in doc_ids]
+            return [await _entry(tx, one) for one in found if one is not None]
+
+    async def keys(self, doc_ids: Sequence[str]) -> list[str]:
+        """What the store calls these documents, as far as they are still there."""
+        async with self._workspace.store.transaction(self._context) as tx:
+            found = [await shelf.find_document(tx, one) for one in doc_ids]
+        return [str(one.id) for one in found if one is not None]
+
+    async def open(self, doc_id: str) -> Volume:
+        """One document, whole."""
+        async with self._workspace.store.transaction(self._context) as tx:
+            document = await shelf.get_document(tx, doc_id)
+            text = await shelf.load_text(tx, document)
+            sections = await shelf.sections_of(tx, document)
+            pages = await shelf.pages_of_document(tx, document)
+        return Volume(
+            doc_id=doc_id,
+            kind=DOCUMENT,
+            title=document.title,
+            digest=document.digest,
+            tokens=document.tokens,
+            lines=text.split("\n"),
+            sections=sections,
+            pages=pages,
+            gaps=document.gaps,
+        )
+
+    async def look(self, question: str, *, doc_ids: Sequence[str] | None, limit: int) -> Sequence[Lead]:
+        """Places by meaning, the best first."""
+        results = await lookup.search_sections(
+            self._workspace, self._context, question[:_MAX_QUESTION_CHARS], documents=doc_ids, limit=limit
+        )
+        return [
+            Lead(
+                doc_id=hit.citation.file_path,
+                line_start=hit.lines[0],
+                line_end=hit.lines[1],
+                score=hit.score,
+                path=hit.path,
+            )
+            for hit in results
+        ]
+
+
+async def _entry(tx: Transaction, document: Document) -> Entry:
+    """In the catalogue a document has the name it is cited by: its id where a nearer one has the same name."""
+    nearest = await shelf.find_document(tx, document.name)
+    return Entry(
+        doc_id=document.name if nearest and nearest.id == document.id else str(document.id),
+        kind=DOCUMENT,
+        title=document.title,
+        digest=document.digest,
+        tokens=document.tokens,
+    )

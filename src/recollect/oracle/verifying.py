@@ -1,0 +1,117 @@
+"""Reading the citations of a recorded result again, months later if need be: `recollect verify RESULT.json`.
+
+Documents are read from the library as the caller may see it, files from the working folder the consultation had, or
+another one. Nothing is changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from recollect.domain.findings import Citation, CitationStatus
+from recollect.domain.oracle import Verification
+from recollect.errors import InvalidInputError, NotFoundError
+from recollect.library.bundle import FileBundler
+from recollect.library.material import DOCUMENT, FILE
+from recollect.oracle.shelves import Shelves
+from recollect.recursion.citations import verify
+from recollect.storage.reading import get_memories
+
+if TYPE_CHECKING:
+    from recollect.domain.tenancy import TenantContext
+    from recollect.workspace import Workspace
+
+_MEMORY = "memory"
+MAX_CITATIONS = 10_000
+
+
+def read_citations(document: object) -> tuple[tuple[Citation, ...], str | None]:
+    """The citations of a result, and the working folder it was made in."""
+    if not isinstance(document, Mapping) or not isinstance(document.get("citations"), Sequence):
+        raise InvalidInputError("this is no result with citations; save one with `recollect consult --json`")
+    if len(document["citations"]) > MAX_CITATIONS:
+        raise InvalidInputError(f"{len(document['citations'])} citations, the limit is {MAX_CITATIONS}")
+    try:
+        citations = tuple(Citation.read(one) for one in document["citations"])
+        for one in citations:
+            _check(one)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInputError(f"the result has a citation that can't be read: {error}") from error
+    consultation = document.get("consultation")
+    settings: Any = consultation.get("settings") if isinstance(consultation, Mapping) else None
+    folder = settings.get("working_dir") if isinstance(settings, Mapping) else None
+    return citations, folder if isinstance(folder, str) else None
+
+
+async def verify_result(
+    workspace: Workspace, context: TenantContext, document: object, *, working_dir: str | None = None
+) -> Verification:
+    """What reading every citation again shows."""
+    citations, recorded = read_citations(document)
+    texts = await _texts(workspace, context, citations, working_dir or recorded)
+    checked = tuple(verify(one, lambda kind, path: texts.get((kind, path))) for one in citations)
+    counted = Counter(one.status for one in checked)
+    return Verification(
+        citations=checked,
+        verified=counted[CitationStatus.VERIFIED],
+        moved=counted[CitationStatus.MOVED],
+        stale=counted[CitationStatus.STALE],
+        unsupported=counted[CitationStatus.UNSUPPORTED],
+    )
+
+
+async def _texts(
+    workspace: Workspace, context: TenantContext, citations: Sequence[Citation], working_dir: str | None
+) -> dict[tuple[str, str], str]:
+    texts: dict[tuple[str, str], str] = {}
+    named = {
+        kind: list(dict.fromkeys(one.file_path for one in citations if one.kind == kind))
+        for kind in (DOCUMENT, FILE, _MEMORY)
+    }
+    shelves = Shelves(workspace, context)
+    for doc_id in named[DOCUMENT]:
+        try:
+            volume = await shelves.open(doc_id)
+        except NotFoundError:
+            continue
+        texts[DOCUMENT, doc_id] = "\n".join(volume.lines)
+    if named[FILE] and working_dir is not None:
+        roots = workspace.settings.oracle_roots
+        for path, text in (await asyncio.to_thread(_read_files, working_dir, named[FILE], roots)).items():
+            texts[FILE, path] = text
+    if named[_MEMORY]:
+        ids = [id for one in named[_MEMORY] if (id := _uuid(one)) is not None]
+        async with workspace.store.transaction(context) as tx:
+            for memory in await get_memories(tx, ids):
+                texts[_MEMORY, str(memory.id)] = memory.text
+    return texts
+
+
+def _read_files(working_dir: str, paths: Sequence[str], roots: Sequence[Path] | None) -> dict[str, str]:
+    try:
+        bundle = FileBundler(working_dir, allowed_roots=roots).bundle(paths)
+    except InvalidInputError:
+        # The folder is gone: what it held can't be confirmed, which is what `unsupported` says.
+        return {}
+    return {file.path: file.text for file in bundle.files}
+
+
+def _check(citation: Citation) -> None:
+    texts = (citation.kind, citation.file_path, citation.content_hash, citation.quote)
+    if not all(isinstance(one, str) for one in texts):
+        raise TypeError("kind, file_path, content_hash and quote must be strings")
+    numbers = (citation.line_start, citation.line_end)
+    if not all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
+        raise TypeError("line_start and line_end must be whole numbers")
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,361 @@
+"""`recollect consult`, `consultations`, `capabilities` and `verify`: asking the oracle, and what became of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.errors import InvalidInputError
+from recollect.surfaces.cli.errors import CHECK_FAILED
+from recollect.surfaces.cli.invocation import (
+    JsonOption,
+    invocation,
+    parse_json,
+    read_argument,
+    read_file,
+)
+from recollect.surfaces.cli.output import Column, Output, one_line
+
+if TYPE_CHECKING:
+    from recollect.domain.findings import Citation
+    from recollect.domain.oracle import (
+        CapabilityGroup,
+        DryRun,
+        OracleConsultation,
+        OracleConsultResult,
+        OracleEvent,
+        Verification,
+    )
+
+app = typer.Typer(rich_markup_mode=None)
+consultations_app = typer.Typer(
+    name="consultations", help="What the oracle was asked and answered.", rich_markup_mode=None
+)
+app.add_typer(consultations_app)
+
+_Id = Annotated[str, typer.Argument(help="The consultation's id.")]
+_LimitOption = Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)]
+_SessionOption = Annotated[str | None, typer.Option("--session", help="Only of this session.")]
+#: Of a parameter in a line of progress.
+_SHOWN_CHARS = 60
+
+
+@app.command()
+def consult(
+    ctx: typer.Context,
+    problem: Annotated[str, typer.Argument(help="The question; - reads standard input.")],
+    doc: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--doc", help="A document to read; repeat for more. Without one the library is searched."
+        ),
+    ] = None,
+    file: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--file", help="A glob of files to read; repeat for more; '!glob' leaves out.", metavar="GLOB"
+        ),
+    ] = None,
+    working_dir: Annotated[
+        str | None,
+        typer.Option("--working-dir", help="Folder of the files; the current one when --file is given."),
+    ] = None,
+    depth: Annotated[str, typer.Option(help="quick (one look), thorough (step by step) or auto.")] = "auto",
+    model: Annotated[
+        str | None, typer.Option(help="Chat model to ask; none when not named here or in the settings.")
+    ] = None,
+    max_input_tokens: Annotated[
+        int | None, typer.Option("--max-input-tokens", help="Read at most this much.", min=1)
+    ] = None,
+    session: Annotated[str | None, typer.Option(help="Go on in this session.")] = None,
+    workflow: Annotated[str | None, typer.Option(help="What it is asked for; goes into the record.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Who asks; goes into the record.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be read and cost at most; ask nobody.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Answer a problem from documents and code, with checked citations."""
+    inv = invocation(ctx)
+    question = read_argument(problem, what="problem")
+    folder = "." if file and working_dir is None else working_dir
+    with inv.client() as client:
+        if dry_run:
+            plan = client.oracle_dry_run(
+                question,
+                depth_hint=depth,
+                working_dir=folder,
+                doc_ids=doc or None,
+                files=file or None,
+                model=model,
+                max_input_tokens=max_input_tokens,
+            )
+            _show_plan(inv.out, plan)
+            return
+        result = client.oracle_consult(
+            question,
+            depth_hint=depth,
+            working_dir=folder,
+            doc_ids=doc or None,
+            files=file or None,
+            model=model,
+            max_input_tokens=max_input_tokens,
+            session=session,
+            workflow=workflow,
+            agent=agent,
+            on_event=_progress(inv.out),
+        )
+    _show_result(inv.out, result)
+
+
+@consultations_app.callback(invoke_without_command=True)
+def bare(
+    ctx: typer.Context,
+    session: _SessionOption = None,
+    limit: _LimitOption = 20,
+    json: JsonOption = False,
+) -> None:
+    """What the oracle was asked and answered; called bare, the latest."""
+    if ctx.invoked_subcommand is None:
+        inv = invocation(ctx)
+        with inv.client() as client:
+            found = client.consultations.list(session=session, limit=limit)
+        _show_list(inv.out, found)
+
+
+@consultations_app.command("list")
+def list_consultations(
+    ctx: typer.Context,
+    session: _SessionOption = None,
+    limit: _LimitOption = 20,
+    json: JsonOption = False,
+) -> None:
+    """List the latest consultations."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        found = client.consultations.list(session=session, limit=limit)
+    _show_list(inv.out, found)
+
+
+@consultations_app.command("show")
+def show(
+    ctx: typer.Context,
+    id: _Id,
+    events: Annotated[
+        bool, typer.Option("--events", help="Show what happened instead of the answer.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show a consultation with its answer, as it was."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        if events:
+            told = client.consultations.events(id)
+            if inv.out.as_json:
+                inv.out.document([one.document() for one in told])
+            else:
+                inv.out.table(
+                    [
+                        Column(name="#", right=True),
+                        Column(name="when", style="dim"),
+                        Column(name="what", wide=True),
+                    ],
+                    [(one.number, one.at, _line(one)) for one in told],
+                )
+            return
+        result = client.consultations.get(id)
+    _show_result(inv.out, result)
+
+
+@consultations_app.command("repeat")
+def repeat(ctx: typer.Context, id: _Id, json: JsonOption = False) -> None:
+    """Ask the same again, of the documents as they are now."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        result = client.consultations.repeat(id)
+    _show_result(inv.out, result)
+
+
+@app.command()
+def capabilities(
+    ctx: typer.Context,
+    week: Annotated[bool, typer.Option("--week", help="Only of the last seven days.")] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)] = 5,
+    json: JsonOption = False,
+) -> None:
+    """What consultations missed most, requests of one meaning together."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        groups = client.capabilities(days=7 if week else None, limit=limit)
+    _show_groups(inv.out, groups)
+
+
+@app.command()
+def verify(
+    ctx: typer.Context,
+    result: Annotated[
+        str, typer.Argument(help="A result saved with --json; - reads standard input.", metavar="RESULT.json")
+    ],
+    working_dir: Annotated[
+        str | None, typer.Option("--working-dir", help="Where cited files are now, if not where they were.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Read every citation of a result again.
+
+    Exits with 9 when one is stale or unsupported.
+    """
+    inv = invocation(ctx)
+    document = parse_json(read_file(result, what="result"), what="result")
+    if document is None:
+        raise InvalidInputError(f"{result!r} is empty; save a result with `recollect consult --json`")
+    with inv.client() as client:
+        found = client.verify(document, working_dir=working_dir)
+    _show_verification(inv.out, found)
+    if not found.holds:
+        raise typer.Exit(CHECK_FAILED)
+
+
+# ---------------------------------------------------------------- what they print
+
+
+def _progress(out: Output) -> Callable[[OracleEvent], None] | None:
+    """Lines on standard error while somebody watches."""
+    if out.as_json or not sys.stderr.isatty():
+        return None
+
+    def tell(event: OracleEvent) -> None:
+        print(f"  {one_line(_line(event))}", file=sys.stderr, flush=True)
+
+    return tell
+
+
+def _line(event: OracleEvent) -> str:
+    detail = event.detail
+    match event.type.value:
+        case "oracle_consultation_started":
+            return "started"
+        case "oracle_consultation_thinking":
+            return str(detail.get("thought", ""))
+        case "oracle_rlm_tool_call":
+            shown = ", ".join(
+                str(value)[:_SHOWN_CHARS] for value in dict(detail.get("parameters") or {}).values()
+            )
+            end = " (again)" if detail.get("cached") else f" {detail.get('duration_ms', 0):.0f} ms"
+            return f"{detail.get('tool')}({shown}){end}" + (
+                f": {detail['error']}" if detail.get("error") else ""
+            )
+        case "oracle_capability_requested":
+            return f"missing: {detail.get('description')}"
+        case "oracle_consultation_failed":
+            return f"failed: {detail.get('error')}"
+        case _:
+            return f"completed with {detail.get('citations')} citations"
+
+
+def _show_result(out: Output, result: OracleConsultResult) -> None:
+    if out.as_json:
+        out.document(result.document())
+        return
+    for line in result.answer.splitlines():
+        out.line(line, style="" if result.found else "yellow")
+    if result.citations and out.on_terminal:
+        out.line("")
+    for number, one in enumerate(result.citations, 1):
+        out.line(f"[{number}] {_place(one)} {one.status.value}", style="dim")
+    for note in result.notes:
+        out.aside(f"note: {note}", style="yellow")
+    record, coverage = result.consultation, result.coverage
+    cost = "" if not record.model else f", {record.tokens.get('total', 0):,} tokens of {record.model}"
+    out.aside(
+        f"{record.processing_mode}, read {coverage.share:.0%} of {coverage.material_tokens:,} tokens in "
+        f"{coverage.documents} documents and {coverage.files} files{cost}, {record.duration_ms:.0f} ms; "
+        f"session {result.session}"
+    )
+
+
+def _place(citation: Citation) -> str:
+    pages = ""
+    if citation.pages:
+        first, last = citation.pages
+        pages = f", page {first}" if first == last else f", pages {first}-{last}"
+    return f"{citation.file_path}:{citation.line_start}-{citation.line_end}{pages}"
+
+
+def _show_plan(out: Output, plan: DryRun) -> None:
+    if out.as_json:
+        out.document(plan.document())
+        return
+    cost = "unknown" if plan.max_usd is None else f"{plan.max_usd:.4f} USD"
+    out.pairs(
+        [
+            ("mode", f"{plan.processing_mode}: {plan.reason}"),
+            ("documents", tuple(str(one["doc_id"]) for one in plan.documents[:10])),
+            ("files", tuple(str(one["path"]) for one in plan.files[:10])),
+            ("left out", tuple(f"{one.what} ({one.reason})" for one in plan.skipped[:10])),
+            ("material", f"{plan.material_tokens:,} tokens"),
+            ("tool calls", f"at most {plan.max_tool_calls}"),
+            ("model", plan.model or "none"),
+            ("model calls", f"at most {plan.max_model_calls}"),
+            ("to the model", f"at most {plan.max_input_tokens:,} tokens"),
+            ("from the model", f"at most {plan.max_output_tokens:,} tokens"),
+            ("cost", f"at most {cost}" if plan.max_usd is not None else cost),
+        ]
+    )
+    for note in plan.notes:
+        out.aside(f"note: {note}", style="yellow")
+
+
+def _show_list(out: Output, found: Sequence[OracleConsultation]) -> None:
+    if out.as_json:
+        out.document([one.document() for one in found])
+        return
+    columns = [
+        Column(name="when", style="dim"),
+        Column(name="mode"),
+        Column(name="problem", wide=True),
+        Column(name="outcome"),
+        Column(name="id", style="dim"),
+    ]
+    out.table(
+        columns, [(one.timestamp, one.processing_mode, one.problem, one.outcome, one.id) for one in found]
+    )
+
+
+def _show_groups(out: Output, groups: Sequence[CapabilityGroup]) -> None:
+    if out.as_json:
+        out.document(
+            [
+                {
+                    "description": one.description,
+                    "count": one.count,
+                    "documents": list(one.documents),
+                    "requests": [request.document() for request in one.requests],
+                }
+                for one in groups
+            ]
+        )
+        return
+    if not groups:
+        out.aside("nothing was missing")
+    columns = [
+        Column(name="times", right=True),
+        Column(name="missing", wide=True),
+        Column(name="documents", style="dim"),
+    ]
+    out.table(columns, [(one.count, one.description, ", ".join(one.documents[:3])) for one in groups])
+
+
+def _show_verification(out: Output, found: Verification) -> None:
+    if out.as_json:
+        out.document(found.document())
+        return
+    styles = {"verified": "green", "moved": "yellow"}
+    for number, one in enumerate(found.citations, 1):
+        out.line(f"[{number}] {_place(one)} {one.status.value}", style=styles.get(one.status.value, "red"))
+    out.aside(
+        f"{found.verified} verified, {found.moved} moved, {found.stale} stale, {found.unsupported} unsupported"
+    )
