@@ -225,6 +225,22 @@ async def _policy(bench: Bench, tenant_id: str, book: PolicyBook) -> Decompositi
         return await book.policy_for(tx)
 
 
+def adopt(
+    bench: Bench, tenant_id: str, policy: DecompositionPolicy, state: TrainingState | None = None
+) -> None:
+    """Let a tenant use a policy, as another process's training would."""
+
+    async def go() -> None:
+        async with bench.workspace.store.transaction(who(tenant_id, "root", roles=("admin",))) as tx:
+            combined = CombinedMemoryTrainer()
+            found = await combined.load_policy_state(tx)
+            found.decomposition.policy = policy
+            found.decomposition.state = state or TrainingState()
+            await combined.save_policy_state(tx, found, NOON)
+
+    bench.run(go())
+
+
 def test_a_stored_run_holds_no_word_of_the_question_nor_of_a_memory(
     bench: Bench, tenant_id: str, rows: Callable[..., list[dict[str, Any]]]
 ) -> None:
@@ -294,10 +310,12 @@ def test_stored_runs_train_a_policy_that_this_tenant_uses_and_no_other(
 ) -> None:
     other = f"t-{uuid4().hex[:12]}"
     store.tenants.create(other)
+    assert bench.run(_policy(bench, tenant_id, PolicyBook())) == base_policy()
+    adopt(bench, tenant_id, PRIOR)
     book = PolicyBook()
     before = bench.run(_policy(bench, tenant_id, book))
-    assert before == base_policy()
-    log_toy_runs(bench, who(tenant_id), toy_runs(200, base_policy(), seed=11))
+    assert before.weights == PRIOR.weights
+    log_toy_runs(bench, who(tenant_id), toy_runs(200, seed=11))
     report = train_stored(bench, tenant_id).decomposition
     assert report.runs == 200
     assert report.adopted, report.reason
@@ -362,13 +380,13 @@ def test_runs_take_the_outcome_of_their_search_and_those_without_one_wait(
 def test_a_policy_that_can_not_prove_itself_is_a_candidate_and_its_runs_wait_for_more(
     bench: Bench, client: Recollect, tenant_id: str, rows: Callable[..., list[dict[str, Any]]]
 ) -> None:
-    log_toy_runs(bench, who(tenant_id), toy_runs(20, base_policy(), seed=2))
+    adopt(bench, tenant_id, PRIOR)
+    log_toy_runs(bench, who(tenant_id), toy_runs(20, seed=2))
     report = train_stored(bench, tenant_id).decomposition
     assert (report.adopted, report.runs) == (False, 20)
     assert not any(row["trained"] for row in rows("run"))
-    assert bench.run(_policy(bench, tenant_id, PolicyBook())) == base_policy()
-    [candidate] = client.learning.status().decomposition
-    assert candidate.state == "candidate"
+    assert bench.run(_policy(bench, tenant_id, PolicyBook())).weights == PRIOR.weights
+    assert [one.state for one in client.learning.status().decomposition] == ["active", "candidate"]
     again = train_stored(bench, tenant_id).decomposition
     assert again.needed == 22, "the same runs are not tried again"
 
@@ -379,15 +397,7 @@ def test_another_process_s_policy_is_noticed_after_a_while(bench: Bench, tenant_
     assert bench.run(_policy(bench, tenant_id, book)).exploration == 0.5
     tilted = replace(PRIOR, weights={"search": {"bias": 3.0}})
 
-    async def elsewhere() -> None:
-        async with bench.workspace.store.transaction(who(tenant_id, "root", roles=("admin",))) as tx:
-            combined = CombinedMemoryTrainer()
-            state = await combined.load_policy_state(tx)
-            state.decomposition.policy = tilted
-            state.decomposition.state = TrainingState(exploration_rate=0.1)
-            await combined.save_policy_state(tx, state, NOON)
-
-    bench.run(elsewhere())
+    adopt(bench, tenant_id, tilted, TrainingState(exploration_rate=0.1))
     assert bench.run(_policy(bench, tenant_id, book)).weights != tilted.weights
     clock[0] = TTL_S + 1
     noticed = bench.run(_policy(bench, tenant_id, book))

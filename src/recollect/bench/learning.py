@@ -165,6 +165,10 @@ def measure(trials: Mapping[str, Sequence[Trial]], curves: Sequence[Sequence[flo
         [[new.reward - old.reward for old, new in zip(before, trials[name], strict=True)] for name in seeds]
     )
     low, high = interval(differences)
+    plain = np.array(
+        [[_plain(new) - _plain(old) for old, new in zip(before, trials[name], strict=True)] for name in seeds]
+    )
+    plain_low, plain_high = interval(plain)
     templates = list(dict.fromkeys(trial.task.template for trial in before))
     after = [trial for name in seeds for trial in trials[name]]
     return {
@@ -183,19 +187,26 @@ def measure(trials: Mapping[str, Sequence[Trial]], curves: Sequence[Sequence[flo
             for template in templates
         },
         "gain": {"mean": float(differences.mean()), "low": low, "high": high, "confidence": 0.95},
+        "plain_gain": {
+            "mean": float(plain.mean()),
+            "low": plain_low,
+            "high": plain_high,
+            "confidence": 0.95,
+        },
         "curves": [[round(value, 4) for value in curve] for curve in curves],
     }
 
 
+def _plain(trial: Trial) -> float:
+    """The reward by the plain formula, in which a good answer is cut off at 1."""
+    outcome = TrainingOutcome(signal=Signal.RESULT_USED, quality_score=trial.quality)
+    return RewardConfig().compute(outcome, tokens_used=trial.tokens)
+
+
 def _summary(trials: Sequence[Trial]) -> dict[str, float]:
-    # Beside the reward of the tasks: the plain formula, in which a good answer is cut off at 1.
-    plain = RewardConfig()
-    outcomes = [TrainingOutcome(signal=Signal.RESULT_USED, quality_score=one.quality) for one in trials]
     return {
         "reward": _mean([one.reward for one in trials]),
-        "plain_reward": _mean(
-            [plain.compute(o, tokens_used=t.tokens) for o, t in zip(outcomes, trials, strict=True)]
-        ),
+        "plain_reward": _mean([_plain(one) for one in trials]),
         "quality": _mean([one.quality for one in trials]),
         "subcalls": _mean([one.subcalls for one in trials]),
         "tokens": _mean([one.tokens for one in trials]),

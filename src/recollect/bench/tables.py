@@ -259,8 +259,11 @@ def _learning(measures: Mapping[str, Any]) -> list[Table]:
         for template, both in measures["templates"].items()
         for policy, one in both.items()
     ]
-    gain = measures["gain"]
-    shown = [["reward", f"{gain['mean']:+.4f}", f"{gain['low']:+.4f} to {gain['high']:+.4f}"]]
+    shown = [
+        [name, f"{gain['mean']:+.4f}", f"{gain['low']:+.4f} to {gain['high']:+.4f}"]
+        for name, gain in (("reward", measures["gain"]), ("plain reward", measures.get("plain_gain")))
+        if gain is not None
+    ]
     return [
         Table(title="Policies", columns=columns, rows=[row(name, one) for name, one in policies.items()]),
         Table(title="Gain of training", columns=["", "mean", "95 % interval"], rows=shown),
