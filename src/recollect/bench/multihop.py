@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from recollect.bench.show import Show
 
 CUTOFFS = (2, 5)
-#: recall@2 and @5 of BM25 and MiniLM joined by the sum of z-scores: what searching once gives.
-HYBRID = {"2wikimultihopqa": (0.578, 0.684), "musique": (0.380, 0.510)}
+#: To reach: recall@2 of BM25 and MiniLM joined by z-scores (what one look gives; its @5 is 0.684 and 0.510), and @5
+#: with the hops that a question needs.
+REACH = {"2wikimultihopqa": (0.578, 0.92), "musique": (0.380, 0.56)}
 
 
 def run_multihop(
@@ -53,7 +54,7 @@ def run_multihop(
                 "ingest_per_s": ingest_per_s,
                 "search_ms": latency([answer.ms for answer in answers]),
             }
-            for cutoff, bar in zip(CUTOFFS, HYBRID.get(name, ()), strict=False):
+            for cutoff, bar in zip(CUTOFFS, REACH.get(name, ()), strict=False):
                 bars.append(Bar(name=f"{name} recall@{cutoff}", value=table[ALL][f"@{cutoff}"], bar=bar))
         environment |= describe_store(client)
     return Result(

@@ -34,8 +34,8 @@ ABOUT = {
     ),
     "multihop": (
         "2WikiMultiHopQA and MuSiQue: several hops",
-        "One memory per passage, its title as an entity. The bars are what words and vectors give together without "
-        "following any hop.",
+        "One memory per passage, its title as an entity. Words and vectors together, without following any hop, give "
+        "0.578 / 0.684 and 0.380 / 0.510.",
         "recollect bench multihop --data FOLDER",
     ),
     "ablate": (
