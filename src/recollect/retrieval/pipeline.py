@@ -114,17 +114,26 @@ class Asking:
 
 
 class _Embedding:
-    """The question's vector on its way, in a thread of its own while the database is asked other things."""
+    """The question's vector on its way, in a thread of its own while the database looks its words up.
+
+    It starts when the question is understood: on a small machine both at once only wait for each other.
+    """
 
     def __init__(self, opened: OpenSpace, query: str) -> None:
+        self._opened, self._query = opened, query
+        self._vector: asyncio.Future[NDArray[np.float32]] | None = None
+
+    def start(self) -> Awaitable[NDArray[np.float32]]:
         # Not a task: one would begin only when this one waits for something.
-        embed = partial(copy_context().run, opened.embedder.embed_query, query)
-        self.vector = asyncio.get_running_loop().run_in_executor(None, embed)
+        embed = partial(copy_context().run, self._opened.embedder.embed_query, self._query)
+        self._vector = asyncio.get_running_loop().run_in_executor(None, embed)
+        return self._vector
 
     def leave(self) -> None:
         """Nobody waits for it any more, nor for its fault."""
-        if not self.vector.cancel() and not self.vector.cancelled():
-            self.vector.exception()
+        vector = self._vector
+        if vector is not None and not vector.cancel() and not vector.cancelled():
+            vector.exception()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +228,7 @@ async def look(
                         part=part,
                         watch=watch,
                     )
-                    return await _answer(asking, embedding.vector, query_id, on_understood)
+                    return await _answer(asking, embedding, query_id, on_understood)
         finally:
             embedding.leave()
         # The store was re-embedded since this client opened it: follow, and ask again.
@@ -227,13 +236,14 @@ async def look(
 
 
 async def _answer(
-    asking: Asking, vector: Awaitable[NDArray[np.float32]], query_id: UUID, on_understood: Listener | None
+    asking: Asking, embedding: _Embedding, query_id: UUID, on_understood: Listener | None
 ) -> Found:
     """Understand, generate, rank and show, inside one transaction."""
     with asking.watch.stage("understand"):
         asked, choice = await understand_request(
             asking.workspace, asking.tx, asking.request, asking.caller, query_id
         )
+    vector = embedding.start()
     if on_understood is not None:
         on_understood(asked)
     notes = [*asked.notes, *_other_words(asking.caller)]
