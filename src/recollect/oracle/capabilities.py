@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
     from recollect.workspace import Workspace
 
-#: Two requests whose vectors are at least this close ask for the same thing; between "read tables in PDF files" and
-#: "parse a table of a PDF" it is 0.75, between these and "read scanned pages" 0.45, with the small local embedders.
+#: Two requests whose vectors are at least this close ask for the same thing.
 ALIKE = 0.6
 #: The latest requests that are grouped.
 _CONSIDERED = 2_000

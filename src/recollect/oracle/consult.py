@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -34,6 +34,7 @@ from recollect.oracle.direct import ask_once, look_once
 from recollect.oracle.events import Announcer, Subscriber
 from recollect.oracle.gather import Gathered, gather
 from recollect.oracle.meter import Meter
+from recollect.oracle.recipes import find_recipe
 from recollect.oracle.recursive import explore, limits_of
 from recollect.oracle.request import ConsultRequest
 from recollect.oracle.sessions import cache_of
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("recollect.oracle")
 
 _READING_TOOLS = ("query_subset", "summarize")
+#: Ends of a run after which a model is not asked for anything more.
+_NO_MORE_QUESTIONS = frozenset({"planner", "tokens", "usd", "cancelled"})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -95,6 +98,8 @@ class _Consultation:
         self._meter = Meter()
         self._work = _Work()
         self._model_failed = False
+        recipe = find_recipe(request.agent)
+        self._guidance = recipe.prompt if recipe else ""
         self._announcer = Announcer(
             workspace,
             context,
@@ -159,12 +164,14 @@ class _Consultation:
         embedder = None
         if request.working_dir is not None:
             embedder = (await workspace.open_space(self._context)).embedder
+        shelves = Shelves(workspace, self._context)
         gathered = await gather(
             request,
-            Shelves(workspace, self._context),
+            shelves,
             embedder=embedder,
             allowed_roots=workspace.settings.oracle_roots,
         )
+        self._work.notes += shelves.notes
         self._work.mode, reason = decide(
             request.problem,
             depth_hint=request.depth_hint,
@@ -196,14 +203,18 @@ class _Consultation:
                     gathered.material,
                     gathered.leads,
                     max_tokens=self._request.max_input_tokens,
+                    guidance=self._guidance,
                 )
-                work.findings, work.spoken = injected.findings, True
-                work.spans = [(volume.doc_id, first, last) for volume, first, last in injected.parts]
                 if injected.dropped:
                     work.notes.append(
                         f"{injected.dropped} sentences of the model rested on nothing and were dropped"
                     )
-                return
+                work.spans = [(volume.doc_id, first, last) for volume, first, last in injected.parts]
+                if injected.findings or not injected.dropped:
+                    work.findings, work.spoken = injected.findings, True
+                    return
+                self._model_failed = True
+                work.notes.append("what follows was found without the model")
             except ModelError as error:
                 self._without_model(error)
         await self._look(gathered)
@@ -228,6 +239,7 @@ class _Consultation:
             cache=cache_of(self._workspace, self._context, self._request.session),
             root_model=models[0] if models else None,
             sub_call_model=models[1] if models else None,
+            guidance=self._guidance,
             on_event=self._announcer.hear,
             on_capability=lambda what, about: self._wanted.add(what, about, raised_by="planner"),
         )
@@ -238,7 +250,8 @@ class _Consultation:
             work.notes.append(f"the run ended early: {explored.error}")
         if explored.stopped_by != "done" and not any(one.confidence > 0 for one in explored.findings):
             # A planner that failed is no reason to say that the documents don't.
-            work.notes.append("what follows was found without the model")
+            if models:
+                work.notes.append("what follows was found without the model")
             await self._look(gathered)
 
     async def _conclude(
@@ -247,14 +260,15 @@ class _Consultation:
         work, material = self._work, gathered.material
         spoken = work.spoken
         chosen = work.findings if spoken else distinct(work.findings)
-        await self._open(gathered, {one.file_path for finding in chosen for one in finding.citations})
-        standing = checked(chosen, texts_of(material.opened))
+        await self._open(gathered)
+        standing = checked(chosen, await self._read_again(gathered, chosen))
         if len(standing) < len(chosen):
             work.notes.append(
                 f"{len(chosen) - len(standing)} findings did not hold when read again and were dropped"
             )
         # A model that fell silent once is not asked to put the rest into words.
-        model = models[0] if models and work.stopped_by == "done" and not self._model_failed else None
+        silent = self._model_failed or work.stopped_by in _NO_MORE_QUESTIONS
+        model = models[0] if models and not silent else None
         answered = await compose(
             self._request.problem, standing, threshold=material.threshold, model=model, spoken=spoken
         )
@@ -286,11 +300,21 @@ class _Consultation:
 
     # ---------------------------------------------------------------- what they share
 
-    async def _open(self, gathered: Gathered, cited: Iterable[str]) -> None:
-        """Read what is cited or was read, also where an answer came from the cache."""
-        for doc_id in dict.fromkeys((*cited, *(one for one, _, _ in self._work.spans))):
+    async def _open(self, gathered: Gathered) -> None:
+        """Have what was read at hand, also where an answer came from the cache."""
+        for doc_id in dict.fromkeys(one for one, _, _ in self._work.spans):
             with suppress(NotFoundError):
                 await gathered.material.open(doc_id)
+
+    async def _read_again(
+        self, gathered: Gathered, findings: Sequence[Finding]
+    ) -> dict[tuple[str, str], str]:
+        """What is cited, as it is now: documents from the library, files as they were bundled a moment ago."""
+        entries = gathered.material.entries
+        cited = dict.fromkeys(one.file_path for finding in findings for one in finding.citations)
+        files = {name: one for name, one in gathered.material.opened.items() if one.kind == FILE}
+        documents = [one for one in cited if one in entries and entries[one].kind != FILE]
+        return texts_of(files) | await Shelves(self._workspace, self._context).texts(documents)
 
     def _without_model(self, error: ModelError) -> None:
         self._model_failed = True

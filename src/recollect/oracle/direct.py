@@ -75,6 +75,7 @@ async def ask_once(
     leads: Sequence[Lead],
     *,
     max_tokens: int | None,
+    guidance: str = "",
 ) -> Injected:
     """One request with all of the material, or as much of the best of it as fits. Raises a `ModelError`."""
     boundary = new_boundary()
@@ -86,7 +87,7 @@ async def ask_once(
         text = first_tokens(volume.text_of(first, last), room)
         texts.append(fence(f"{volume.kind} {volume.doc_id!r} lines {first} to {last}", text, boundary))
     answer = await model.answer(
-        instructions().replace("{boundary}", boundary),
+        instructions().replace("{boundary}", boundary).replace("{guidance}", guidance).strip(),
         "\n\n".join(texts),
         DirectAnswer,
         max_tokens=MAX_OUTPUT_TOKENS,

@@ -63,6 +63,7 @@ async def explore(
     cache: Cache,
     root_model: ChatModel | None,
     sub_call_model: ChatModel | None,
+    guidance: str,
     on_event: Callable[[Event], None],
     on_capability: Callable[[str, Mapping[str, Any]], None],
 ) -> Explored:
@@ -83,7 +84,7 @@ async def explore(
 
         planner = ModelPlanner(root_model, sub_call_model=sub_call_model)
     ended = await run(
-        _with_catalogue(problem, material) if root_model is not None else problem,
+        _for_model(problem, material, guidance) if root_model is not None else problem,
         environment=environment,
         planner=planner,
         limits=limits,
@@ -99,12 +100,16 @@ async def explore(
     )
 
 
-def _with_catalogue(problem: str, material: ConsultedMaterial) -> str:
-    """A model can call for documents only by their ids. Their titles are words of the documents, so they stay out."""
+def _for_model(problem: str, material: ConsultedMaterial, guidance: str) -> str:
+    """The problem with what a planning model needs beside it.
+
+    It can call for documents only by their ids. Their titles are words of the documents, so they stay out.
+    """
     listed = "\n".join(
         f"- {one.doc_id} ({one.tokens:,} tokens)" for one in list(material.entries.values())[:30]
     )
-    return f"{problem}\n\nThe documents, by doc_id:\n{listed}" if listed else problem
+    parts = [problem, guidance, f"The documents, by doc_id:\n{listed}" if listed else ""]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _anchored(finding: Finding, material: ConsultedMaterial) -> Finding | None:

@@ -32,6 +32,8 @@ class Shelves:
     def __init__(self, workspace: Workspace, context: TenantContext) -> None:
         self._workspace = workspace
         self._context = context
+        #: What a look could not look through.
+        self.notes: list[str] = []
 
     async def find(self, names: Sequence[str]) -> Sequence[Entry]:
         """Documents by name or id, in order; an unknown one is a `DocumentNotFoundError` with suggestions."""
@@ -70,11 +72,19 @@ class Shelves:
             gaps=document.gaps,
         )
 
+    async def texts(self, doc_ids: Sequence[str]) -> dict[tuple[str, str], str]:
+        """The texts of documents as they are now, as citations name them; those that are gone are left out."""
+        async with self._workspace.store.transaction(self._context) as tx:
+            found = {one: await shelf.find_document(tx, one) for one in doc_ids}
+            texts = await shelf.load_texts(tx, [one for one in found.values() if one is not None])
+        return {(DOCUMENT, name): texts.get(one.id, "") for name, one in found.items() if one is not None}
+
     async def look(self, question: str, *, doc_ids: Sequence[str] | None, limit: int) -> Sequence[Lead]:
         """Places by meaning, the best first."""
         results = await lookup.search_sections(
             self._workspace, self._context, question[:_MAX_QUESTION_CHARS], documents=doc_ids, limit=limit
         )
+        self.notes += [note for note in results.notes if note not in self.notes]
         return [
             Lead(
                 doc_id=hit.citation.file_path,

@@ -15,7 +15,8 @@ from uuid import UUID
 
 from recollect.domain.findings import Citation, CitationStatus
 from recollect.domain.oracle import Verification
-from recollect.errors import InvalidInputError, NotFoundError
+from recollect.domain.text import MAX_NAME_CHARS
+from recollect.errors import InvalidInputError
 from recollect.library.bundle import FileBundler
 from recollect.library.material import DOCUMENT, FILE
 from recollect.oracle.shelves import Shelves
@@ -73,13 +74,9 @@ async def _texts(
         kind: list(dict.fromkeys(one.file_path for one in citations if one.kind == kind))
         for kind in (DOCUMENT, FILE, _MEMORY)
     }
-    shelves = Shelves(workspace, context)
-    for doc_id in named[DOCUMENT]:
-        try:
-            volume = await shelves.open(doc_id)
-        except NotFoundError:
-            continue
-        texts[DOCUMENT, doc_id] = "\n".join(volume.lines)
+    texts |= await Shelves(workspace, context).texts(
+        [one for one in named[DOCUMENT] if _could_be_a_name(one)]
+    )
     if named[FILE] and working_dir is not None:
         roots = workspace.settings.oracle_roots
         for path, text in (await asyncio.to_thread(_read_files, working_dir, named[FILE], roots)).items():
@@ -115,3 +112,8 @@ def _uuid(text: str) -> UUID | None:
         return UUID(text)
     except ValueError:
         return None
+
+
+def _could_be_a_name(text: str) -> bool:
+    """Whether a document could be called so; a damaged result may hold anything."""
+    return bool(text.strip()) and len(text) <= MAX_NAME_CHARS and text.isprintable()
