@@ -176,6 +176,7 @@ async def remove_document(
             raise ForbiddenError(f"the document {document.name!r} may be read but not removed by this caller")
     vacuumed = "none"
     if vacuum:
-        vacuumed = await erasing.vacuum(workspace.store, context.tenant_id, erasing.LIBRARY_TABLES)
+        tables = (*erasing.ORACLE_TABLES, *erasing.LIBRARY_TABLES)
+        vacuumed = await erasing.vacuum(workspace.store, context.tenant_id, tables)
     what = f"document {document.name} ({document.id})"
     return erasing.make_receipt(context.tenant_id, what, [], rows, vacuumed, now=workspace.clock())

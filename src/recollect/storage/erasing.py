@@ -34,12 +34,13 @@ _BATCH = 2_000
 
 #: The library's tables, children before parents.
 LIBRARY_TABLES = ("passage_posting", "passage", "section", "document")
+#: Of consultations, which quote documents.
+ORACLE_TABLES = ("capability_request", "consultation_event", "consultation")
 #: Tables with a tenant's rows, children before parents; the first three are partitioned.
 TENANT_TABLES = (
     "posting", "embedding", "memory", "mention", "entity_key", "entity", "conflict", "summary_source", "summary",
     "history", "feedback", "retrieval_hit", "retrieval_event", "run", "policy", "experiment", "ontology",
-    "capability_request", "consultation_event", "consultation", *LIBRARY_TABLES,
-    "conversation", "tally", "membership", "scope", "retention", "tenant",
+    *ORACLE_TABLES, *LIBRARY_TABLES, "conversation", "tally", "membership", "scope", "retention", "tenant",
 )  # fmt: skip
 _PARTITIONED = frozenset({"posting", "embedding", "memory"})
 
