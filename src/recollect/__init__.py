@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from recollect.domain.learning import Feedback as Feedback
     from recollect.domain.memory import Memory as Memory
     from recollect.domain.memory import MemoryType as MemoryType
+    from recollect.domain.oracle import EventType as EventType
+    from recollect.domain.oracle import OracleConsultation as OracleConsultation
+    from recollect.domain.oracle import OracleConsultResult as OracleConsultResult
     from recollect.domain.query import Understanding as Understanding
     from recollect.domain.results import AddReport as AddReport
     from recollect.domain.results import Conflict as Conflict
@@ -45,6 +48,7 @@ _HOMES = {
     "Conflict": "recollect.domain.results",
     "ConsolidateReport": "recollect.domain.results",
     "Entity": "recollect.domain.entities",
+    "EventType": "recollect.domain.oracle",
     "Feedback": "recollect.domain.learning",
     "HistoryEntry": "recollect.domain.results",
     "Hit": "recollect.domain.results",
@@ -53,6 +57,8 @@ _HOMES = {
     "Member": "recollect.domain.results",
     "Memory": "recollect.domain.memory",
     "MemoryType": "recollect.domain.memory",
+    "OracleConsultResult": "recollect.domain.oracle",
+    "OracleConsultation": "recollect.domain.oracle",
     "Page": "recollect.domain.results",
     "Receipt": "recollect.domain.results",
     "Recollect": "recollect.client_sync",
@@ -72,6 +78,7 @@ __all__ = [
     "Conflict",
     "ConsolidateReport",
     "Entity",
+    "EventType",
     "Feedback",
     "HistoryEntry",
     "Hit",
@@ -80,6 +87,8 @@ __all__ = [
     "Member",
     "Memory",
     "MemoryType",
+    "OracleConsultResult",
+    "OracleConsultation",
     "Page",
     "Receipt",
     "Recollect",

@@ -8,7 +8,7 @@ same connections.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import datetime, tzinfo
 from os import PathLike
@@ -20,6 +20,7 @@ from uuid import UUID
 from recollect.client_entities import AsyncEntities
 from recollect.client_learning import AsyncLearning
 from recollect.client_ontology import AsyncOntology
+from recollect.client_oracle import AsyncConsultations
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants, parse_layers
 from recollect.config import Settings
 from recollect.domain.context import AugmentedContext
@@ -28,6 +29,13 @@ from recollect.domain.ids import parse_id
 from recollect.domain.layers import ScopeName
 from recollect.domain.learning import Feedback, FeedbackKind, check_score
 from recollect.domain.memory import Memory, MemoryType, check_time, make_draft, message_fields
+from recollect.domain.oracle import (
+    CapabilityGroup,
+    DryRun,
+    OracleConsultResult,
+    OracleEvent,
+    Verification,
+)
 from recollect.domain.query import Understanding
 from recollect.domain.results import (
     AddReport,
@@ -163,6 +171,11 @@ class AsyncRecollect:
     def ontology(self) -> AsyncOntology:
         """What the tenant's own database is about, and what it says."""
         return AsyncOntology(self)
+
+    @property
+    def consultations(self) -> AsyncConsultations:
+        """What the oracle was asked: list, show, ask again."""
+        return AsyncConsultations(self)
 
     def for_context(self, context: TenantContext) -> AsyncRecollect:
         """The same store as another caller sees it, on the same connections."""
@@ -587,6 +600,87 @@ class AsyncRecollect:
         workspace = await self._workspace()
         with _opened(source, "rb") as stream:
             return await import_jsonl(workspace, self._context, stream, progress=progress)
+
+    # The oracle -----------------------------------------------------------------------------------
+
+    async def oracle_consult(
+        self,
+        problem: str,
+        depth_hint: str = "auto",
+        working_dir: str | PathLike[str] | None = None,
+        doc_ids: Sequence[str] | None = None,
+        files: Sequence[str] | None = None,
+        model: str | None = None,
+        max_input_tokens: int | None = None,
+        *,
+        session: str | None = None,
+        workflow: str | None = None,
+        agent: str | None = None,
+        on_event: Callable[[OracleEvent], Awaitable[None] | None] | None = None,
+    ) -> OracleConsultResult:
+        """Answer a problem from documents of the library and code of a folder, with citations that were checked.
+
+        Without `doc_ids` the library is searched for what is about it; `files` are globs in `working_dir` (all of it
+        when not given, `!glob` leaves out). `depth_hint` is "quick" (one look), "thorough" (read step by step) or
+        "auto". No model is asked unless one is named, here or in the settings. Follow-ups in the same `session` reuse
+        what was read. `on_event` hears what happens.
+        """
+        from recollect.oracle.consult import consult
+        from recollect.oracle.request import ConsultRequest
+
+        request = ConsultRequest.check(
+            problem=problem, depth_hint=depth_hint, working_dir=working_dir, doc_ids=doc_ids, files=files,
+            model=model, max_input_tokens=max_input_tokens, session=session, workflow=workflow, agent=agent,
+        )  # fmt: skip
+        return await consult(await self._workspace(), self._context, request, on_event=on_event)
+
+    async def oracle_dry_run(
+        self,
+        problem: str,
+        depth_hint: str = "auto",
+        working_dir: str | PathLike[str] | None = None,
+        doc_ids: Sequence[str] | None = None,
+        files: Sequence[str] | None = None,
+        model: str | None = None,
+        max_input_tokens: int | None = None,
+    ) -> DryRun:
+        """What `oracle_consult` would read, and the most it would take in calls, tokens and dollars. Needs no key."""
+        from recollect.oracle.dry_run import dry_run
+        from recollect.oracle.request import ConsultRequest
+
+        request = ConsultRequest.check(
+            problem=problem, depth_hint=depth_hint, working_dir=working_dir, doc_ids=doc_ids, files=files,
+            model=model, max_input_tokens=max_input_tokens,
+        )  # fmt: skip
+        return await dry_run(await self._workspace(), self._context, request)
+
+    async def capabilities(self, *, days: int | None = None, limit: int = 5) -> Sequence[CapabilityGroup]:
+        """What consultations missed most, requests of one meaning together; of the last days, or of all time."""
+        from recollect.oracle.capabilities import top_requests
+
+        if days is not None and (
+            isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= 36_500
+        ):
+            raise InvalidInputError(f"days {days!r} is not a whole number from 1 to 36500")
+        return await top_requests(
+            await self._workspace(), self._context, days=days, limit=_check_limit(limit)
+        )
+
+    async def verify(
+        self,
+        result: Mapping[str, Any] | OracleConsultResult,
+        *,
+        working_dir: str | PathLike[str] | None = None,
+    ) -> Verification:
+        """Read every citation of a result again: verified, moved, stale or unsupported.
+
+        `working_dir` is where cited files are now; the folder the result was made in when not given.
+        """
+        from recollect.oracle.verifying import verify_result
+
+        document = result.document() if isinstance(result, OracleConsultResult) else result
+        folder = None if working_dir is None else str(working_dir)
+        return await verify_result(await self._workspace(), self._context, document, working_dir=folder)
 
     # The store ------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ run the generator.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from os import PathLike
 from typing import Any, Self, TextIO
@@ -17,6 +17,7 @@ from recollect.client import UNCHANGED, AsyncRecollect, Conflicts, Memories, Pro
 from recollect.client_entities import AsyncEntities
 from recollect.client_learning import AsyncLearning
 from recollect.client_ontology import AsyncOntology
+from recollect.client_oracle import AsyncConsultations
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants
 from recollect.config import Settings
 from recollect.domain.answers import DomainResults
@@ -33,6 +34,14 @@ from recollect.domain.learning import (
 )
 from recollect.domain.memory import Memory
 from recollect.domain.ontology import DeclaredOntology
+from recollect.domain.oracle import (
+    CapabilityGroup,
+    DryRun,
+    OracleConsultation,
+    OracleConsultResult,
+    OracleEvent,
+    Verification,
+)
 from recollect.domain.query import Understanding
 from recollect.domain.results import (
     AddReport,
@@ -197,6 +206,33 @@ class Ontology:
         return self._portal.run(self._async.query(question, now=now, timezone=timezone))
 
 
+class Consultations:
+    """What was asked and answered: the caller's own consultations, or all of the tenant's for an admin."""
+
+    _async: AsyncConsultations
+    _portal: Portal
+
+    def __init__(self, client: AsyncConsultations, portal: Portal) -> None:
+        self._async = client
+        self._portal = portal
+
+    def list(self, *, session: str | None = None, limit: int = 50) -> Sequence[OracleConsultation]:
+        """The latest consultations, the newest first; of one session, or of all."""
+        return self._portal.run(self._async.list(session=session, limit=limit))
+
+    def get(self, id: UUID | str) -> OracleConsultResult:
+        """A consultation with its answer and citations, as they were."""
+        return self._portal.run(self._async.get(id))
+
+    def events(self, id: UUID | str) -> Sequence[OracleEvent]:
+        """What happened in a consultation, in order."""
+        return self._portal.run(self._async.events(id))
+
+    def repeat(self, id: UUID | str) -> OracleConsultResult:
+        """Ask the same again, of the documents as they are now, in a session of its own."""
+        return self._portal.run(self._async.repeat(id))
+
+
 class Tenants:
     """Tenants of the store."""
 
@@ -348,6 +384,11 @@ class Recollect:
     def ontology(self) -> Ontology:
         """What the tenant's own database is about, and what it says."""
         return Ontology(self._async.ontology, self._portal)
+
+    @property
+    def consultations(self) -> Consultations:
+        """What the oracle was asked: list, show, ask again."""
+        return Consultations(self._async.consultations, self._portal)
 
     def for_context(self, context: TenantContext) -> Recollect:
         """The same store as another caller sees it, on the same connections."""
@@ -683,6 +724,77 @@ class Recollect:
         A broken line is reported by its number; the rest is stored.
         """
         return self._portal.run(self._async.import_jsonl(source, progress=progress))
+
+    def oracle_consult(
+        self,
+        problem: str,
+        depth_hint: str = "auto",
+        working_dir: str | PathLike[str] | None = None,
+        doc_ids: Sequence[str] | None = None,
+        files: Sequence[str] | None = None,
+        model: str | None = None,
+        max_input_tokens: int | None = None,
+        *,
+        session: str | None = None,
+        workflow: str | None = None,
+        agent: str | None = None,
+        on_event: Callable[[OracleEvent], Awaitable[None] | None] | None = None,
+    ) -> OracleConsultResult:
+        """Answer a problem from documents of the library and code of a folder, with citations that were checked.
+
+        Without `doc_ids` the library is searched for what is about it; `files` are globs in `working_dir` (all of it
+        when not given, `!glob` leaves out). `depth_hint` is "quick" (one look), "thorough" (read step by step) or
+        "auto". No model is asked unless one is named, here or in the settings. Follow-ups in the same `session` reuse
+        what was read. `on_event` hears what happens.
+        """
+        return self._portal.run(
+            self._async.oracle_consult(
+                problem,
+                depth_hint,
+                working_dir,
+                doc_ids,
+                files,
+                model,
+                max_input_tokens,
+                session=session,
+                workflow=workflow,
+                agent=agent,
+                on_event=on_event,
+            )
+        )
+
+    def oracle_dry_run(
+        self,
+        problem: str,
+        depth_hint: str = "auto",
+        working_dir: str | PathLike[str] | None = None,
+        doc_ids: Sequence[str] | None = None,
+        files: Sequence[str] | None = None,
+        model: str | None = None,
+        max_input_tokens: int | None = None,
+    ) -> DryRun:
+        """What `oracle_consult` would read, and the most it would take in calls, tokens and dollars. Needs no key."""
+        return self._portal.run(
+            self._async.oracle_dry_run(
+                problem, depth_hint, working_dir, doc_ids, files, model, max_input_tokens
+            )
+        )
+
+    def capabilities(self, *, days: int | None = None, limit: int = 5) -> Sequence[CapabilityGroup]:
+        """What consultations missed most, requests of one meaning together; of the last days, or of all time."""
+        return self._portal.run(self._async.capabilities(days=days, limit=limit))
+
+    def verify(
+        self,
+        result: Mapping[str, Any] | OracleConsultResult,
+        *,
+        working_dir: str | PathLike[str] | None = None,
+    ) -> Verification:
+        """Read every citation of a result again: verified, moved, stale or unsupported.
+
+        `working_dir` is where cited files are now; the folder the result was made in when not given.
+        """
+        return self._portal.run(self._async.verify(result, working_dir=working_dir))
 
     def forget_user(self, user_id: str) -> Receipt:
         """Erase a user: own memories, sessions, agents, memberships."""

@@ -49,6 +49,12 @@ SECTIONS: dict[str, dict[str, str]] = {
         "export": f"{_HERE}.transfer",
         "consolidate": f"{_HERE}.consolidate",
     },
+    "Documents": {
+        "consult": f"{_HERE}.oracle",
+        "consultations": f"{_HERE}.oracle",
+        "capabilities": f"{_HERE}.oracle",
+        "verify": f"{_HERE}.oracle",
+    },
     "Your own database": {
         "ontology": f"{_HERE}.ontology",
     },
