@@ -19,6 +19,7 @@ from uuid import UUID
 
 from recollect.client_entities import AsyncEntities
 from recollect.client_learning import AsyncLearning
+from recollect.client_library import AsyncLibrary
 from recollect.client_ontology import AsyncOntology
 from recollect.client_oracle import AsyncConsultations
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants, parse_layers
@@ -161,6 +162,11 @@ class AsyncRecollect:
     def entities(self) -> AsyncEntities:
         """Declare, list and forget entities; call them by other names."""
         return AsyncEntities(self)
+
+    @property
+    def library(self) -> AsyncLibrary:
+        """Whole documents: add, list, search, read and remove them."""
+        return AsyncLibrary(self)
 
     @property
     def learning(self) -> AsyncLearning:
@@ -722,9 +728,10 @@ class AsyncRecollect:
         self, embedder: str | None = None, *, progress: Progress | None = None
     ) -> ReembedReport:
         """Embed the whole store anew with another embedder, while it answers. Resumes when it was interrupted."""
+        from recollect.library.reembed import fill_passages
         from recollect.memories.reembed import reembed
 
-        return await reembed(await self._workspace(), self._context, embedder, progress)
+        return await reembed(await self._workspace(), self._context, embedder, progress, fill_passages)
 
     async def build_index(self) -> bool:
         """Build the tenant's vector index now, without blocking writers; False when there is one already.

@@ -16,12 +16,14 @@ from uuid import UUID
 from recollect.client import UNCHANGED, AsyncRecollect, Conflicts, Memories, Progress
 from recollect.client_entities import AsyncEntities
 from recollect.client_learning import AsyncLearning
+from recollect.client_library import AsyncLibrary, Documents, OnProgress
 from recollect.client_ontology import AsyncOntology
 from recollect.client_oracle import AsyncConsultations
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants
 from recollect.config import Settings
 from recollect.domain.answers import DomainResults
 from recollect.domain.context import AugmentedContext
+from recollect.domain.documents import Section
 from recollect.domain.entities import Entity
 from recollect.domain.learning import (
     BootstrapResult,
@@ -32,6 +34,7 @@ from recollect.domain.learning import (
     RunSummary,
     TrainReport,
 )
+from recollect.domain.library import Document, DocumentReport, FolderReport, SectionResults
 from recollect.domain.memory import Memory
 from recollect.domain.ontology import DeclaredOntology
 from recollect.domain.oracle import (
@@ -165,6 +168,115 @@ class Learning:
         Uses stay counted. `events=True` also erases all recorded searches and feedback.
         """
         return self._portal.run(self._async.reset(events=events))
+
+
+class Library:
+    """Whole documents: kept with their lines and pages, found by section, cited by line."""
+
+    _async: AsyncLibrary
+    _portal: Portal
+
+    def __init__(self, client: AsyncLibrary, portal: Portal) -> None:
+        self._async = client
+        self._portal = portal
+
+    def add(
+        self,
+        source: str | PathLike[str] | bytes,
+        *,
+        id: str | None = None,
+        name: str | None = None,
+        title: str | None = None,
+        tags: Sequence[str] | None = None,
+        layer: str = "user",
+        scope: str | None = None,
+        kind: str | None = None,
+        wait: bool = False,
+        progress: OnProgress | None = None,
+    ) -> DocumentReport:
+        """Add a file by its path, or its bytes with a `name`; an unchanged one is left alone, a changed one follows.
+
+        `id` is what the document is called, such as "fastapi-docs"; its file name when not given. Where there is a
+        worker, a large document is handed to it once its text is kept: `wait` stays until it is indexed. `progress`
+        counts sections.
+        """
+        return self._portal.run(
+            self._async.add(
+                source,
+                id=id,
+                name=name,
+                title=title,
+                tags=tags,
+                layer=layer,
+                scope=scope,
+                kind=kind,
+                wait=wait,
+                progress=progress,
+            )
+        )
+
+    def add_folder(
+        self,
+        folder: str | PathLike[str],
+        *,
+        id: str | None = None,
+        tags: Sequence[str] | None = None,
+        layer: str = "user",
+        scope: str | None = None,
+        progress: OnProgress | None = None,
+    ) -> FolderReport:
+        """Add all files below a folder but those git ignores; one that can't be read is reported.
+
+        A file is called by the folder's name (or `id`) and its path, such as "docs/guide/start.md". `progress` counts
+        files.
+        """
+        return self._portal.run(
+            self._async.add_folder(folder, id=id, tags=tags, layer=layer, scope=scope, progress=progress)
+        )
+
+    def resume(self) -> int:
+        """Index what an interruption left; returns how many passages were embedded."""
+        return self._portal.run(self._async.resume())
+
+    def list(
+        self,
+        *,
+        tags: Sequence[str] | None = None,
+        scope: str | None = None,
+        after: str = "",
+        limit: int = 1000,
+    ) -> Documents:
+        """Documents the caller sees, by name; with all of the tags, of one scope, with names behind `after`."""
+        return self._portal.run(self._async.list(tags=tags, scope=scope, after=after, limit=limit))
+
+    def get(self, document: str | UUID, *, scope: str | None = None) -> Document:
+        """One document by its name or id, without its text."""
+        return self._portal.run(self._async.get(document, scope=scope))
+
+    def sections(self, document: str | UUID) -> tuple[Section, ...]:
+        """The tree of a document's sections, in order."""
+        return self._portal.run(self._async.sections(document))
+
+    def text(
+        self, document: str | UUID, *, line_start: int | None = None, line_end: int | None = None
+    ) -> str:
+        """The text of a document, or some lines of it, both ends included."""
+        return self._portal.run(self._async.text(document, line_start=line_start, line_end=line_end))
+
+    def search(
+        self,
+        query: str,
+        *,
+        documents: Sequence[str | UUID] | None = None,
+        tags: Sequence[str] | None = None,
+        limit: int = 10,
+    ) -> SectionResults:
+        """The sections that answer a question best, each with the lines to cite."""
+        return self._portal.run(self._async.search(query, documents=documents, tags=tags, limit=limit))
+
+    def remove(self, document: str | UUID, *, scope: str | None = None, vacuum: bool = True) -> Receipt:
+        """Erase a document with everything made from it."""
+        return self._portal.run(self._async.remove(document, scope=scope, vacuum=vacuum))
 
 
 class Ontology:
@@ -374,6 +486,11 @@ class Recollect:
     def entities(self) -> Entities:
         """Declare, list and forget entities; call them by other names."""
         return Entities(self._async.entities, self._portal)
+
+    @property
+    def library(self) -> Library:
+        """Whole documents: add, list, search, read and remove them."""
+        return Library(self._async.library, self._portal)
 
     @property
     def learning(self) -> Learning:

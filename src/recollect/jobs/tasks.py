@@ -96,7 +96,7 @@ async def train(context: JobContext, *, tenant: str) -> None:
 
 async def index(context: JobContext, *, tenant: str, document: str | None = None) -> None:
     """Index what is missing of a document, or of all of a tenant's documents whose indexing was interrupted."""
-    from recollect.library.intake import resume_indexing
+    from recollect.library.indexing import resume_indexing
 
     workspace = _workspace(context)
     embedded = await resume_indexing(workspace, _admin(tenant), None if document is None else UUID(document))

@@ -32,10 +32,10 @@ def read_regular(path: Path, limit: int) -> bytes:
     """At most one byte more than the limit. A folder, a pipe or a device is an OSError."""
     # Without O_NONBLOCK a pipe would wait for a writer for ever.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        folder = stat.S_ISDIR(mode)
+        raise OSError("it is a folder; add it with add_folder" if folder else "it is not a regular file")
     with os.fdopen(handle, "rb") as file:
-        mode = os.fstat(handle).st_mode
-        if stat.S_ISDIR(mode):
-            raise OSError("it is a folder; add it with add_folder")
-        if not stat.S_ISREG(mode):
-            raise OSError("it is not a regular file")
         return file.read(limit + 1)

@@ -23,7 +23,8 @@ from recollect.errors import (
 )
 from recollect.library.bundle_walk import Walked, walk
 from recollect.library.files import read_regular
-from recollect.library.intake import Placement, Progress, index_document, keep_file
+from recollect.library.indexing import Progress, index_document
+from recollect.library.intake import Placement, keep_file
 from recollect.storage import library
 from recollect.workspace import Workspace
 

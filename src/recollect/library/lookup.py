@@ -14,10 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import numpy as np
-from numpy.typing import NDArray
-from pgvector import HalfVector
-
 from recollect.domain.documents import PageSpan, pages_of
 from recollect.domain.findings import Citation, span_hash
 from recollect.domain.library import SectionHit, SectionResults
@@ -94,7 +90,15 @@ async def search_sections(
     timings["embed"] = _ms(began)
     started = time.perf_counter()
     async with workspace.store.transaction(context) as tx:
-        rows = await _candidates(tx, vector, opened.space.id, words, narrowed)
+        rows = await library.fetch_passages(
+            tx,
+            vector,
+            space_id=opened.space.id,
+            terms=words,
+            documents=narrowed,
+            dense_limit=_DENSE_LIMIT,
+            lexical_limit=_LEXICAL_LIMIT,
+        )
         timings["candidates"] = _ms(started)
         scored = score_passages(asked, words, rows)
         best = [one for one in scored if one.score >= min_score][:limit]
@@ -123,24 +127,6 @@ def _notes(waiting: Sequence[Row]) -> tuple[str, ...]:
         return ()
     named = ", ".join(row["name"] for row in waiting[:3]) + (", ..." if len(waiting) > 3 else "")
     return (f"{len(waiting)} documents are still being indexed and may be found in part: {named}",)
-
-
-async def _candidates(
-    tx: Transaction,
-    vector: NDArray[np.float32],
-    space_id: int,
-    words: Sequence[str],
-    narrowed: Sequence[UUID] | None,
-) -> list[Row]:
-    return await tx.fetch(
-        "search_passages",
-        vector=HalfVector(vector),
-        space=space_id,
-        terms=list(words),
-        documents=None if narrowed is None else list(narrowed),
-        dense_limit=_DENSE_LIMIT,
-        lexical_limit=_LEXICAL_LIMIT,
-    )
 
 
 def score_passages(query: str, words: Sequence[str], rows: Sequence[Row]) -> list[Scored]:

@@ -10,9 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from pgvector.psycopg import register_vector_async
-
-from recollect.library.intake import passages_of
+from recollect.library.indexing import passages_of
 from recollect.library.passages import Passage, search_text
 from recollect.providers.embedders import Embedder
 from recollect.storage import library
@@ -26,7 +24,6 @@ async def fill_passages(
     connection: Connection, embedder: Embedder, tenant: str, source: Space, target: Space
 ) -> AsyncIterator[int]:
     """Embed a tenant's passages into another space; gives how many, batch by batch."""
-    await register_vector_async(connection)
     while rows := await library.missing_passages(
         connection, tenant, target, from_space=source.id, limit=_BATCH
     ):

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from numpy.typing import NDArray
 from pgvector import HalfVector
+from pgvector.psycopg import register_vector_async
 from psycopg.types.json import Jsonb
 
 from recollect.domain.documents import Gap, ReadDocument, Section
@@ -22,6 +23,7 @@ from recollect.domain.ids import new_id
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.library import Document
 from recollect.errors import DocumentNotFoundError, ForbiddenError
+from recollect.storage.oracle import forget_documents
 from recollect.storage.spaces import Space
 from recollect.storage.store import Connection, Ids, Row, Transaction, compose
 
@@ -257,13 +259,38 @@ async def store_passages(
     return len(wanted)
 
 
+async def fetch_passages(
+    tx: Transaction,
+    vector: NDArray[Any],
+    *,
+    space_id: int,
+    terms: Sequence[str],
+    documents: Sequence[UUID] | None,
+    dense_limit: int,
+    lexical_limit: int,
+) -> list[Row]:
+    """The passages nearest to a question and those with the best BM25, each with both measures."""
+    return await tx.fetch(
+        "search_passages",
+        vector=HalfVector(vector),
+        space=space_id,
+        terms=list(terms),
+        documents=None if documents is None else Ids(documents),
+        dense_limit=dense_limit,
+        lexical_limit=lexical_limit,
+    )
+
+
 async def erase_documents(tx: Transaction, ids: Sequence[UUID]) -> Counter[str]:
     """Erase documents with everything made from them; the rows per table."""
     if not ids:
         return Counter()
     row = await tx.fetch_one("erase_documents", ids=Ids(ids))
     assert row is not None
-    return Counter({table: count for table, count in row.items() if count})
+    rows = Counter({table: count for table, count in row.items() if count})
+    # Answers quote documents: those that quote one of these go with it, whoever asked.
+    rows["consultation"] = await forget_documents(tx, ids)
+    return +rows
 
 
 async def erase_documents_of(tx: Transaction, scopes: Sequence[UUID]) -> Counter[str]:
@@ -299,4 +326,5 @@ async def fill_passages(
         "parts": [row["part"] for row in rows],
         "embeddings": [HalfVector(vector) for vector in vectors],
     }
+    await register_vector_async(connection)
     await connection.execute(compose("insert_passages"), values)

@@ -170,9 +170,13 @@ def show_receipt(out: Output, receipt: Receipt) -> None:
         out.document(receipt)
         return
     rows = ", ".join(f"{table} {count}" for table, count in receipt.rows.items() if count)
+    documents = receipt.rows.get("document", 0)
+    erased = f"{receipt.memories} memories" if receipt.memories or not documents else ""
+    if documents:
+        erased += f"{', ' if erased else ''}{documents} document{'' if documents == 1 else 's'}"
     out.pairs(
         [
-            ("erased", f"{receipt.memories} memories ({receipt.what})"),
+            ("erased", f"{erased} ({receipt.what})"),
             ("rows", rows),
             ("made again", f"{receipt.rebuilt} summaries" if receipt.rebuilt else ""),
             ("vacuum", receipt.vacuum),

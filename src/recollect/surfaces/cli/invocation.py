@@ -198,6 +198,11 @@ def read_stdin(what: str) -> str:
         ) from error
 
 
+def read_stdin_bytes(what: str) -> bytes:
+    """All of standard input as it comes."""
+    return _stdin_bytes(what).read()
+
+
 def read_file(path: str, *, what: str) -> str:
     """A whole file as text, or standard input when it is `-`."""
     if path == STDIN:

@@ -50,6 +50,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "consolidate": f"{_HERE}.consolidate",
     },
     "Documents": {
+        "library": f"{_HERE}.library",
         "consult": f"{_HERE}.oracle",
         "consultations": f"{_HERE}.oracle",
         "capabilities": f"{_HERE}.oracle",

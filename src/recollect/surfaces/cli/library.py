@@ -1,0 +1,303 @@
+"""`recollect library`: whole documents, added, listed, searched and removed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.errors import InvalidInputError
+from recollect.surfaces.cli.changes import show_receipt
+from recollect.surfaces.cli.errors import PARTLY_STORED
+from recollect.surfaces.cli.invocation import (
+    STDIN,
+    Invocation,
+    JsonOption,
+    YesOption,
+    confirm,
+    invocation,
+    noun_app,
+    read_stdin_bytes,
+)
+from recollect.surfaces.cli.output import Column, one_line
+
+if TYPE_CHECKING:
+    from recollect.domain.library import Document, DocumentReport, FolderReport, SectionResults
+
+app = typer.Typer(rich_markup_mode=None)
+library_app = noun_app("library", "Whole documents: kept with their lines, found by section, cited by line.")
+app.add_typer(library_app)
+
+_Document = Annotated[str, typer.Argument(help="A document's id, as 'library list' shows it.")]
+_TagsOption = Annotated[
+    list[str] | None, typer.Option("--tag", help="A label; repeat for more.", metavar="TAG")
+]
+_OnlyTags = Annotated[
+    list[str] | None,
+    typer.Option("--tag", help="Only documents with this tag; repeat for more.", metavar="TAG"),
+]
+_InScope = Annotated[
+    str | None, typer.Option("--scope", help="The scope it is in, as team/api.", metavar="SCOPE")
+]
+
+
+@library_app.command("add")
+def add(
+    ctx: typer.Context,
+    path: Annotated[str, typer.Argument(help="A file or a folder; - reads standard input.")],
+    tag: _TagsOption = None,
+    title: Annotated[str | None, typer.Option(help="Its title, if not the one in the file.")] = None,
+    id: Annotated[
+        str | None, typer.Option(help="What it is called, as fastapi-docs. [default: the file's name]")
+    ] = None,
+    layer: Annotated[
+        str | None, typer.Option(help="agent, user, session, project, team, org or company. [default: user]")
+    ] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="The scope in that layer, as team/api.", metavar="SCOPE")
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="What the file is, when its name does not tell: markdown, html, pdf ..."),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Stay until a worker has indexed it.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Add a document, or all files of a folder.
+
+    A file that is unchanged is left alone; of a changed one only the sections that changed are indexed again. In a
+    folder, files that git ignores are left out, and one that can't be read is named and the others are added; the
+    exit code is then 8.
+    """
+    inv = invocation(ctx)
+    if path != STDIN and os.path.isdir(os.path.expanduser(path)):
+        for option, value in (("--title", title), ("--kind", kind)):
+            if value is not None:
+                raise InvalidInputError(f"{option} is for one document, and {path!r} is a folder")
+        with inv.client() as client, inv.out.progress("adding") as progress:
+            report = client.library.add_folder(
+                path, id=id, tags=tag, layer=layer or "user", scope=scope, progress=progress
+            )
+        _show_folder(inv, report)
+        return
+    source: str | bytes = path
+    if path == STDIN:
+        if id is None:
+            raise InvalidInputError("a document from standard input needs a name; add --id NAME")
+        source = read_stdin_bytes("document")
+    with inv.client() as client, inv.out.progress("indexing") as progress:
+        done = client.library.add(
+            source,
+            id=id,
+            name=id if path == STDIN else None,
+            title=title,
+            tags=tag,
+            layer=layer or "user",
+            scope=scope,
+            kind=kind,
+            wait=wait,
+            progress=progress,
+        )
+    _show_added(inv, done)
+
+
+def _show_added(inv: Invocation, done: DocumentReport) -> None:
+    if inv.out.as_json:
+        inv.out.document(done)
+        return
+    document = done.document
+    if not inv.out.on_terminal:
+        print(f"{done.outcome}\t{document.name}")
+    elif done.outcome == "unchanged":
+        inv.out.line(f"{document.name} is unchanged")
+    elif done.outcome == "queued":
+        inv.out.line(f"{document.name} is kept; a worker indexes it (--wait stays until it has)")
+    else:
+        kept = f", {done.kept} as they were" if done.outcome == "updated" and done.kept else ""
+        inv.out.line(
+            f"{done.outcome} {document.name}: {document.sections} sections{kept}, {document.tokens:,} tokens"
+        )
+    _show_remarks(inv, document)
+
+
+def _show_remarks(inv: Invocation, document: Document) -> None:
+    """What a user should know about the reading."""
+    for note in document.notes:
+        inv.out.aside(note)
+    for gap in document.gaps[:5]:
+        where = f"{gap.where}: " if gap.where else ""
+        inv.out.aside(f"not read: {where}{gap.description}")
+    if len(document.gaps) > 5:
+        inv.out.aside(f"not read: {len(document.gaps) - 5} more, which 'library get --json' lists")
+
+
+def _show_folder(inv: Invocation, report: FolderReport) -> None:
+    if inv.out.as_json:
+        inv.out.document(
+            {
+                "counts": dict(report.counts),
+                "reports": report.reports,
+                "errors": report.errors,
+                "left_out": [{"path": path, "reason": reason} for path, reason in report.left_out],
+            }
+        )
+    else:
+        for error in report.errors:
+            print(f"recollect: {one_line(error.path)}: {one_line(error.message)}", file=sys.stderr)
+        counts = {**report.counts, "not added": len(report.errors), "left out": len(report.left_out)}
+        said = [f"{count} {what}" for what, count in counts.items() if count]
+        inv.out.line(", ".join(said) or "the folder has no files to add")
+        for path, reason in report.left_out[:5]:
+            inv.out.aside(f"left out: {path}: {reason}")
+        if len(report.left_out) > 5:
+            inv.out.aside(f"left out: {len(report.left_out) - 5} more, which --json lists")
+    if report.errors:
+        raise typer.Exit(PARTLY_STORED)
+
+
+@library_app.command("list")
+def list_(
+    ctx: typer.Context,
+    tag: _OnlyTags = None,
+    scope: Annotated[
+        str | None, typer.Option("--scope", help="Only this scope, as team/api.", metavar="SCOPE")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="How many.", min=1)] = 1_000,
+    after: Annotated[str, typer.Option(help="Only ids that come behind this one.", metavar="ID")] = "",
+    json: JsonOption = False,
+) -> None:
+    """List documents by id."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        documents = client.library.list(tags=tag, scope=scope, limit=limit, after=after)
+    if inv.out.as_json:
+        inv.out.document(documents)
+        return
+    if not documents:
+        inv.out.aside("no documents here")
+        return
+    columns = [
+        Column(name="document", wide=True),
+        Column(name="title", wide=True),
+        Column(name="where", style="cyan"),
+        Column(name="tokens"),
+        Column(name="state"),
+        Column(name="tags", style="dim"),
+    ]
+    rows = [(d.name, d.title, d.scope, d.tokens, d.state, ", ".join(d.tags)) for d in documents]
+    inv.out.table(columns, rows)
+
+
+@library_app.command("get")
+def get(
+    ctx: typer.Context,
+    document: _Document,
+    text: Annotated[bool, typer.Option("--text", help="Print its text instead.")] = False,
+    lines: Annotated[
+        str | None, typer.Option(help="Print these lines, as 10-20.", metavar="FIRST-LAST")
+    ] = None,
+    scope: _InScope = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what is known of a document and its sections, or its text."""
+    inv = invocation(ctx)
+    first, last = _line_range(lines)
+    with inv.client() as client:
+        found = client.library.get(document, scope=scope)
+        if text or lines:
+            body = client.library.text(found.id, line_start=first, line_end=last)
+            if inv.out.as_json:
+                inv.out.document({"document": found.name, "text": body})
+            else:
+                print(body)
+            return
+        sections = client.library.sections(found.id)
+    if inv.out.as_json:
+        inv.out.document({"document": found, "sections": sections})
+        return
+    names = [name for name in found.__dataclass_fields__ if name not in {"gaps", "notes", "layer", "digest"}]
+    inv.out.pairs([(name, _plain(getattr(found, name))) for name in names])
+    _show_remarks(inv, found)
+    columns = [Column(name="section", wide=True), Column(name="lines"), Column(name="pages")]
+    rows = [
+        (section.path or found.title, f"{section.line_start}-{section.line_end}", _pages(section.pages))
+        for section in sections
+    ]
+    inv.out.table(columns, rows)
+
+
+def _plain(value: object) -> object:
+    return ", ".join(value) if isinstance(value, tuple) else value
+
+
+def _pages(pages: tuple[int, int] | None) -> str:
+    if pages is None:
+        return ""
+    return str(pages[0]) if pages[0] == pages[1] else f"{pages[0]}-{pages[1]}"
+
+
+def _line_range(lines: str | None) -> tuple[int | None, int | None]:
+    if lines is None:
+        return None, None
+    first, dash, last = lines.partition("-")
+    try:
+        return int(first), int(last) if dash else int(first)
+    except ValueError:
+        raise InvalidInputError(f"--lines {lines!r} is not of the form 10-20") from None
+
+
+@library_app.command("search")
+def search(
+    ctx: typer.Context,
+    query: Annotated[str, typer.Argument(help="A question, or words.")],
+    document: Annotated[
+        list[str] | None,
+        typer.Option("--document", "-d", help="Only this document; repeat for more.", metavar="ID"),
+    ] = None,
+    tag: _OnlyTags = None,
+    limit: Annotated[int, typer.Option(help="How many sections.", min=1)] = 5,
+    json: JsonOption = False,
+) -> None:
+    """Find the sections that answer a question, with the lines to cite."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        found = client.library.search(query, documents=document or None, tags=tag, limit=limit)
+    if inv.out.as_json:
+        inv.out.document({"query": found.query, "hits": found.hits, "notes": found.notes})
+        return
+    _show_hits(inv, found)
+    for note in found.notes:
+        inv.out.aside(note)
+
+
+def _show_hits(inv: Invocation, found: SectionResults) -> None:
+    if not found:
+        inv.out.aside("nothing in the library answers that")
+    for hit in found:
+        place = f"{hit.document}:{hit.lines[0]}-{hit.lines[1]}"
+        pages = f", page {_pages(hit.pages)}" if hit.pages else ""
+        if not inv.out.on_terminal:
+            print(f"{hit.score:.2f}\t{place}\t{one_line(hit.path or hit.title)}\t{one_line(hit.quote)}")
+            continue
+        inv.out.line(f"{hit.path or hit.title}", style="bold")
+        inv.out.line(f"  {place}{pages}  {hit.score:.2f}", style="dim")
+        inv.out.line(f"  {one_line(hit.quote)[:400]}")
+
+
+@library_app.command("remove")
+def remove(
+    ctx: typer.Context,
+    document: _Document,
+    scope: _InScope = None,
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Erase a document with everything made from it, and print a receipt."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        found = client.library.get(document, scope=scope)
+        confirm(inv, f"Remove {found.name!r} from {found.scope}?", yes=yes)
+        receipt = client.library.remove(found.id)
+    show_receipt(inv.out, receipt)
