@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -39,9 +39,9 @@ class DirectSentence:
 
 @dataclass(frozen=True, slots=True)
 class DirectAnswer:
-    """What the model is asked for."""
+    """What the model is asked for. No default: an answer of another form must not read as "nothing is said"."""
 
-    sentences: list[DirectSentence] = field(default_factory=list)
+    sentences: list[DirectSentence]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
