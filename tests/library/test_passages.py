@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.library.passages import (
@@ -65,6 +65,39 @@ def test_blank_lines_fences_and_table_rules_make_no_passage() -> None:
     assert split_passages(["", "   ", "| --- | :-: |", "```", "```"]) == []
 
 
+SUBJECT = (
+    "The planner estimates the cost of every plan. A plan reads rows from a table or an index. The cost of reading "
+    "rows from an index depends on the number of rows. The planner reads the statistics of a table and estimates "
+    "the number of rows that a plan reads. The cheapest plan by estimated cost is chosen by the planner. A join of "
+    "two tables reads the rows of both tables; a nested loop reads the second table for every row of the first, "
+    "while a hash join reads both once. Every nested loop has a cost, every hash join has a cost, and the planner "
+    "compares both: the first loop, the second loop, the hash, once and twice. While it compares, it reads once."
+)
+
+
+def test_a_sentence_about_something_else_is_a_passage_of_its_own_and_found_without_its_section() -> None:
+    fact = "Marisol Quintero keeps her violin in a blue tin under the stairs."
+    *_, ordinary, strange = split_passages([SUBJECT, fact], line_start=5)
+    assert fact in ordinary.text
+    assert not ordinary.strange
+    assert strange == Passage(line_start=6, line_end=6, text=fact, strange=True)
+    assert search_text(strange, title="Planner", path="Planner > Cost") == fact
+
+
+def test_a_strange_sentence_inside_a_line_is_found_too() -> None:
+    fact = "Marisol Quintero keeps her violin in a blue tin under the stairs."
+    assert [
+        passage.text for passage in split_passages([f"{SUBJECT} {fact} {SUBJECT}"]) if passage.strange
+    ] == [fact]
+
+
+def test_in_a_short_section_nothing_is_strange() -> None:
+    assert not any(
+        passage.strange for passage in split_passages(["One two three four five six seven eight."])
+    )
+    assert not any(passage.strange for passage in split_passages([SUBJECT]))
+
+
 def test_title_path_and_entries_stand_before_the_text_each_once_and_without_numbers() -> None:
     passage = Passage(
         line_start=1, line_end=1, text="The default is one minute.", entries=("timeout (integer)",)
@@ -88,6 +121,7 @@ def test_a_heading_that_is_only_a_number_stays() -> None:
     assert plain_heading("A note") == "A note"
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(alphabet="ab .:`-|\t", max_size=1200), max_size=12))
 def test_every_word_outside_fences_is_in_some_passage_and_no_passage_is_too_long(lines: list[str]) -> None:
     passages = split_passages(lines)
