@@ -218,10 +218,9 @@ update recollect.document set by = null where tenant_id = %(tenant)s and by = %(
 
 -- name: search_passages
 -- The passages nearest to a question by meaning and by words, each with both measures; BM25 with the statistics of the
--- visible passages. matched: the terms it has, as bits in the order they were asked.
+-- visible passages. matched: the terms it has, as bits in the order they were asked; df: how many have each.
 with scanned as materialized (
-    select p.document_id, p.section, p.part, p.scope_id, p.line_first, p.line_last, p.terms,
-        1 - (p.embedding <=> %(vector)s::halfvec) as cosine
+    select p.document_id, p.section, p.part, p.terms, 1 - (p.embedding <=> %(vector)s::halfvec) as cosine
     from recollect.passage p
     where p.tenant_id = %(tenant)s and p.space_id = %(space)s
         and (%(documents)s::uuid[] is null or p.document_id = any(%(documents)s::uuid[]))),
@@ -235,29 +234,36 @@ posted as materialized (
 weight as materialized (
     select c.place, c.df, ln(1 + (greatest(k.n, c.df) + 99.5 - c.df) / (c.df + 1.5)) as idf
     from (select p.place, count(*)::float8 as df from posted p group by p.place) c cross join corpus k),
-worded as materialized (
-    select p.document_id, p.section, p.part,
-        sum(w.idf * p.tf * 2.2 / (p.tf + 1.2 * (0.25 + 0.75 * p.dl / k.avg_dl))) as bm25,
-        sum(1::bigint << (p.place - 1)::int)::bigint as matched
-    from posted p join weight w on w.place = p.place cross join corpus k
-    group by p.document_id, p.section, p.part),
-chosen as (
-    (select x.document_id, x.section, x.part from scanned x order by x.cosine desc, x.document_id, x.section, x.part
-     limit %(dense_limit)s)
+-- Both measures of a passage are brought together by grouping: nobody knows beforehand how many passages have a word,
+-- and the planner's guess would compare each with each.
+measured as materialized (
+    select m.document_id, m.section, m.part, max(m.cosine) as cosine, sum(m.bm25)::float8 as bm25,
+        sum(m.bit)::bigint as matched
+    from (
+        select x.document_id, x.section, x.part, x.cosine, null::float8 as bm25, null::bigint as bit from scanned x
+        union all
+        select p.document_id, p.section, p.part, null,
+            w.idf * p.tf * 2.2 / (p.tf + 1.2 * (0.25 + 0.75 * p.dl / k.avg_dl)), 1::bigint << (p.place - 1)::int
+        from posted p join weight w on w.place = p.place cross join corpus k) m
+    group by m.document_id, m.section, m.part),
+chosen as materialized (
+    (select m.* from measured m where m.cosine is not null
+     order by m.cosine desc, m.document_id, m.section, m.part limit %(dense_limit)s)
     union
-    (select w.document_id, w.section, w.part from worded w order by w.bm25 desc, w.document_id, w.section, w.part
-     limit %(lexical_limit)s))
-select x.document_id, x.section, x.part, s.number, s.line_start + x.line_first as line_start,
-    s.line_start + x.line_last as line_end, x.terms, x.cosine, coalesce(w.bm25, 0)::float8 as bm25,
-    coalesce(w.matched, 0) as matched, k.n::bigint as passages,
+    (select m.* from measured m where m.cosine is not null and m.bm25 is not null
+     order by m.bm25 desc, m.document_id, m.section, m.part limit %(lexical_limit)s))
+select c.document_id, c.section, c.part, s.number, s.path, s.line_start + p.line_first as line_start,
+    s.line_start + p.line_last as line_end, p.terms, c.cosine, coalesce(c.bm25, 0) as bm25,
+    coalesce(c.matched, 0) as matched, k.n::bigint as passages,
+    array_to_string((string_to_array(s.text, e'\n'))[p.line_first + 1 : p.line_last + 1], e'\n') as text,
     array(select coalesce(f.df, 0)::bigint from generate_series(1, cardinality(%(terms)s::text[])) g(place)
         left join weight f on f.place = g.place order by g.place) as df
 from chosen c
-join scanned x on x.document_id = c.document_id and x.section = c.section and x.part = c.part
+join recollect.passage p on p.tenant_id = %(tenant)s and p.space_id = %(space)s and p.document_id = c.document_id
+    and p.section = c.section and p.part = c.part
 -- With the scope: a passage belongs to the section of its own scope.
-join recollect.section s on s.tenant_id = %(tenant)s and s.document_id = x.document_id and s.section = x.section
-    and s.scope_id = x.scope_id
-left join worded w on w.document_id = x.document_id and w.section = x.section and w.part = x.part
+join recollect.section s on s.tenant_id = %(tenant)s and s.document_id = p.document_id and s.section = p.section
+    and s.scope_id = p.scope_id
 cross join corpus k;
 
 -- name: sections_to_show
