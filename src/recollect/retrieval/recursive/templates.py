@@ -73,7 +73,7 @@ def propose(
         offers = [_search_scopes(split, progress.drilled)]
     else:
         offers = [*_looks(split, progress), *_hops(split, progress, gathered, depth, max_depth)]
-        if progress.looked:
+        if progress.looked and not _owes(split, progress):
             offers += [*_filters(progress, gathered, limit), _ending(split, gathered, depth)]
     shared = _features(split, progress, gathered, depth=depth, step=step, limit=limit)
     return [
@@ -90,6 +90,13 @@ def propose(
         )
         for offer in offers
     ]
+
+
+def _owes(split: Decomposition, progress: Progress) -> bool:
+    """Whether a question about scopes or periods was not put to them yet: no single look stands for all of them."""
+    if split.groups and split.to_layer is not None and "by_scope" not in progress.used:
+        return True
+    return bool(split.periods) and "by_period" not in progress.used
 
 
 def _looks(split: Decomposition, progress: Progress) -> list[_Offer]:
