@@ -89,7 +89,7 @@ ABOUT = {
         "model plus one raw pgvector query (HNSW, default settings, as owner, no row-level security), taken in turns "
         "with the searches, which embed with the same model. `first p50` is right after the intake, before any vacuum; "
         "the others are after one. The small tenant shares its partition with a tenant that holds half of all rows.",
-        "recollect bench scale --n 100000 --sizes 1000,10000",
+        "recollect bench scale --n 100000 --sizes 10000",
     ),
     "start": (
         "A fresh process",
