@@ -5,6 +5,8 @@
     │   ├── InvalidTextError         empty, too long, NUL bytes, not UTF-8
     │   ├── InvalidFilterError       a filter that can't be read
     │   ├── ConfigurationError       a setting, environment variable or recollect.toml that makes no sense
+    │   ├── SourceError              a file of a source tree that can't be read: binary, too large, gone meanwhile
+    │   │   └── GrammarMissingError  there is no grammar for its language, or its package is not installed
     │   └── DocumentError            a file that can't be read: damaged, or not what it should be
     │       ├── DocumentUnsupportedError    a format there is no reader for
     │       ├── DocumentEncryptedError      it is protected by a password
@@ -13,6 +15,7 @@
     ├── NotFoundError                no such thing, or not one this caller may see: the two look the same
     │   ├── MemoryNotFoundError
     │   ├── DocumentNotFoundError
+    │   ├── SourceNotFoundError
     │   ├── ScopeNotFoundError
     │   └── TenantNotFoundError
     ├── ForbiddenError               visible, but not allowed
@@ -77,6 +80,18 @@ class ConfigurationError(InvalidInputError):
     code = "invalid_configuration"
 
 
+class SourceError(InvalidInputError):
+    """The file of a source tree can't be read: it is binary, too large, no regular file, or changed meanwhile."""
+
+    code = "invalid_source"
+
+
+class GrammarMissingError(SourceError):
+    """There is no grammar for this language, or its package is not installed."""
+
+    code = "grammar_missing"
+
+
 class DocumentError(InvalidInputError):
     """The file can't be read: it is damaged, or not what it should be."""
 
@@ -123,6 +138,12 @@ class DocumentNotFoundError(NotFoundError):
     """No document with this id or name is visible to this caller."""
 
     code = "document_not_found"
+
+
+class SourceNotFoundError(NotFoundError):
+    """No file or folder of the source tree has this path."""
+
+    code = "source_not_found"
 
 
 class ScopeNotFoundError(NotFoundError):

@@ -1,0 +1,62 @@
+"""Which language a file is in, by its name; and which files are never text.
+
+Names of the languages are those of the grammars in `symbols/grammars.py`. Nothing is opened here.
+"""
+
+from __future__ import annotations
+
+#: The twelve languages there are grammars for; `tsx` is TypeScript with markup in it, and read as such.
+LANGUAGES = (
+    "python", "javascript", "typescript", "go", "rust", "java", "c", "cpp", "ruby", "php", "csharp", "bash",
+)  # fmt: skip
+
+_BY_SUFFIX = {
+    "python": "py pyi pyw pyx pxd",
+    "javascript": "js jsx mjs cjs",
+    "typescript": "ts mts cts",
+    "tsx": "tsx",
+    "go": "go",
+    "rust": "rs",
+    "java": "java",
+    "c": "c h",
+    "cpp": "cc cpp cxx c++ hh hpp hxx h++ ipp inl tpp cu cuh",
+    "ruby": "rb rake gemspec ru",
+    "php": "php phtml php5 php7 inc",
+    "csharp": "cs csx",
+    "bash": "sh bash bats ksh zsh",
+}
+_BY_NAME = {
+    "python": "SConstruct SConscript wscript",
+    "ruby": "Rakefile Gemfile Vagrantfile Guardfile Capfile Podfile",
+    "bash": ".bashrc .bash_profile .profile .zshrc PKGBUILD",
+}
+_LANGUAGE_OF_SUFFIX = {suffix: name for name, text in _BY_SUFFIX.items() for suffix in text.split()}
+_LANGUAGE_OF_NAME = {file: name for name, text in _BY_NAME.items() for file in text.split()}
+
+#: Files that are never read: pictures, sound, archives, compiled code, databases, fonts, models.
+_BINARY = frozenset(
+    """
+    png jpg jpeg gif bmp ico icns tif tiff webp avif heic psd xcf mp3 mp4 m4a m4v wav flac ogg oga ogv opus avi mov
+    mkv webm zip gz tgz bz2 xz zst lz4 7z rar tar jar war ear whl egg deb rpm dmg iso apk aab ipa so dll dylib exe bin
+    o a lib obj class pyc pyo pyd wasm pdb ttf otf woff woff2 eot pdf doc docx xls xlsx ppt pptx odt ods odp sqlite
+    sqlite3 db mdb npy npz pkl pickle h5 hdf5 parquet arrow feather onnx safetensors pt pth gguf tflite mo gmo dat rdb
+    """.split()
+)
+
+
+def language_of(path: str) -> str | None:
+    """The language of a file by its name, or None: plain text, data, or a language without a grammar."""
+    name = path.rsplit("/", 1)[-1]
+    stem, dot, suffix = name.rpartition(".")
+    if dot and stem:
+        found = _LANGUAGE_OF_SUFFIX.get(suffix) or _LANGUAGE_OF_SUFFIX.get(suffix.lower())
+        if found is not None:
+            return found
+    return _LANGUAGE_OF_NAME.get(name)
+
+
+def is_binary_name(path: str) -> bool:
+    """Whether a file with this name is never text."""
+    name = path.rsplit("/", 1)[-1]
+    _, dot, suffix = name.rpartition(".")
+    return bool(dot) and suffix.lower() in _BINARY
