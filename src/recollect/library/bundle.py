@@ -2,7 +2,7 @@
 
 Which files is said by globs; what git ignores, what is binary and what lies outside stays out, and the result says
 what was left out and why. Nothing is followed out of the folder: no symbolic link, no `..`, no absolute path. The
-walk itself is `bundle_walk.py`; what is done with the files is not known here.
+walk itself is `files/walk.py`; what is done with the files is not known here.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import DocumentReaderMissingError, ForbiddenError, InvalidInputError
-from recollect.library.bundle_globs import Glob, check_glob
-from recollect.library.bundle_walk import Walked, walk
-from recollect.library.reading.decode import canonical, decode
+from recollect.files.decode import canonical, decode, looks_binary
+from recollect.files.globs import Glob, check_glob
+from recollect.files.walk import Walked, walk
 from recollect.library.reading.plain import split_pages
-from recollect.library.reading.sniff import looks_binary
 from recollect.providers.tokens import count_tokens
 
 #: Source files are smaller; larger ones were made by a program.

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.domain.findings import Finding
 from recollect.errors import InvalidInputError, ModelError, NotFoundError
+from recollect.files.patterns import search_lines
 from recollect.library.asking import AskedText, ask_model, worst_cost
 from recollect.library.extract import answering_lines, locate, rank, summary_lines
 from recollect.library.leads import Leads, propose
 from recollect.library.material import Lead, Material, Volume
-from recollect.library.patterns import search_lines
 from recollect.library.references import (
     EVERYTHING,
     find_sections,

@@ -21,7 +21,7 @@ from recollect.errors import (
     RecollectError,
     StoreError,
 )
-from recollect.library.bundle_walk import Walked, walk
+from recollect.files.walk import Walked, walk
 from recollect.library.files import read_regular
 from recollect.library.indexing import Progress, index_document
 from recollect.library.intake import Placement, keep_file

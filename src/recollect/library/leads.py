@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from recollect.files.patterns import escape
 from recollect.library.material import Lead
-from recollect.library.patterns import escape
 from recollect.library.references import EVERYTHING
 from recollect.recursion.environment import Action
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from recollect.library.patterns import MAX_PATTERN_CHARS
+from recollect.files.patterns import MAX_PATTERN_CHARS
 
 
 class _Parameters(BaseModel):

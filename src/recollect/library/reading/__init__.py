@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from recollect.domain.documents import ReadDocument
 from recollect.errors import DocumentTooLargeError, InvalidInputError
-from recollect.library.reading.decode import canonical, decode
+from recollect.files.decode import canonical, decode
 from recollect.library.reading.html import read_html
 from recollect.library.reading.limits import DEFAULT_LIMITS, ReadingLimits
 from recollect.library.reading.markdown import read_markdown

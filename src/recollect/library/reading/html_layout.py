@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recollect.library.reading.decode import canonical
+from recollect.files.decode import canonical
 from recollect.library.reading.html_rules import (
     BLOCKS,
     HEADINGS,

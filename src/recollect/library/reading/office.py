@@ -15,8 +15,8 @@ from typing import Any
 
 from recollect.domain.documents import Gap, PageSpan, ReadDocument
 from recollect.errors import DocumentTooLargeError
+from recollect.files.decode import canonical
 from recollect.library.reading.archive import check_archive
-from recollect.library.reading.decode import canonical
 from recollect.library.reading.limits import ReadingLimits
 from recollect.library.reading.markdown import plain_heading, read_markdown
 from recollect.library.reading.sections import Heading, build_sections, fold, shorten

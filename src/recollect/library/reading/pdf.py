@@ -13,7 +13,7 @@ from typing import Any
 
 from recollect.domain.documents import Gap, PageSpan, ReadDocument
 from recollect.errors import DocumentEncryptedError, DocumentError, DocumentTooLargeError
-from recollect.library.reading.decode import canonical
+from recollect.files.decode import canonical
 from recollect.library.reading.limits import ReadingLimits
 from recollect.library.reading.pdf_headings import Bookmark, find_headings, largest_line
 from recollect.library.reading.pdf_lines import Line, page_lines

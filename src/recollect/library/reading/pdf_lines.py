@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from recollect.library.reading.decode import canonical
+from recollect.files.decode import canonical
 
 #: What pdfium writes for a hyphen at the end of a line; it joins the two halves of the word itself.
 _HYPHEN = "\ufffe"

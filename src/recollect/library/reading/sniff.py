@@ -14,7 +14,7 @@ from recollect.errors import (
     DocumentUnsupportedError,
     InvalidInputError,
 )
-from recollect.library.reading.decode import unmarked_utf16
+from recollect.files.decode import looks_binary
 from recollect.library.reading.source import SOURCE_EXTENSIONS
 
 KINDS = ("markdown", "html", "text", "code", "pdf", "docx", "pptx", "xlsx")
@@ -97,20 +97,6 @@ def extension_of(name: str) -> str:
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     stem, dot, extension = last.rpartition(".")
     return (extension if dot and stem else last).lower() if dot or last in {"Makefile", "Dockerfile"} else ""
-
-
-def looks_binary(data: bytes) -> bool:
-    """Whether these bytes can't be text in any encoding that is read here."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")) or unmarked_utf16(data) is not None:
-        return False
-    sample = data[:8_192]
-    if not sample:
-        return False
-    controls = sum(sample.count(byte) for byte in _CONTROLS)
-    return sample.count(0) > len(sample) // 500 or controls > len(sample) // 10
-
-
-_CONTROLS = bytes(set(range(32)) - {0, 7, 8, 9, 10, 11, 12, 13, 27})
 
 
 def _binary_kind(data: bytes, name: str) -> str | None:

@@ -33,6 +33,9 @@ _CP1252_UNDEFINED = b"\x81\x8d\x8f\x90\x9d"
 _OTHER_LINE_ENDS = re.compile("[\x0b\x1c\x1d\x1e\x85\u2028\u2029]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
+#: Control characters that do not stand in texts, not even in those of terminals.
+_CONTROLS = bytes(set(range(32)) - {0, 7, 8, 9, 10, 11, 12, 13, 27})
+
 
 def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
     """The text, and notes about how it was found out."""
@@ -88,6 +91,17 @@ def unmarked_utf16(data: bytes) -> str | None:
     if even > half * 0.6 and odd < half * 0.1:
         return "utf-16-be"
     return None
+
+
+def looks_binary(data: bytes) -> bool:
+    """Whether these bytes can't be text in any encoding that is read here."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")) or unmarked_utf16(data) is not None:
+        return False
+    sample = data[:8_192]
+    if not sample:
+        return False
+    controls = sum(sample.count(byte) for byte in _CONTROLS)
+    return sample.count(0) > len(sample) // 500 or controls > len(sample) // 10
 
 
 def _declared_encoding(data: bytes) -> str | None:

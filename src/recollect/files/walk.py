@@ -1,6 +1,7 @@
 """Walking a folder as git sees it: `.gitignore` at every level, `.git` left alone, links not followed.
 
-Reads names and ignore files only; the files themselves are `bundle.py`'s business.
+Reads names and ignore files only; the files themselves are the caller's business. A submodule's files belong to the
+tree they lie in; where its `.git` points to is not looked at.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def walk(
     """The files that one of the wanted patterns names, by the first that does, and the unwanted do not."""
     found: list[tuple[int, str]] = []
     left_out: list[tuple[str, str]] = []
-    for path, reason in _entries(root, unwanted, within):
+    for path, reason in _files(root, unwanted, within):
         rank = next((number for number, spec in enumerate(wanted) if spec.match_file(path)), None)
         if reason and (rank is not None or reason.endswith("…")):
             left_out.append((path, reason))
@@ -60,57 +61,75 @@ def walk(
     return Walked(paths=tuple(path for _, path in found[:max_files]), left_out=tuple(left_out))
 
 
-def _entries(root: Path, unwanted: Any, within: Sequence[Path] | None) -> Iterator[tuple[str, str]]:
-    """Every file that is not ignored, with a reason when it can't be read."""
+def _files(root: Path, unwanted: Any, within: Sequence[Path] | None) -> Iterator[tuple[str, str]]:
+    for path, reason, entry in entries(root, unwanted=unwanted, within=within):
+        if entry is None:
+            yield path, reason
+        else:
+            yield path, _why_not(root, path, entry)
+
+
+def entries(
+    root: Path,
+    *,
+    unwanted: Any = None,
+    within: Sequence[Path] | None = None,
+    max_entries: int = _MAX_ENTRIES,
+) -> Iterator[tuple[str, str, os.DirEntry[str] | None]]:
+    """Everything that is not a folder and not ignored: its path and its entry, or a reason in place of the entry.
+
+    Links, pipes and devices come as entries too. A reason that ends with … says that the walk went no further.
+    """
     looked_at = 0
     waiting: list[tuple[str, int, tuple[_Ignoring, ...]]] = [("", 0, _above(root, within))]
     while waiting:
         folder, depth, ignoring = waiting.pop()
         try:
             with os.scandir(root / folder) as scan:
-                entries = sorted(scan, key=lambda entry: entry.name)
+                found = sorted(scan, key=lambda entry: entry.name)
         except OSError as error:
-            yield folder or ".", f"the folder can't be read: {(error.strerror or str(error)).lower()}"
+            yield folder or ".", f"the folder can't be read: {(error.strerror or str(error)).lower()}", None
             continue
         prefix = f"{folder}/" if folder else ""
-        ignoring = _with_own(root, prefix, ignoring)
+        if any(entry.name == ".gitignore" for entry in found):
+            ignoring = _with_own(root, prefix, ignoring)
         deeper = []
-        for entry in entries:
+        for entry in found:
             looked_at += 1
-            if looked_at > _MAX_ENTRIES:
+            if looked_at > max_entries:
                 yield (
                     prefix or ".",
-                    f"the folder has more than {_MAX_ENTRIES:,} files; what follows was not looked at…",
+                    f"the folder has more than {max_entries:,} files; what follows was not looked at…",
+                    None,
                 )
                 return
             path = prefix + entry.name
             is_folder = entry.is_dir(follow_symlinks=False)
-            if entry.name == ".git" or _ignored(path, ignoring, folder=is_folder):
+            if entry.name == ".git" or (ignoring and _ignored(path, ignoring, folder=is_folder)):
                 continue
-            if unwanted.match_file(f"{path}/" if is_folder else path):
+            if unwanted is not None and unwanted.match_file(f"{path}/" if is_folder else path):
                 continue
             if not _is_text(path):
-                yield path.encode("utf-8", "replace").decode(), "its name is not valid UTF-8"
+                yield path.encode("utf-8", "replace").decode(), "its name is not valid UTF-8", None
             elif is_folder and depth < _MAX_DEPTH:
                 deeper.append((path, depth + 1, ignoring))
             elif is_folder:
-                yield path, f"it is nested more than {_MAX_DEPTH} folders deep"
+                yield path, f"it is nested more than {_MAX_DEPTH} folders deep", None
             else:
-                yield from _file(root, path, entry)
+                yield path, "", entry
         waiting += reversed(deeper)
 
 
-def _file(root: Path, path: str, entry: os.DirEntry[str]) -> Iterator[tuple[str, str]]:
+def _why_not(root: Path, path: str, entry: os.DirEntry[str]) -> str:
+    """Why an entry can't be read, or an empty text."""
     if not entry.is_symlink():
-        yield path, "" if entry.is_file(follow_symlinks=False) else "it is not a regular file"
-        return
+        return "" if entry.is_file(follow_symlinks=False) else "it is not a regular file"
     real = Path(os.path.realpath(root / path))
     if not real.is_relative_to(root):
-        yield path, "it is a symbolic link out of the working directory"
-    elif real.is_file():
-        yield path, ""
-    else:
-        yield path, "it is a symbolic link to a folder, which is read by its own name, or to nothing"
+        return "it is a symbolic link out of the working directory"
+    if real.is_file():
+        return ""
+    return "it is a symbolic link to a folder, which is read by its own name, or to nothing"
 
 
 def _ignored(path: str, ignoring: Sequence[_Ignoring], *, folder: bool) -> bool:
