@@ -89,7 +89,7 @@ def test_a_small_run_measures_both_cases_and_finds_everything() -> None:
         assert 0 < case["floor_ms"]["p50"] < case["search_ms"]["p95"]
     assert result.measures["embedding"]["self_cosine"] > 0.9999
     assert result.measures["ingest"]["rows_per_s"] > 0
-    assert len(bar_table(result).rows) == len(result.bars) == 11
+    assert len(bar_table(result).rows) == len(result.bars) == 12
     assert [table.title for table in tables_of(result)] == [
         "Search",
         "Texts per second",

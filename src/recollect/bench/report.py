@@ -88,8 +88,9 @@ ABOUT = {
         "Synthetic texts of 30 words with synthetic clustered vectors. The floor is one question embedded by the real "
         "model plus one raw pgvector query (HNSW, default settings, as owner, no row-level security), taken in turns "
         "with the searches, which embed with the same model. `first p50` is right after the intake, before any vacuum; "
-        "the others are after one. The small tenant shares its partition with a tenant that holds half of all rows.",
-        "recollect bench scale --n 100000 --sizes 10000",
+        "the others are after one. The small tenant shares its partition with a tenant that holds half of all rows. "
+        "The decomposed searches are over forty teams that hold as many rows together, without a model.",
+        "recollect bench scale --n 100000 --sizes 10000,1000000",
     ),
     "start": (
         "A fresh process",

@@ -4,6 +4,7 @@
     one tenant    all rows are one tenant's; also with fewer rows, to see how search grows
     small tenant  the same number of rows over many tenants, and the caller's is a small one that shares its partition
                   with one that holds half of everything
+    many teams    the same number of rows over forty teams of one tenant, asked what is too big for one look
 
 Searches and floors take turns question by question, so that whatever else the machine does meets all of them. A
 search pays for embedding its question with the real model, and so does the floor (see `vectors`). Each search says
@@ -28,6 +29,7 @@ from recollect.bench.vectors import BenchEmbedder, bench_embedder
 from recollect.domain.results import SearchResults
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import InvalidInputError
+from recollect.recursion.router import ComplexityRouter
 from recollect.retrieval import generate
 from recollect.storage import scopes
 from recollect.storage.filters import Moment
@@ -46,6 +48,14 @@ FIRST = 20
 ROUNDS = 2
 #: What each stage may take at the 95th percentile, with 100,000 memories.
 STAGE_BARS_MS = {"understand": 5.0, "generate": 50.0, "rank": 20.0, "total": 100.0}
+#: What makes a question too big for one look, and what such a search may take with as many memories.
+TEAMS = 40
+TOO_BIG = {
+    "teams": "Compare {0} across all teams",
+    "periods": "Trace the evolution of {0} since last year",
+    "sides": "Compare {0} and {1}",
+}
+ROUTED_BAR_MS = 400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +120,9 @@ def run_scale(plan: Plan, *, embedder: str, show: Show) -> Result:
             for case, found in zip([one, small], measured, strict=True):
                 found["overlap"] = overlap(case, queries, model)
             environment |= describe_store(one.client)
-    return _result(plan, embedder, environment, embedding, one.stored, growth, measured)
+        with many_teams(world) as inside:
+            routed = measure_routed(world, inside)
+    return _result(plan, embedder, environment, embedding, one.stored, growth, measured, routed)
 
 
 def _result(
@@ -121,6 +133,7 @@ def _result(
     ingest: Mapping[str, float],
     growth: list[dict[str, Any]],
     measured: list[dict[str, Any]],
+    routed: dict[str, dict[str, float]],
 ) -> Result:
     one, small = measured
     whole = one["search_ms"]["p50"]
@@ -134,6 +147,7 @@ def _result(
             "one_tenant": one,
             "small_tenant": small,
             "growth": sorted([*growth, one], key=lambda point: point["rows"]),
+            "routed_ms": routed,
         },
         bars=[
             Bar(
@@ -154,6 +168,12 @@ def _result(
                     at_most=True,
                 )
                 for stage, bar in STAGE_BARS_MS.items()
+            ),
+            Bar(
+                name="routed search p95, the slowest kind, ms",
+                value=max(taken["p95"] for taken in routed.values()),
+                bar=ROUTED_BAR_MS,
+                at_most=True,
             ),
             Bar(name="add_many / the embedder's own rate", value=ratio, bar=0.70),
             Bar(
@@ -239,6 +259,41 @@ def small_tenant(world: World) -> Iterator[Case]:
                 stored = _add(inside, list(make_texts(world.language, counts[name], seed=100 + number)))
                 progress(sum(counts[done] for done in order[: number + 1]), None)
         yield _case(world, inside, owner, small, rows=counts[small], stored=stored)
+
+
+@contextmanager
+def many_teams(world: World) -> Iterator[Recollect]:
+    """A store in which the teams of one tenant hold everything, settled."""
+    with _store(world) as (store, owner):
+        inside, _ = ensure_tenant(store, names_sharing_a_partition(owner, 1)[0])
+        teams = [f"team/bench-{number}" for number in range(TEAMS)]
+        for team in teams:
+            inside.scopes.create(team)
+        texts = make_texts(world.language, world.plan.rows, seed=4)
+        items = [{"text": text, "scope": teams[number % TEAMS]} for number, text in enumerate(texts)]
+        with world.show.stage("storing for many teams", len(items)) as progress:
+            inside.add_many(items, progress=progress)
+        settle(owner)
+        yield inside
+
+
+def measure_routed(world: World, inside: Recollect) -> dict[str, dict[str, float]]:
+    """Searches that are decomposed, by what makes them too big; no model is asked."""
+    topics = [" ".join(words[:3]) for words in world.language.topics[: world.plan.queries]]
+    others = [*topics[1:], *topics[:1]]
+    router, measured = ComplexityRouter(), {}
+    for kind, form in TOO_BIG.items():
+        taken = []
+        with world.show.stage(f"asking of {kind}", len(topics)) as progress:
+            for number, (topic, other) in enumerate(zip(topics, others, strict=True), 1):
+                question = form.format(topic, other)
+                assert router.should_route_to_rlm(question), f"{question!r} stays on the standard path"
+                started = time.perf_counter()
+                inside.search(question, threshold=0, limit=LIMIT)
+                taken.append((time.perf_counter() - started) * 1000)
+                progress(number, None)
+        measured[kind] = latency(taken)
+    return measured
 
 
 @contextmanager

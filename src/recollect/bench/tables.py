@@ -122,7 +122,16 @@ def _scale(measures: Mapping[str, Any]) -> list[Table]:
             title="Growth of one tenant", columns=heading, rows=[_case(point) for point in measures["growth"]]
         ),
         *_stages([point for point in measures["growth"] if "stages_ms" in point]),
+        *_routed(measures.get("routed_ms", {})),
     ]
+
+
+def _routed(measured: Mapping[str, Mapping[str, float]]) -> list[Table]:
+    """Results of earlier versions have none."""
+    if not measured:
+        return []
+    rows = [[kind, f"{taken['p50']:.0f}", f"{taken['p95']:.0f}"] for kind, taken in measured.items()]
+    return [Table(title="Searches that are decomposed", columns=["by", "p50 ms", "p95 ms"], rows=rows)]
 
 
 def _stages(growth: Sequence[Mapping[str, Any]]) -> list[Table]:
