@@ -63,7 +63,7 @@ def test_texts_of_one_topic_are_nearer_than_others(language, tmp_path) -> None: 
 def _quick_homes(
     new_home: Callable[[], AbstractContextManager[Path]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The four stores of a run come from a copy and do not wait for the disk: nobody reads the numbers here."""
+    """The five stores of a run come from a copy and do not wait for the disk: nobody reads the numbers here."""
 
     @contextmanager
     def running() -> Iterator[Path]:
@@ -95,6 +95,7 @@ def test_a_small_run_measures_both_cases_and_finds_everything() -> None:
         "Texts per second",
         "Growth of one tenant",
         "Stages of one tenant's searches, p50 / p95 ms",
+        "Searches that are decomposed",
     ]
     assert {"understand", "generate", "rank", "total"} <= set(one["stages_ms"])
 
