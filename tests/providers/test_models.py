@@ -126,9 +126,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 GOOD = '{"colour": "green", "reason": "grass"}'
 
 
-def ask(url: str, *, times: int = 1, **options: Any) -> Answer[Colour]:
+def ask(url: str, *, times: int = 1, model: str = "openai:some-model", **options: Any) -> Answer[Colour]:
+    name = model
+
     async def run() -> Answer[Colour]:
-        model = open_model("openai:some-model", base_url=url, **options)
+        model = open_model(name, base_url=url, **options)
         try:
             for _ in range(times):
                 answer = await model.answer("Name the colour.", "Grass is green.", Colour, max_tokens=60)
@@ -180,6 +182,32 @@ def test_the_way_that_worked_is_where_the_next_question_begins(server: Server) -
     ask(server.url, times=3)
 
     assert server.ways() == ["native", "tool", "tool", "tool"]
+
+
+def test_a_way_that_worked_is_the_only_one_asked_in_from_then_on(server: Server) -> None:
+    server.answers["any"] = GOOD
+
+    async def run() -> None:
+        model = open_model("openai:some-model", base_url=server.url)
+        await model.answer("Name the colour.", "Grass is green.", Colour)
+        server.answers["any"] = "no idea"
+        try:
+            with pytest.raises(ModelOutputError):
+                await model.answer("Name the colour.", "Grass is green.", Colour)
+        finally:
+            await model.close()
+
+    asyncio.run(run())
+    assert server.ways() == ["native", "native"]
+
+
+@pytest.mark.parametrize(("model", "sent"), [("gpt-4o", True), ("gpt-5", False), ("o3", False)])
+def test_a_model_that_takes_no_temperature_is_sent_none(server: Server, model: str, sent: bool) -> None:
+    server.answers["any"] = GOOD
+    ask(server.url, model=f"openai:{model}")
+
+    [request] = server.asked
+    assert ("temperature" in request) is sent
 
 
 def test_an_answer_outside_the_type_is_bad_output(server: Server) -> None:

@@ -1,8 +1,9 @@
 """One chat model, whoever serves it, through pydantic-ai.
 
 A type is asked for in the way that works best first: the server's own schema enforcement (small local models
-succeed with nothing else), then a tool call, then a description in the prompt. The way that worked is where the
-next question begins. All ways share one deadline, and the vendors' own retries are off: they would multiply it.
+succeed with nothing else), then a tool call, then a description in the prompt. The way that worked is kept: from
+then on one question is one request, as those who pay for requests count them. All ways share one deadline, and the
+vendors' own retries are off: they would multiply it.
 """
 
 from __future__ import annotations
@@ -74,19 +75,19 @@ class PydanticChatModel:
         self._model = model
         self._timeout_s = timeout_s
         self._close = close
-        self._first = 0
+        self._kept: str | None = None
 
     async def answer(
         self, instructions: str, text: str, output: type[T], *, max_tokens: int = MAX_OUTPUT_TOKENS
     ) -> Answer[T]:
-        """Ask in one way after another until a value meets the type, within one deadline."""
+        """Ask in the way that worked before; else in one way after another, within one deadline."""
         failed: ModelOutputError | None = None
         try:
             async with asyncio.timeout(self._timeout_s):
-                for at in range(self._first, len(MODES)):
+                for mode in MODES if self._kept is None else (self._kept,):
                     try:
-                        found = await self._ask(MODES[at], instructions, text, output, max_tokens)
-                        self._first = at
+                        found = await self._ask(mode, instructions, text, output, max_tokens)
+                        self._kept = mode
                         return found
                     except ModelOutputError as error:
                         # The first way is the one the server was best at: its complaint says most.
@@ -113,7 +114,9 @@ class PydanticChatModel:
         from pydantic_ai.settings import ModelSettings
 
         ways: dict[str, Any] = {"native": NativeOutput, "tool": ToolOutput, "prompted": PromptedOutput}
-        settings = ModelSettings(timeout=self._timeout_s, max_tokens=max_tokens, temperature=0.0)
+        settings = ModelSettings(timeout=self._timeout_s, max_tokens=max_tokens)
+        if not self._reasons():
+            settings["temperature"] = 0.0
         try:
             agent: Agent[object, T] = Agent(
                 self._model,
@@ -135,6 +138,14 @@ class PydanticChatModel:
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
             mode=mode,
+        )
+
+    def _reasons(self) -> bool:
+        """Whether the model draws its words by rules of its own, and takes no temperature."""
+        profile = self._model.profile
+        return any(
+            profile.get(fact, False)
+            for fact in ("openai_supports_reasoning", "anthropic_disallows_sampling_settings")
         )
 
     def _translate(self, error: Exception) -> ModelError:
