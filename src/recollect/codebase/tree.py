@@ -7,10 +7,20 @@ Nothing is written here or anywhere below. What stands in the files is not known
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import stat
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from recollect.codebase.jail import Jail
+from recollect.codebase.languages import is_binary_name, language_of
+from recollect.errors import ForbiddenError, InvalidInputError, SourceError, SourceNotFoundError
+from recollect.files.decode import canonical, decode, looks_binary
+from recollect.files.walk import entries, is_ignored
 
 #: Larger files were made by a program or hold data; a source file of this size would be half a million lines.
 MAX_FILE_BYTES = 16_000_000
@@ -18,6 +28,15 @@ MAX_FILE_BYTES = 16_000_000
 MAX_READ_BYTES = 1_000_000
 #: Files of one tree; a large monorepo has some hundred thousand.
 MAX_FILES = 200_000
+#: Notes about what was left out; a folder of pictures needs no note for each.
+MAX_NOTES = 1_000
+_MAX_PATH_CHARS = 4_096
+#: Folders that tools fill, in trees without an ignore file too.
+_FILLED_BY_TOOLS = frozenset(
+    ".hg .svn __pycache__ node_modules .tox .nox .venv .mypy_cache .pytest_cache .ruff_cache".split()
+)
+#: What `canonical` would change in a text of plain ASCII.
+_UNUSUAL = re.compile(rb"[\x00\x0b\r\x1c-\x1e]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +62,8 @@ class Skipped:
 class SourceText:
     """Lines of a file, counted from one; between them stands one line feed, whatever the file has.
 
-    `sha256` is of the whole file's bytes. `truncated` says that the end was not reached because of a limit.
+    `sha256` is of the whole file's bytes. `truncated` says that a limit was reached before the end of what was asked
+    for; `notes` say how the bytes became text where that was not plain.
     """
 
     path: str
@@ -52,52 +72,245 @@ class SourceText:
     last_line: int
     total_lines: int
     sha256: str
-    encoding: str
+    notes: tuple[str, ...] = ()
     truncated: bool = False
 
 
 class SourceTree:
-    """One root; made by `open_tree`."""
+    """One root; made by `open_tree`. What it found on its first look is kept: look again with a new one."""
 
-    def __init__(self, root: Path, *, allowed_roots: Sequence[Path] | None = None) -> None:
+    def __init__(
+        self, root: Path, *, allowed_roots: Sequence[Path] | None = None, max_files: int = MAX_FILES
+    ) -> None:
         self.root = root
         self._allowed_roots = allowed_roots
+        self._max_files = max_files
+        self._lock = threading.Lock()
+        self._found: tuple[dict[str, SourceFile], tuple[Skipped, ...]] | None = None
 
     def files(self) -> Sequence[SourceFile]:
         """Every file that git would keep and that may hold text, by path; found on the first call and kept."""
-        raise NotImplementedError
+        return tuple(self._look()[0].values())
 
     @property
     def skipped(self) -> Sequence[Skipped]:
         """What `files` left out although git keeps it, and why."""
-        raise NotImplementedError
+        return self._look()[1]
 
     def find(self, path: str) -> SourceFile | None:
         """The file of this path among `files`, or None."""
-        raise NotImplementedError
+        return self._look()[0].get(path)
 
-    def resolve(self, path: str) -> str:
+    def resolve(self, path: str | os.PathLike[str]) -> str:
         """The path of a file or folder relative to the root, with links followed; '.' is the root.
 
         An absolute path is taken when it lies in the tree. What leads out is a `ForbiddenError`, what is not there a
         `SourceNotFoundError`.
         """
-        raise NotImplementedError
+        text = os.fspath(path)
+        if not isinstance(text, str) or "\x00" in text or not text or len(text) > _MAX_PATH_CHARS:
+            raise InvalidInputError(f"{str(text)[:80]!r} is not a path; give one relative to the tree")
+        # Compared by its words first: what lies outside is not even said to exist.
+        written = os.path.normpath(os.path.join(self.root, text))
+        if not self._is_inside(written):
+            raise ForbiddenError(
+                f"the path {text[:200]!r} leads out of the tree; give one relative to its root"
+            )
+        try:
+            real = os.path.realpath(written, strict=True)
+        except OSError as error:
+            raise SourceNotFoundError(
+                f"the tree has no file or folder {text[:200]!r}; list its files to see what is there"
+            ) from error
+        if not self._is_inside(real):
+            raise ForbiddenError(f"the path {text[:200]!r} leads out of the tree through a symbolic link")
+        relative = os.path.relpath(real, self.root).replace(os.sep, "/")
+        if ".git" in relative.split("/"):
+            raise ForbiddenError(f"the path {text[:200]!r} lies in git's own folder, which is not read")
+        return relative
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> SourceText:
         """Lines `start` to `end` of a file, both counted and from one; the whole file by default.
 
         At most `MAX_READ_BYTES` come back. A file that can't be read is a `SourceError`.
         """
-        raise NotImplementedError
+        first = 1 if start is None else start
+        if first < 1 or (end is not None and end < first):
+            raise InvalidInputError(
+                f"lines {start!r} to {end!r} are no range; count from one, the first before the last"
+            )
+        name = self.resolve(path)
+        data = self.read_bytes(name)
+        text, notes = text_of(data)
+        lines = text.split("\n")
+        if first > len(lines):
+            raise SourceError(f"{name!r} has {len(lines):,} lines, none is number {first:,}")
+        wanted = lines[first - 1 : end]
+        kept, truncated = _within(wanted, MAX_READ_BYTES)
+        return SourceText(
+            path=name,
+            text="\n".join(kept),
+            first_line=first,
+            last_line=first + len(kept) - 1,
+            total_lines=len(lines),
+            sha256=hashlib.sha256(data).hexdigest(),
+            notes=notes,
+            truncated=truncated,
+        )
 
     def read_bytes(self, path: str, *, limit: int = MAX_FILE_BYTES) -> bytes:
-        """The file's bytes; a `SourceError` when it has more than the limit or is not a regular file."""
-        raise NotImplementedError
+        """The bytes of a text file; what is larger than the limit, binary, or ignored by git is a `SourceError`."""
+        name = self.resolve(path)
+        if self.find(name) is None and is_ignored(self.root, name, within=self._allowed_roots):
+            raise SourceError(f"{name!r} is ignored by git, and so it is not read")
+        with self.jail() as jail:
+            data, why = read_text_file(jail, name, limit=limit)
+        if data is None:
+            raise SourceError(f"{name!r} is not read: {why}")
+        return data
+
+    def jail(self) -> Jail:
+        """What opens this tree's files, for one thread."""
+        return Jail(self.root)
+
+    def _is_inside(self, path: str) -> bool:
+        root = str(self.root)
+        return path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep)
+
+    def _look(self) -> tuple[dict[str, SourceFile], tuple[Skipped, ...]]:
+        with self._lock:
+            if self._found is None:
+                self._found = _look(self.root, self._allowed_roots, self._max_files)
+            return self._found
 
 
 def open_tree(
-    root: str | os.PathLike[str], *, allowed_roots: Iterable[str | os.PathLike[str]] | None = None
+    root: str | os.PathLike[str],
+    *,
+    allowed_roots: Iterable[str | os.PathLike[str]] | None = None,
+    max_files: int = MAX_FILES,
 ) -> SourceTree:
     """The tree below a folder. With `allowed_roots` the folder must lie in one of them (`ForbiddenError`)."""
-    raise NotImplementedError
+    text = os.fspath(root)
+    if not isinstance(text, str) or not text or "\x00" in text:
+        raise InvalidInputError(f"{str(text)[:80]!r} is not a folder's path")
+    real = Path(os.path.realpath(os.path.expanduser(text)))
+    roots = None if allowed_roots is None else [Path(os.path.realpath(one)) for one in allowed_roots]
+    # Allowed or not comes first: what lies outside is not even said to exist.
+    if roots is not None and not any(real.is_relative_to(one) for one in roots):
+        raise ForbiddenError(
+            f"the folder {text!r} is outside the allowed roots"
+            f" ({', '.join(map(str, roots)) or 'there are none'}); choose one inside"
+        )
+    if not real.is_dir() or not os.access(real, os.R_OK | os.X_OK):
+        raise SourceNotFoundError(
+            f"{text!r} is not a folder that can be read; give the root of a source tree"
+        )
+    return SourceTree(real, allowed_roots=roots, max_files=max_files)
+
+
+def read_text_file(jail: Jail, path: str, *, limit: int = MAX_FILE_BYTES) -> tuple[bytes | None, str]:
+    """The bytes of a text file, or None and why it is left alone. Never raises for what the file is."""
+    try:
+        data = jail.read(path, limit)
+    except (OSError, ValueError) as error:
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        return None, f"it can't be opened: {reason.lower()}"
+    if data is None:
+        return None, "it is not a regular file"
+    if len(data) > limit:
+        return None, f"it is larger than {limit:,} bytes"
+    if looks_binary(data):
+        return None, "it is binary"
+    return data, ""
+
+
+def text_of(data: bytes) -> tuple[str, tuple[str, ...]]:
+    """The text of a file's bytes with one kind of line end, and notes on how it was read."""
+    if data.isascii() and _UNUSUAL.search(data) is None:
+        return data.decode("ascii").rstrip(), ()
+    text, notes = decode(data)
+    text, more = canonical(text)
+    return text, (*notes, *more)
+
+
+def _within(lines: Sequence[str], limit: int) -> tuple[Sequence[str], bool]:
+    """As many lines as fit, and whether that is not all; of a first line that is too long its beginning."""
+    size = 0
+    for number, line in enumerate(lines):
+        size += len(line.encode("utf-8", "replace")) + 1
+        if size > limit + 1:
+            if number == 0:
+                return [line.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")], True
+            return lines[:number], True
+    return lines, False
+
+
+class _Filled:
+    """Matches folders that tools fill."""
+
+    def match_file(self, path: str) -> bool:
+        return path.endswith("/") and path[:-1].rpartition("/")[2] in _FILLED_BY_TOOLS
+
+
+def _look(
+    root: Path, within: Sequence[Path] | None, max_files: int
+) -> tuple[dict[str, SourceFile], tuple[Skipped, ...]]:
+    found: list[SourceFile] = []
+    notes: list[Skipped] = []
+    unsaid = 0
+    for path, why, entry in entries(root, unwanted=_Filled(), within=within, max_entries=4 * max_files):
+        file, reason = (None, why) if entry is None else _source_file(root, path, entry)
+        if file is not None and len(found) >= max_files:
+            notes.append(Skipped(path=path, why=f"the tree has more than {max_files:,} files; it and what follows"
+                                                " were not looked at"))  # fmt: skip
+            break
+        if file is not None:
+            found.append(file)
+        elif len(notes) < MAX_NOTES or reason.endswith("…"):
+            notes.append(Skipped(path=path, why=reason))
+        else:
+            unsaid += 1
+    if unsaid:
+        notes.append(Skipped(path=".", why=f"{unsaid:,} more files were left out for such reasons"))
+    found.sort(key=lambda file: file.path)
+    return {file.path: file for file in found}, tuple(notes)
+
+
+def _source_file(root: Path, path: str, entry: os.DirEntry[str]) -> tuple[SourceFile | None, str]:
+    """The file, or why it is left out."""
+    if is_binary_name(path):
+        return None, "its name is that of a binary file"
+    try:
+        if entry.is_symlink():
+            inside = Path(os.path.realpath(root / path)).is_relative_to(root)
+            return None, (
+                "it is a symbolic link, and what it points to is read by its own name"
+                if inside
+                else "it is a symbolic link out of the tree"
+            )
+        status = entry.stat(follow_symlinks=False)
+    except OSError as error:
+        return None, f"it can't be looked at: {(error.strerror or str(error)).lower()}"
+    if not stat.S_ISREG(status.st_mode):
+        return None, f"it is {_kind(status.st_mode)}, not a regular file"
+    if status.st_size > MAX_FILE_BYTES:
+        return None, f"it is larger than {MAX_FILE_BYTES:,} bytes"
+    return (
+        SourceFile(
+            path=path,
+            size=status.st_size,
+            mtime_ns=status.st_mtime_ns,
+            inode=status.st_ino,
+            language=language_of(path),
+        ),
+        "",
+    )
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISFIFO(mode):
+        return "a pipe"
+    if stat.S_ISSOCK(mode):
+        return "a socket"
+    return "a device"

@@ -120,6 +120,18 @@ def entries(
         waiting += reversed(deeper)
 
 
+def is_ignored(root: Path, path: str, *, within: Sequence[Path] | None = None) -> bool:
+    """Whether git would not keep this path of the folder, by a rule of its own or of a folder it is in."""
+    ignoring = _above(root, within)
+    parts = path.split("/")
+    for number in range(len(parts)):
+        prefix = "".join(f"{part}/" for part in parts[:number])
+        ignoring = _with_own(root, prefix, ignoring)
+        if _ignored(prefix + parts[number], ignoring, folder=number + 1 < len(parts)):
+            return True
+    return False
+
+
 def _why_not(root: Path, path: str, entry: os.DirEntry[str]) -> str:
     """Why an entry can't be read, or an empty text."""
     if not entry.is_symlink():
@@ -154,8 +166,22 @@ def _above(root: Path, within: Sequence[Path] | None) -> tuple[_Ignoring, ...]:
             return ()
         above.append(folder)
         if (folder / ".git").exists():
-            return tuple(_found(root, reversed(above)))
+            found = tuple(_found(root, reversed(above)))
+            # Whoever names an ignored folder itself means it.
+            return () if folder != root and _root_ignored(root, folder, found) else found
     return ()
+
+
+def _root_ignored(root: Path, top: Path, ignoring: Sequence[_Ignoring]) -> bool:
+    """Whether the folder that is walked is ignored itself, or one it lies in."""
+    parts = root.relative_to(top).parts
+    for one in reversed(ignoring):
+        own = one.above.count("/")
+        inside = parts[len(parts) - own :]
+        for number in range(1, len(inside) + 1):
+            if one.spec.check_file("/".join(inside[:number]) + "/").include:
+                return True
+    return False
 
 
 def _found(root: Path, folders: Iterable[Path]) -> Iterator[_Ignoring]:
