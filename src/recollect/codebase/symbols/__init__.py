@@ -8,6 +8,8 @@ A language without a grammar is a `GrammarMissingError`: the caller asks for the
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from recollect.codebase.symbols.values import (
     AstNode,
     FileSymbols,
@@ -17,16 +19,87 @@ from recollect.codebase.symbols.values import (
     SymbolInfo,
 )
 
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
 __all__ = ["AstNode", "FileSymbols", "Import", "ParsedFile", "Reference", "SymbolInfo", "parse", "parse_ast"]
+
+_NODE_CHARS = 80
 
 
 def parse(text: str | bytes, language: str) -> FileSymbols:
     """Read one file. Text with faults is read as far as it goes; it never raises for what stands in the file."""
-    raise NotImplementedError
+    from recollect.codebase.symbols.reading import REFERENCE_KINDS, read_columns
+
+    data = _bytes(text)
+    columns = read_columns(data, language)
+    return FileSymbols(
+        language=language,
+        lines=data.count(b"\n") + 1,
+        definitions=tuple(columns.definitions),
+        references=tuple(
+            Reference(name=columns.names[name], line=line, kind=REFERENCE_KINDS[kind])
+            for name, line, kind in zip(
+                columns.reference_names, columns.reference_lines, columns.reference_kinds, strict=True
+            )
+        ),
+        imports=tuple(
+            Import(module=module, names=names, line=line) for module, names, line in columns.imports
+        ),
+        errors=columns.errors,
+    )
 
 
 def parse_ast(
     text: str | bytes, language: str, *, path: str = "", max_nodes: int = 500, max_depth: int = 6
 ) -> ParsedFile:
-    """The syntax tree of one file from the top, breadth before depth, in the order of the text."""
-    raise NotImplementedError
+    """The syntax tree of one file in the order of the text; the deepest levels go first when there is too much."""
+    from recollect.codebase.symbols.grammars import get_grammar
+    from recollect.codebase.symbols.reading import parse_tree
+
+    data = _bytes(text)
+    tree = parse_tree(get_grammar(language), data)
+    lines = data.count(b"\n") + 1
+    if tree is None:
+        return ParsedFile(path=path, language=language, lines=lines, nodes=(), errors=1, truncated=True)
+    level: list[tuple[Node, str | None, int]] = [(tree.root_node, None, 0)]
+    kept: list[tuple[int, int, AstNode]] = []
+    truncated = False
+    while level:
+        if len(kept) + len(level) > max_nodes and kept:
+            truncated = True
+            break
+        below: list[tuple[Node, str | None, int]] = []
+        for node, field, depth in level:
+            said = (node.text or b"")[: 4 * _NODE_CHARS].decode("utf-8", "replace").split("\n", 1)[0]
+            one = AstNode(
+                kind=node.type,
+                field=field,
+                start_line=node.start_point[0] + 1,
+                end_line=node.end_point[0] + 1,
+                depth=depth,
+                text=said[:_NODE_CHARS],
+            )
+            kept.append((node.start_byte, depth, one))
+            if depth < max_depth and len(below) <= max_nodes:
+                below += [
+                    (child, node.field_name_for_child(number), depth + 1)
+                    for number, child in enumerate(node.children)
+                    if child.is_named
+                ]
+            elif node.named_child_count:
+                truncated = True
+        level = below
+    kept.sort(key=lambda row: row[:2])
+    return ParsedFile(
+        path=path,
+        language=language,
+        lines=lines,
+        nodes=tuple(node for _, _, node in kept),
+        errors=1 if tree.root_node.has_error else 0,
+        truncated=truncated,
+    )
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "replace")
