@@ -1,48 +1,233 @@
 """What a person asks about code, taken apart: names, paths, places, stack traces, words.
 
 `read_query` reads the text of a question or an issue and the hints beside it; nothing here knows a tree. Finding the
-files that are meant is `ranking.py`.
+files that are meant is `ranking.py`, the formats of stack traces are in `traces.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from recollect.codebase.terms import terms_of
+from recollect.codebase.traces import Place, read_frames
+
+__all__ = ["CodeQuery", "Place", "Segments", "read_query", "segments_of"]
+
+#: A pasted log can be long; what a question is about stands in its first pages.
+MAX_QUERY_CHARS = 100_000
+#: A name in the title says more than one in a pasted program.
+TITLE, PROSE, CODE, TRACE = 2.0, 1.0, 0.5, 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A file as a text names it, perhaps only its end, and a line (from one), when one is given.
+class Segments:
+    """A text by what its parts are: the first line, sentences, pasted code and output, stack traces."""
 
-    `function` is the name a stack trace gives beside it.
-    """
-
-    path: str
-    line: int | None = None
-    function: str = ""
+    title: str
+    prose: str
+    code: str
+    trace: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeQuery:
     """A query taken apart.
 
-    `identifiers` are names as written, `dotted` those with a qualifier (`a.b.C`, `A::b`), both with how often they are
-    mentioned. `places` are files and lines, `frames` those of stack traces, innermost first. `hinted_*` are what the
-    hints name. `words` are the terms of the text (`terms.py`), with a weight each.
+    `identifiers` are names as written, `dotted` those with a qualifier (`a.b.C`, `A::b` as `A.b`); both, and the terms
+    in `words` (`terms.py`), with a weight from where and how often they stand. `places` are files and lines named in
+    the text, `frames` those of stack traces, innermost first. `hinted_*` are what the hints name.
     """
 
     text: str
-    identifiers: dict[str, float]
-    dotted: dict[str, float]
-    places: tuple[Place, ...]
-    frames: tuple[Place, ...]
-    globs: tuple[str, ...]
-    hinted_places: tuple[Place, ...]
-    hinted_names: tuple[str, ...]
-    words: dict[str, float]
-    about_tests: bool
+    identifiers: Mapping[str, float]
+    dotted: Mapping[str, float]
+    words: Mapping[str, float]
+    places: tuple[Place, ...] = ()
+    frames: tuple[Place, ...] = ()
+    globs: tuple[str, ...] = ()
+    hinted_places: tuple[Place, ...] = ()
+    hinted_names: tuple[str, ...] = ()
+    about_tests: bool = False
+    segments: Segments = field(default=Segments(title="", prose="", code="", trace=""), repr=False)
+
+
+# ------------------------------------------------------------ patterns
+
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_PROMPT = re.compile(r"^\s*(?:>>>|\.\.\. |In \[\d+\]:|Out\[\d+\]:|\$ |irb\(|> )")
+#: A line of a program, in whatever language: an import, a definition, an assignment, a call alone on its line.
+_CODE_LINE = re.compile(
+    r"^(?:\s*(?:from\s+[\w.]+\s+import\b|import\s+[\w.{*]+|(?:class|def|func|fn|struct|enum|interface)\s+\w+"
+    r"|(?:const|let|var|public|private|static|return|raise|assert|#include|using|package|@)\b"
+    r"|[\w.\[\]'\", ]+\s*(?::=|=|\+=)\s*\S|[\w.]+\([^()]*\)[;:]?\s*$)|.*[;{}]\s*$|\t+\S)"
+)
+_TRACE_LINE = re.compile(
+    r"^\s*(?:Traceback \(most recent|File \"|at \S+ ?\(|at /|goroutine \d+|stack backtrace|Caused by:|#\d+ )"
+    r"|^\s*(?:-+>\s*\d+|\d+)\s"
+)
+_SUFFIXES = (
+    "py|pyi|pyx|js|jsx|mjs|cjs|ts|tsx|go|rs|java|kt|kts|scala|groovy|c|h|cc|cpp|cxx|hpp|hh|rb|php|cs|sh|bash|swift|m"
+    "|lua|pl|pm|ex|exs|erl|hs|ml|clj|dart|r|jl|vue|svelte|sql|html|htm|css|scss|less|xml|json|yaml|yml|toml|cfg|ini"
+    "|md|rst|txt|proto|gradle|cmake|tf"
+)
+_PLACE = re.compile(
+    rf"(?<![\w./\\-])(?:https?://[^\s/]+/)?(?P<path>(?:[\w.@~+-]+[/\\]|/)*[\w.@+-]*\w\.(?:{_SUFFIXES}))(?![\w-])"
+    r"(?:(?::|#L|\(|\", line |, line | line )(?P<line>\d{1,7}))?"
+)
+_IMPORTED_PATH = re.compile(r"(?:from|require\(|import)\s*['\"](?P<path>[\w@./-]+)['\"]")
+_DOTTED = re.compile(r"(?<![\w./\\])[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)+")
+_IMPORT_FROM = re.compile(r"\bfrom\s+([A-Za-z_][\w.]*)\s+import\s+\(?([\w, \t]+)")
+_BACKTICKED = re.compile(r"`{1,2}([^`\n]{1,120})`{1,2}")
+_NAME = re.compile(r"[A-Za-z_$][\w$]*")
+_CALLED = re.compile(r"\b([A-Za-z_]\w+)\(")
+#: Shapes that words of a language do not have: an underscore or a hump inside, or capitals and digits together.
+_SHAPED = re.compile(
+    r"\b(?:[A-Za-z]\w*_\w+|_+[A-Za-z]\w+|[a-z]+[A-Z]\w*|[A-Z]+[a-z0-9]+[A-Z]\w*|[A-Z][A-Z0-9_]*\d\w*)\b"
+)
+_GLOB = re.compile(r"[*?]|\[[^\]]+\]")
+_FILE_LINE = re.compile(r"^(?P<path>.+?)(?::|#L|\()(?P<line>\d{1,7})(?::\d+)?(?:-L?\d+)?\)?$")
+_ABOUT_TESTS = re.compile(
+    r"\b(?:(?:unit|integration|regression|failing|flaky|existing|missing|which|what|the|our|all|add)\s+tests?\b"
+    r"|tests?\s+(?:for|of|that|which|cover\w*|suite|case|cases|fail\w*)\b|test_\w+\.py)",
+    re.IGNORECASE,
+)
 
 
 def read_query(query: str, hints: Sequence[str] = ()) -> CodeQuery:
     """Take a query apart. Hints are paths, symbols, globs, `file:line`, or pasted stack traces."""
-    raise NotImplementedError
+    text = _clean(query)
+    parts = segments_of(text)
+    weighted = ((parts.title, TITLE), (parts.prose, PROSE), (parts.code, CODE), (parts.trace, TRACE))
+    identifiers: Counter[str] = Counter()
+    dotted: Counter[str] = Counter()
+    words: Counter[str] = Counter()
+    for part, weight in weighted:
+        in_code = weight < PROSE
+        for name in _identifiers(part, everything=in_code):
+            identifiers[name] += weight
+        for name in _dotted(part):
+            dotted[name] += weight
+        for term in terms_of(part):
+            words[term] += weight
+    hinted_places: list[Place] = []
+    hinted_names: list[str] = []
+    globs: list[str] = []
+    hinted_frames: list[Place] = []
+    for hint in hints:
+        _read_hint(_clean(hint).strip(), hinted_places, hinted_names, globs, hinted_frames)
+    frames = (*hinted_frames, *read_frames(text))
+    traced = {frame.path for frame in frames}
+    return CodeQuery(
+        text=text,
+        identifiers=dict(identifiers),
+        dotted=dict(dotted),
+        words=dict(words),
+        places=tuple(place for place in _places(text) if place.path not in traced),
+        frames=frames,
+        globs=tuple(globs),
+        hinted_places=tuple(hinted_places),
+        hinted_names=tuple(hinted_names),
+        about_tests=bool(_ABOUT_TESTS.search(parts.title)),
+        segments=parts,
+    )
+
+
+def segments_of(text: str) -> Segments:
+    """Tell sentences from pasted code and from stack traces, line by line."""
+    lines = text.strip().split("\n")
+    title = lines[0] if lines else ""
+    prose: list[str] = []
+    code: list[str] = []
+    trace: list[str] = []
+    fenced = False
+    tracing = False
+    for line in lines[1:]:
+        if _FENCE.match(line):
+            fenced, tracing = not fenced, False
+            continue
+        if _TRACE_LINE.match(line):
+            tracing = True
+        elif not line.strip() or not (fenced or line[:1].isspace()):
+            tracing = False
+        if tracing:
+            trace.append(line)
+        elif fenced or _PROMPT.match(line) or _CODE_LINE.match(line):
+            code.append(line)
+        else:
+            prose.append(line)
+    return Segments(title=title, prose="\n".join(prose), code="\n".join(code), trace="\n".join(trace))
+
+
+# ------------------------------------------------------------ parts
+
+
+def _clean(text: str) -> str:
+    text = text[:MAX_QUERY_CHARS].replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ")
+    return re.sub(r"<!--.*?-->", " ", text, flags=re.DOTALL)
+
+
+def _identifiers(text: str, *, everything: bool) -> list[str]:
+    """Names of code in a text; in code every name is one, among sentences those in ticks, called, or shaped so."""
+    if everything:
+        return [name for name in _NAME.findall(text) if len(name) > 1]
+    found: list[str] = []
+    for quoted in _BACKTICKED.findall(text):
+        found += _NAME.findall(quoted)
+    plain = _BACKTICKED.sub(" ", text)
+    found += _CALLED.findall(plain)
+    found += _SHAPED.findall(_CALLED.sub(" ", plain))
+    for name in _DOTTED.findall(plain):
+        found.append(re.split(r"\.|::", name)[-1])
+    return [name for name in found if len(name) > 1]
+
+
+def _dotted(text: str) -> list[str]:
+    found = [match.group().replace("::", ".") for match in _DOTTED.finditer(text)]
+    for match in _IMPORT_FROM.finditer(text):
+        for name in match[2].replace("\t", " ").split(","):
+            first = name.split()[:1]
+            if first:
+                found.append(f"{match[1]}.{first[0]}")
+    return found
+
+
+def _places(text: str) -> tuple[Place, ...]:
+    found: dict[tuple[str, int | None], Place] = {}
+    for match in _PLACE.finditer(text):
+        path, line = match["path"].replace("\\", "/"), match["line"]
+        place = Place(path=path, line=int(line) if line else None)
+        found.setdefault((place.path, place.line), place)
+    for match in _IMPORTED_PATH.finditer(text):
+        if "/" in match["path"]:
+            found.setdefault((match["path"], None), Place(path=match["path"]))
+    return tuple(found.values())
+
+
+def _read_hint(
+    hint: str, places: list[Place], names: list[str], globs: list[str], frames: list[Place]
+) -> None:
+    if not hint:
+        return
+    if "\n" in hint:
+        traced = read_frames(hint)
+        frames += traced
+        if not traced:
+            for line in hint.split("\n"):
+                _read_hint(line.strip(), places, names, globs, frames)
+        return
+    framed = read_frames(hint)
+    if framed:
+        frames += framed
+        return
+    at = _FILE_LINE.match(hint)
+    if at and ("/" in at["path"] or "." in at["path"]) and not _GLOB.search(at["path"]):
+        places.append(Place(path=at["path"].replace("\\", "/"), line=int(at["line"])))
+    elif _GLOB.search(hint):
+        globs.append(hint)
+    elif "/" in hint or "\\" in hint or _PLACE.fullmatch(hint):
+        places.append(Place(path=hint.replace("\\", "/").rstrip("/")))
+    else:
+        names.append(hint.replace("::", ".").replace("#", ".").removesuffix("()"))
