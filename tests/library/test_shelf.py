@@ -168,3 +168,17 @@ def test_a_search_that_makes_no_sense_is_refused(
     client.library.add(b"text", name="a.md")
     with pytest.raises(InvalidInputError, match=error):
         client.library.search(**{"query": "text", **given})  # type: ignore[arg-type]
+
+
+def test_a_search_says_whether_the_documents_answer(client: Recollect) -> None:
+    text = "# Tokens\n\nAccess tokens expire after thirty minutes.\n\n# Colours\n\nThe logo is blue.\n"
+    client.library.add(text.encode(), name="tokens.md")
+    found = client.library.search("After how many minutes do access tokens expire?")
+    assert found.answered
+    assert found[0].path == "Tokens"
+    assert all(hit.score >= 0.5 for hit in found)
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+    missed = client.library.search("How does MongoDB shard a Cassandra cluster on Kubernetes?")
+    assert not missed.answered
+    assert all(hit.score < 0.5 for hit in missed)
+    assert not client.library.search("tokens", tags=["none"]).answered

@@ -112,13 +112,15 @@ class SectionHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionResults(Sequence[SectionHit]):
-    """Sections, the best first. `notes` says what could not be looked through.
+    """Sections, the best first. `answered` says whether they answer: if not, it is not in the documents.
 
+    `notes` says what could not be looked through.
     `timings_ms` has how long each stage took, and `total`.
     """
 
     hits: tuple[SectionHit, ...]
     query: str
+    answered: bool = False
     notes: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
 

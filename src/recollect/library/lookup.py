@@ -2,63 +2,61 @@
 
 One statement compares the question with all visible passages (exactly: a store of 100,000 takes a tenth of a second)
 and sums BM25 over their postings with the statistics of those passages; what the measures are worth is decided in
-`score_passages`; a second statement fetches what the hits show. No model is asked.
+`ranking.py`; a second statement fetches what the hits show. No model is asked.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from recollect.domain.documents import PageSpan, pages_of
+import numpy as np
+
+from recollect.domain.documents import PATH_SEPARATOR, PageSpan, pages_of
 from recollect.domain.findings import Citation, span_hash
 from recollect.domain.library import SectionHit, SectionResults
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name, check_text
 from recollect.errors import InvalidInputError
+from recollect.library.asked import Asked, read_asked
+from recollect.library.ranking import (
+    ANSWERED,
+    CITED_SECTIONS,
+    POOL_PASSAGES,
+    Pool,
+    answer_score,
+    rank_sections,
+)
 from recollect.library.shelf import DOCUMENT, get_documents
-from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS
-from recollect.retrieval.terms import query_terms
+from recollect.retrieval.pipeline import calibration_of
+from recollect.retrieval.rank.calibration import Calibration
+from recollect.retrieval.rank.lexical import inverse_frequency
 from recollect.storage import library, scopes
 from recollect.storage.store import Row, Transaction
 from recollect.workspace import Workspace
 
 MAX_LIMIT = 200
-#: Passages that each of the two ways of finding may bring.
-_DENSE_LIMIT = 200
-_LEXICAL_LIMIT = 200
+#: A book, not a page: its parts are read apart.
+_LONG_DOCUMENT_TOKENS = 50_000
+#: A passage with every word of a question answers at least so surely, whatever the embedder makes of it. Questions
+#: about other products are not taken in: their names are words, too.
+_SPELLED_OUT = 0.6
 _QUOTE_CHARS = 1_000
 _MAX_QUERY_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """One passage with what is known of it before it is ranked."""
-
-    document_id: UUID
-    section: int
-    part: int
-    number: int
-    line_start: int
-    line_end: int
-    cosine: float
-    bm25: float
-    matched: int
-    terms: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """A section's best passages, the best first, and its score from 0 to 1."""
+    """A section, its score from 0 to 1, and the rows of its passages that speak for it, the strongest first."""
 
     document_id: UUID
     section: int
     score: float
-    passages: tuple[Candidate, ...]
+    passages: tuple[Row, ...]
+    reasons: Mapping[str, float]
 
 
 async def search_sections(
@@ -72,21 +70,22 @@ async def search_sections(
     min_score: float = 0.0,
 ) -> SectionResults:
     """The sections that answer a question best, each with its best lines; in these documents, or in all."""
-    asked = check_text(query, what="query", limit=_MAX_QUERY_CHARS)
+    text = check_text(query, what="query", limit=_MAX_QUERY_CHARS)
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
         raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
     began = time.perf_counter()
     timings: dict[str, float] = {}
-    words = list(query_terms(asked))[:MAX_QUERY_TERMS]
+    asked = read_asked(text)
     async with workspace.store.transaction(context) as tx:
         caller = await scopes.describe_caller(tx)
         narrowed = await _narrow(tx, documents, tags)
         waiting = await tx.fetch("unready_documents")
     notes = _notes(waiting)
     if caller.space_id is None or narrowed == []:
-        return SectionResults(hits=(), query=asked, notes=notes)
+        return SectionResults(hits=(), query=text, notes=notes)
     opened = await workspace.open_space(context, caller.space_id)
-    vector = await asyncio.to_thread(opened.embedder.embed_query, asked)
+    vector = await asyncio.to_thread(opened.embedder.embed_query, text)
+    calibration = (await calibration_of(opened)).for_query(text)
     timings["embed"] = _ms(began)
     started = time.perf_counter()
     async with workspace.store.transaction(context) as tx:
@@ -94,17 +93,16 @@ async def search_sections(
             tx,
             vector,
             space_id=opened.space.id,
-            terms=words,
+            terms=asked.terms,
             documents=narrowed,
-            dense_limit=_DENSE_LIMIT,
-            lexical_limit=_LEXICAL_LIMIT,
+            dense_limit=POOL_PASSAGES,
+            lexical_limit=POOL_PASSAGES,
         )
         timings["candidates"] = _ms(started)
-        scored = score_passages(asked, words, rows)
-        best = [one for one in scored if one.score >= min_score][:limit]
-        shown = await _show(tx, best)
+        scored, answered = score_sections(asked, rows, calibration=calibration, limit=limit)
+        shown = await _show(tx, [one for one in scored if one.score >= min_score])
     timings["total"] = _ms(began)
-    return SectionResults(hits=tuple(shown), query=asked, notes=notes, timings_ms=timings)
+    return SectionResults(hits=tuple(shown), query=text, answered=answered, notes=notes, timings_ms=timings)
 
 
 async def _narrow(
@@ -129,39 +127,67 @@ def _notes(waiting: Sequence[Row]) -> tuple[str, ...]:
     return (f"{len(waiting)} documents are still being indexed and may be found in part: {named}",)
 
 
-def score_passages(query: str, words: Sequence[str], rows: Sequence[Row]) -> list[Scored]:
-    """The sections of the candidates by what the measures of their passages are worth, the best first."""
-    candidates = [
-        Candidate(
-            document_id=row["document_id"],
-            section=row["section"],
-            part=row["part"],
-            number=row["number"],
-            line_start=row["line_start"],
-            line_end=row["line_end"],
-            cosine=row["cosine"],
-            bm25=row["bm25"],
-            matched=row["matched"],
-            terms=row["terms"],
+def score_sections(
+    asked: Asked, rows: Sequence[Row], *, calibration: Calibration, limit: int
+) -> tuple[list[Scored], bool]:
+    """The sections of the passages that were found, the best first, and whether they answer.
+
+    The scores of the sections that would be cited stand on the same side of `ANSWERED` as the answer.
+    """
+    keys = [(row["document_id"], row["section"]) for row in rows]
+    pool = _pool(asked, rows, keys)
+    ranked = rank_sections(pool, asked, calibration=calibration, limit=max(limit, CITED_SECTIONS))
+    if not ranked:
+        return [], False
+    sure = answer_score(ranked, pool, asked, calibration=calibration)
+    if _spelled_out(asked, [rows[row] for one in ranked[:CITED_SECTIONS] for row in one.passages]):
+        sure = max(sure, _SPELLED_OUT)
+    answered = sure >= ANSWERED
+    top = max(ranked[0].relevance, 1e-9)
+    scored = []
+    for place, one in enumerate(ranked[:limit]):
+        share = min(max(one.relevance / top, 0.0), 1.0)
+        least = ANSWERED if answered and place < CITED_SECTIONS else 0.0
+        document_id, section = keys[one.passages[0]]
+        scored.append(
+            Scored(
+                document_id=document_id,
+                section=section,
+                score=least + (sure - least) * share,
+                passages=tuple(rows[row] for row in one.passages),
+                reasons=one.reasons,
+            )
         )
-        for row in rows
-    ]
-    if not candidates:
-        return []
-    most = max(one.bm25 for one in candidates) or 1.0
-    scores = {id(one): 0.6 * max(one.cosine, 0.0) + 0.4 * one.bm25 / most for one in candidates}
-    sections: dict[tuple[UUID, int], list[Candidate]] = {}
-    for one in sorted(candidates, key=lambda c: (-scores[id(c)], c.document_id, c.section, c.part)):
-        sections.setdefault((one.document_id, one.section), []).append(one)
-    return [
-        Scored(
-            document_id=document,
-            section=section,
-            score=min(scores[id(found[0])], 1.0),
-            passages=tuple(found),
-        )
-        for (document, section), found in sections.items()
-    ]
+    return scored, answered
+
+
+def _spelled_out(asked: Asked, rows: Sequence[Row]) -> bool:
+    """Whether one passage has every word of the question, and there is more than one."""
+    whole = (1 << len(asked.terms)) - 1
+    return len(asked.terms) > 1 and any(row["matched"] == whole for row in rows)
+
+
+def _pool(asked: Asked, rows: Sequence[Row], keys: Sequence[tuple[UUID, int]]) -> Pool:
+    sections = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    pages = {page: number for number, page in enumerate(dict.fromkeys(_page(row) for row in rows))}
+    count = rows[0]["passages"] if rows else 0
+    frequencies = rows[0]["df"] if rows else [0] * len(asked.terms)
+    return Pool(
+        sections=np.array([sections[key] for key in keys], dtype=np.int64),
+        pages=np.array([pages[_page(row)] for row in rows], dtype=np.int64),
+        cosine=np.array([row["cosine"] for row in rows], dtype=np.float64),
+        bm25=np.array([row["bm25"] for row in rows], dtype=np.float64),
+        matched=np.array([row["matched"] for row in rows], dtype=np.int64),
+        idf=np.array([inverse_frequency(df, max(count, df)) for df in frequencies], dtype=np.float64),
+        texts=[row["text"] for row in rows],
+    )
+
+
+def _page(row: Row) -> tuple[UUID, str]:
+    """What is read together: the document, or in a long one the part under its second heading from above."""
+    if row["document_tokens"] < _LONG_DOCUMENT_TOKENS:
+        return row["document_id"], ""
+    return row["document_id"], PATH_SEPARATOR.join(row["path"].split(PATH_SEPARATOR)[:2])
 
 
 async def _show(tx: Transaction, scored: Sequence[Scored]) -> list[SectionHit]:
@@ -191,7 +217,7 @@ async def _cited_names(tx: Transaction, rows: Sequence[Row]) -> dict[UUID, str]:
 
 def _hit(scored: Scored, row: Row, cited: str) -> SectionHit:
     best = scored.passages[0]
-    first, last = best.line_start, best.line_end
+    first, last = best["line_start"], best["line_end"]
     lines: list[str] = row["text"].split("\n")
     span = "\n".join(lines[first - row["line_start"] : last - row["line_start"] + 1])
     pages = pages_of(tuple(PageSpan.read(page) for page in row["pages"]), first, last)
@@ -204,7 +230,6 @@ def _hit(scored: Scored, row: Row, cited: str) -> SectionHit:
         quote=span[:_QUOTE_CHARS],
         pages=pages,
     )
-    signals: dict[str, Any] = {"cosine": best.cosine, "bm25": best.bm25}
     return SectionHit(
         document=cited,
         title=row["title"],
@@ -215,7 +240,7 @@ def _hit(scored: Scored, row: Row, cited: str) -> SectionHit:
         pages=pages,
         quote=citation.quote,
         citation=citation,
-        signals=signals,
+        signals={"cosine": best["cosine"], **scored.reasons},
     )
 
 

@@ -210,7 +210,7 @@ async def look(
     active: int | None = None
     while True:
         opened = await workspace.open_space(context, active)
-        calibration = await _calibration(opened)
+        calibration = await calibration_of(opened)
         embedding = _Embedding(opened, request.query)
         try:
             async with workspace.store.transaction(context, keep_plans=True) as tx:
@@ -409,7 +409,7 @@ async def _exact(asking: Asking, notes: list[str]) -> bool:
 _measured: dict[str, Calibration] = {}
 
 
-async def _calibration(opened: OpenSpace) -> Calibration:
+async def calibration_of(opened: OpenSpace) -> Calibration:
     """How the embedder's cosines read; an unknown one is asked a few questions whose answers are known."""
     known = calibration_for(opened.space.name)
     if known is not UNKNOWN:

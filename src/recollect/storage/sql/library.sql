@@ -252,9 +252,9 @@ chosen as materialized (
     union
     (select m.* from measured m where m.cosine is not null and m.bm25 is not null
      order by m.bm25 desc, m.document_id, m.section, m.part limit %(lexical_limit)s))
-select c.document_id, c.section, c.part, s.number, s.path, s.line_start + p.line_first as line_start,
-    s.line_start + p.line_last as line_end, p.terms, c.cosine, coalesce(c.bm25, 0) as bm25,
-    coalesce(c.matched, 0) as matched, k.n::bigint as passages,
+select c.document_id, c.section, c.part, d.tokens as document_tokens, s.number, s.path,
+    s.line_start + p.line_first as line_start, s.line_start + p.line_last as line_end, p.terms, c.cosine,
+    coalesce(c.bm25, 0) as bm25, coalesce(c.matched, 0) as matched, k.n::bigint as passages,
     array_to_string((string_to_array(s.text, e'\n'))[p.line_first + 1 : p.line_last + 1], e'\n') as text,
     array(select coalesce(f.df, 0)::bigint from generate_series(1, cardinality(%(terms)s::text[])) g(place)
         left join weight f on f.place = g.place order by g.place) as df
@@ -264,7 +264,9 @@ join recollect.passage p on p.tenant_id = %(tenant)s and p.space_id = %(space)s 
 -- With the scope: a passage belongs to the section of its own scope.
 join recollect.section s on s.tenant_id = %(tenant)s and s.document_id = p.document_id and s.section = p.section
     and s.scope_id = p.scope_id
-cross join corpus k;
+join recollect.document d on d.tenant_id = s.tenant_id and d.document_id = s.document_id and d.scope_id = s.scope_id
+cross join corpus k
+order by c.document_id, s.number, c.part;
 
 -- name: sections_to_show
 -- Sections with their text and what their documents are called.

@@ -265,9 +265,18 @@ def search(
     with inv.client() as client:
         found = client.library.search(query, documents=document or None, tags=tag, limit=limit)
     if inv.out.as_json:
-        inv.out.document({"query": found.query, "hits": found.hits, "notes": found.notes})
+        inv.out.document(
+            {
+                "query": found.query,
+                "answered": found.answered,
+                "hits": found.hits,
+                "notes": found.notes,
+            }
+        )
         return
     _show_hits(inv, found)
+    if found and not found.answered:
+        inv.out.aside("the documents do not seem to answer that; these sections come nearest")
     for note in found.notes:
         inv.out.aside(note)
 
