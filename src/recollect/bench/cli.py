@@ -197,6 +197,46 @@ def aggregation(
 
 
 @app.command()
+def library(
+    ctx: typer.Context,
+    docs: Annotated[
+        Path,
+        typer.Option("--docs", help="Where the manuals are: /usr/share/doc, or a copy.", metavar="FOLDER"),
+    ],
+    data: DataFolder,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Measure only index, questions, foreign, needles or corruptions; repeat for more.",
+            metavar="PART",
+        ),
+    ] = None,
+    every: Annotated[int, typer.Option(help="Take every n-th page of the manuals.", min=1, metavar="N")] = 1,
+    needle_tokens: Annotated[
+        int, typer.Option(help="Tokens of text that facts are hidden in.", min=1_000, metavar="N")
+    ] = 1_000_000,
+    embedder: EmbedderOption = "minilm",
+    limit_questions: LimitOption = None,
+    home: HomeOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Index two manuals, ask the oracle about them, and see what it cites."""
+    from recollect.bench.library import PARTS, LibraryPlan, run_library
+
+    show = _show(ctx, json, out)
+    plan = LibraryPlan(
+        docs=docs,
+        data=data,
+        parts=tuple(only or PARTS),
+        every=every,
+        limit_questions=limit_questions,
+        needle_tokens=needle_tokens,
+    )
+    _finish(ctx, json, out, run_library(plan, embedder=embedder, home=home, show=show))
+
+
+@app.command()
 def learning(
     ctx: typer.Context,
     seeds: Annotated[

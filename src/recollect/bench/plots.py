@@ -5,6 +5,7 @@ matplotlib is a tool of developers, not a dependency: without it the JSON is wri
 
 from __future__ import annotations
 
+import textwrap
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "start": _start,
         "supersession": _supersession,
         "learning": _learning,
+        "library": _library,
         "temporal": _temporal,
     }.get(result.bench, _recall)
     figure = Figure(figsize=(8, 4.2), layout="constrained")
@@ -195,6 +197,20 @@ def _learning(figure: Any, result: Result) -> None:
     for axes in (left, middle, right):
         axes.tick_params(labelsize=8)
         axes.spines[["top", "right"]].set_visible(False)
+
+
+def _library(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    shares = [bar for bar in result.bars if not bar.at_most and bar.bar < 1]
+    names = [textwrap.fill(bar.name, 18) for bar in shares]
+    bars = axes.bar(names, [bar.value for bar in shares], 0.6, color=_BLUE)
+    axes.bar_label(bars, fmt="%.2f", fontsize=8, padding=2)
+    for place, bar in enumerate(shares):
+        axes.hlines(bar.bar, place - 0.4, place + 0.4, color=_GREY, linestyle="--", linewidth=1)
+    axes.set_ylim(0, 1.1)
+    axes.tick_params(axis="x", labelsize=7)
+    axes.set_title("Two manuals in a library, without a model")
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _supersession(figure: Any, result: Result) -> None:

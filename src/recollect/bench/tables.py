@@ -256,6 +256,75 @@ def _aggregation(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _library(measures: Mapping[str, Any]) -> list[Table]:
+    tables = []
+    if index := measures.get("index"):
+        rows = [
+            ["documents", f"{index['documents']:,}"],
+            ["tokens", f"{index['tokens']:,}"],
+            ["passages", f"{index['passages']:,}"],
+            ["passages per second, added", f"{index['passages_per_s']:,.0f}"],
+            ["passages per second, the embedder alone", f"{index['embedder_passages_per_s']:,.0f}"],
+            ["seconds", f"{index['seconds']:,.0f}"],
+            [
+                "peak memory, process / server, MB",
+                f"{index['peak_process_mb']:.0f} / {index['peak_server_mb']:.0f}",
+            ],
+        ]
+        tables.append(Table(title="Adding", columns=["", ""], rows=rows))
+    asked = [(name, measures[name]) for name in ("questions", "own_questions") if name in measures]
+    sections = [
+        [f"{name.replace('_', ' ')}, {kind}", *(str(row["questions"]), *_shares(row))]
+        for name, one in asked
+        for kind, row in one["sections"].items()
+        if row["questions"]
+    ]
+    heading = ["questions", "number", "section@1", "section@5", "all parts@5"]
+    tables.append(Table(title="A section with the answer is cited", columns=heading, rows=sections))
+    rows = [
+        [
+            what,
+            str(one["asked"]),
+            f"{one['found']:.3f}",
+            f"{one['consult_ms']['p50']:.0f} / {one['consult_ms']['p95']:.0f}",
+            f"{one['citations']['verified']} of {one['citations']['made']}",
+        ]
+        for name, what in _CONSULTED.items()
+        if (one := measures.get(name))
+    ]
+    columns = ["consultations", "number", "answered", "p50 / p95 ms", "citations verified"]
+    tables.append(Table(title="Consultations", columns=columns, rows=rows))
+    return [*tables, *_planted(measures)]
+
+
+_CONSULTED = {
+    "questions": "the questions of the data set",
+    "own_questions": "the benchmark's own questions",
+    "foreign": "about other products",
+    "needles": "for planted facts",
+    "needle_pairs": "for two planted facts at once",
+}
+
+
+def _shares(row: Mapping[str, float]) -> list[str]:
+    return [f"{row[key]:.3f}" for key in ("section@1", "section@5", "all_parts@5")]
+
+
+def _planted(measures: Mapping[str, Any]) -> list[Table]:
+    rows = []
+    if needles := measures.get("needles"):
+        rows.append(["cited", f"{needles['cited']:.3f}"])
+        rows.append(["cited among the first five", f"{needles['cited_first_five']:.3f}"])
+        rows.append(["cited first", f"{needles['cited_first']:.3f}"])
+    if pairs := measures.get("needle_pairs"):
+        rows.append(["asked for two at once, both cited", f"{pairs['both_cited']:.3f}"])
+    if corrupted := measures.get("corruptions"):
+        for kind, statuses in corrupted["kinds"].items():
+            said = ", ".join(f"{count} {status}" for status, count in statuses.items())
+            rows.append([f"verified after a corruption ({kind})", said])
+    return [Table(title="Planted facts", columns=["", ""], rows=rows)] if rows else []
+
+
 def _learning(measures: Mapping[str, Any]) -> list[Table]:
     def row(name: str, one: Mapping[str, float]) -> list[str]:
         figures = [f"{one[key]:.3f}" for key in ("reward", "plain_reward", "quality")]
@@ -287,6 +356,7 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "ablate": _ablate,
     "aggregation": _aggregation,
     "learning": _learning,
+    "library": _library,
     "route": _route,
     "scale": _scale,
     "start": _start,
