@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recollect.errors import DocumentReaderMissingError, ForbiddenError, InvalidInputError
+from recollect.errors import ForbiddenError, InvalidInputError
 from recollect.files.decode import canonical, decode, looks_binary
 from recollect.files.globs import Glob, check_glob
 from recollect.files.walk import Walked, walk
@@ -158,12 +158,8 @@ class FileBundler:
 
 def _specs(patterns: Sequence[str]) -> tuple[list[Glob], Any]:
     """One matcher for each glob that adds, in order, and one for all that leave out."""
-    try:
-        from pathspec import GitIgnoreSpec
-    except ImportError as error:
-        raise DocumentReaderMissingError(
-            "bundling files needs pathspec, which is not installed: pip install 'recollect[code]'"
-        ) from error
+    from pathspec import GitIgnoreSpec
+
     if isinstance(patterns, str) or not all(isinstance(pattern, str) for pattern in patterns):
         raise InvalidInputError(f"patterns must be a list of globs, not {patterns!r}")
     adding: list[Glob] = []

@@ -107,12 +107,7 @@ def _walk(folder: str | os.PathLike[str]) -> tuple[Path, Walked]:
     if not root.is_dir():
         raise InvalidInputError(f"{str(folder)!r} is not a folder that can be read")
     everything: list[Any] = [_Everything(True)]
-    try:
-        return root, walk(root, everything, _Everything(False), within=None, max_files=MAX_FILES)
-    except ImportError as error:
-        raise DocumentReaderMissingError(
-            "adding a folder needs pathspec, which is not installed: pip install 'recollect[code]'"
-        ) from error
+    return root, walk(root, everything, _Everything(False), within=None, max_files=MAX_FILES)
 
 
 async def _keep(
