@@ -52,7 +52,7 @@ def test_two_python_traces_stay_apart():
             'Exception in thread "main" java.lang.IllegalStateException\n'
             "\tat com.shop.cart.Cart.pay(Cart.java:42)\n"
             "\tat app//com.shop.Main.main(Main.java:7)",
-            [("Cart.java", 42, "pay"), ("Main.java", 7, "main")],
+            [("com/shop/cart/Cart.java", 42, "pay"), ("com/shop/Main.java", 7, "main")],
         ),
         (
             "panic: boom\n\ngoroutine 1 [running]:\n"

@@ -237,6 +237,25 @@ def library(
 
 
 @app.command()
+def codeloc(
+    ctx: typer.Context,
+    repos: Annotated[
+        Path,
+        typer.Option("--repos", help="The folder with a bare clone of each repository.", metavar="FOLDER"),
+    ],
+    data: DataFolder,
+    limit_questions: LimitOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Find the files of real codebases that issues are about."""
+    from recollect.bench.codeloc import run_codeloc
+
+    show = _show(ctx, json, out)
+    _finish(ctx, json, out, run_codeloc(data, repos, limit_questions=limit_questions, show=show))
+
+
+@app.command()
 def learning(
     ctx: typer.Context,
     seeds: Annotated[

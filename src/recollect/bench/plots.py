@@ -31,6 +31,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "multihop": _multihop,
         "ablate": _ablate,
         "aggregation": _aggregation,
+        "codeloc": _codeloc,
         "route": _route,
         "scale": _scale,
         "start": _start,
@@ -63,6 +64,19 @@ def _multihop(figure: Any, result: Result) -> None:
     for axes, (name, measures) in zip(every, sets.items(), strict=True):
         _recall_bars(axes, measures["recall"])
         axes.set_title(f"{name}, {result.arguments['embedder']}")
+
+
+def _codeloc(figure: Any, result: Result) -> None:
+    measures = result.measures
+    rows = {
+        ALL: measures["found"]["all"],
+        "every cited file counted": measures["every_cited_file_counts"],
+        "BM25 over files": measures["bm25_over_files"],
+    }
+    axes = figure.subplots()
+    _recall_bars(axes, rows)
+    axes.set_ylabel("issues")
+    axes.set_title("codeloc: all files of an issue among the first k")
 
 
 def _ablate(figure: Any, result: Result) -> None:

@@ -349,12 +349,39 @@ def _learning(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _codeloc(measures: Mapping[str, Any]) -> list[Table]:
+    found = measures["found"]
+    cutoffs = [name for name in found["all"] if name.startswith("@")]
+    rows = [
+        [name, f"{row['issues']:,}", *(f"{row[cutoff]:.3f}" for cutoff in cutoffs)]
+        for name, row in found.items()
+    ]
+    for name, key in (
+        ("all, every cited file counted", "every_cited_file_counts"),
+        ("BM25 over files", "bm25_over_files"),
+    ):
+        rows.append(
+            [name, f"{found['all']['issues']:,}", *(f"{measures[key][cutoff]:.3f}" for cutoff in cutoffs)]
+        )
+    took = measures["explore_ms"]
+    speed = [["one exploration p50 / p95, ms", f"{took['p50']:.0f} / {took['p95']:.0f}"]]
+    return [
+        Table(
+            title="All files of an issue among the first k",
+            columns=["issues of", "number", *cutoffs],
+            rows=rows,
+        ),
+        Table(title="Speed, the index at hand", columns=["", ""], rows=speed),
+    ]
+
+
 _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "locomo": _locomo,
     "longmemeval": _longmemeval,
     "multihop": _multihop,
     "ablate": _ablate,
     "aggregation": _aggregation,
+    "codeloc": _codeloc,
     "learning": _learning,
     "library": _library,
     "route": _route,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,7 @@ _FIRST_FIRST = (
         rf"^\s*(?:thread '[^'\n]{{0,100}}'.{{0,300}} at |-->\s*)(?P<path>[^\s:]{{1,400}}\.rs):{_NUMBER}:\d{{1,7}}"
     ),
 )
+_JAVA_FILE = re.compile(r"\w+\.(?:java|kt|scala|groovy)")
 _GO_FUNCTION = re.compile(r"^(?P<function>[\w./*()-]{1,300}?)\([^()\n]{0,300}\)\s*$")
 _RUST_FUNCTION = re.compile(
     r"^\s*\d{1,4}: (?:0x[0-9a-f]+ - )?(?P<function>[\w:<>{}# ]{1,300}?)(?:::h[0-9a-f]{16})?\s*$"
@@ -121,6 +123,10 @@ def _match(patterns: tuple[re.Pattern[str], ...], line: str, before: str) -> Pla
         if "." not in path.rsplit("/", 1)[-1]:
             continue
         function = groups.get("function") or _function_before(before)
+        if _JAVA_FILE.fullmatch(path):
+            # `com.shop.Cart.pay(Cart.java:42)`: the package says which of several files of this name it is.
+            package = takewhile(lambda part: part[:1].islower(), function.split("."))
+            path = "/".join([*package, path])
         number = groups.get("line")
         return Place(path=path, line=int(number) if number else None, function=_last_name(function))
     return None
