@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 from uuid import UUID
 
+from recollect.client_codebase import AsyncExplorations
 from recollect.client_entities import AsyncEntities
 from recollect.client_learning import AsyncLearning
 from recollect.client_library import AsyncLibrary
@@ -24,6 +25,7 @@ from recollect.client_ontology import AsyncOntology
 from recollect.client_oracle import AsyncConsultations
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants, parse_layers
 from recollect.config import Settings
+from recollect.domain.codebase import ExplorePlan, RLMResult
 from recollect.domain.context import AugmentedContext
 from recollect.domain.filters import parse_filters
 from recollect.domain.ids import parse_id
@@ -56,6 +58,8 @@ from recollect.domain.zones import check_timezone
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError
 
 if TYPE_CHECKING:
+    from recollect.recursion.cache import Cache
+    from recollect.recursion.events import Event
     from recollect.workspace import Workspace
 
 Progress = Callable[[int, int | None], None]
@@ -83,6 +87,8 @@ class _Shared:
         self.workspace: Workspace | None = None
         self.lock: asyncio.Lock | None = None
         self.tenants_seen: set[str] = set()
+        #: Answers of tools over code, for as long as the client lives.
+        self.explored: Cache | None = None
         self.closed = False
 
     async def open(self, context: TenantContext) -> Workspace:
@@ -182,6 +188,11 @@ class AsyncRecollect:
     def consultations(self) -> AsyncConsultations:
         """What the oracle was asked: list, show, ask again."""
         return AsyncConsultations(self)
+
+    @property
+    def explorations(self) -> AsyncExplorations:
+        """What explorations of code found: list, show, play again."""
+        return AsyncExplorations(self)
 
     def for_context(self, context: TenantContext) -> AsyncRecollect:
         """The same store as another caller sees it, on the same connections."""
@@ -674,19 +685,95 @@ class AsyncRecollect:
 
     async def verify(
         self,
-        result: Mapping[str, Any] | OracleConsultResult,
+        result: Mapping[str, Any] | OracleConsultResult | RLMResult,
         *,
         working_dir: str | PathLike[str] | None = None,
     ) -> Verification:
         """Read every citation of a result again: verified, moved, stale or unsupported.
 
-        `working_dir` is where cited files are now; the folder the result was made in when not given.
+        `working_dir` is where cited files are now; the folder the result was made in when not given. The result of an
+        exploration is verified without the database.
         """
+        from recollect.codebase.verifying import is_exploration, verify_exploration
         from recollect.oracle.verifying import verify_result
 
-        document = result.document() if isinstance(result, OracleConsultResult) else result
+        document = result.document() if isinstance(result, OracleConsultResult | RLMResult) else result
         folder = None if working_dir is None else str(working_dir)
+        if is_exploration(document):
+            roots = self.settings.oracle_roots
+            return await asyncio.to_thread(
+                verify_exploration, document, working_dir=folder, allowed_roots=roots
+            )
         return await verify_result(await self._workspace(), self._context, document, working_dir=folder)
+
+    # Code -----------------------------------------------------------------------------------------
+
+    async def explore(
+        self,
+        path: str | PathLike[str],
+        query: str = "",
+        context_hints: Sequence[str] | None = None,
+        *,
+        task_id: str | None = None,
+        preset: str | None = None,
+        model: str | None = None,
+        max_subcalls: int | None = None,
+        max_subcalls_per_iteration: int | None = None,
+        timeout_seconds: float | None = None,
+        max_tokens: int | None = None,
+        max_usd: float | None = None,
+        audit_dir: str | PathLike[str] | None = None,
+        resume: bool = False,
+        on_event: Callable[[Event], Awaitable[None] | None] | None = None,
+        progress: Progress | None = None,
+    ) -> RLMResult:
+        """Answer a question about the code below a folder, with checked citations. Opens no database.
+
+        `context_hints` are paths, symbols, globs, `file:line` and pasted stack traces to begin with; `preset` is 'repo
+        mapper', 'architecture surveyor', 'debugger' or 'validation'. Limits that are not given are those of the
+        settings. `resume` takes up a run of the same `task_id` that broke off.
+        """
+        from recollect.codebase.explore import RLMOrchestrator
+        from recollect.recursion.cache import Cache
+
+        self._shared.explored = self._shared.explored or Cache()
+        orchestrator = RLMOrchestrator(
+            path, settings=self.settings, model=model, audit_dir=audit_dir, cache=self._shared.explored
+        )
+        return await orchestrator.explore(
+            task_id, query, context_hints, max_subcalls, max_subcalls_per_iteration, timeout_seconds,
+            max_tokens=max_tokens, max_usd=max_usd, preset=preset, resume=resume, on_event=on_event,
+            on_progress=progress,
+        )  # fmt: skip
+
+    async def explore_dry_run(
+        self,
+        path: str | PathLike[str],
+        query: str = "",
+        context_hints: Sequence[str] | None = None,
+        *,
+        task_id: str | None = None,
+        preset: str | None = None,
+        model: str | None = None,
+        max_subcalls: int | None = None,
+        max_subcalls_per_iteration: int | None = None,
+        timeout_seconds: float | None = None,
+        max_tokens: int | None = None,
+        max_usd: float | None = None,
+        audit_dir: str | PathLike[str] | None = None,
+    ) -> ExplorePlan:
+        """Where `explore` would begin, and the most it would take in calls, tokens and dollars. Needs no key."""
+        from recollect.codebase.dry_run import dry_run
+        from recollect.codebase.explore import RLMOrchestrator
+        from recollect.codebase.request import ExploreRequest
+
+        request = ExploreRequest.check(
+            self.settings, query=query, task_id=task_id, context_hints=context_hints, preset=preset,
+            max_subcalls=max_subcalls, max_subcalls_per_iteration=max_subcalls_per_iteration,
+            timeout_seconds=timeout_seconds, max_tokens=max_tokens, max_usd=max_usd,
+        )  # fmt: skip
+        orchestrator = RLMOrchestrator(path, settings=self.settings, audit_dir=audit_dir)
+        return await dry_run(orchestrator, request, model)
 
     # The store ------------------------------------------------------------------------------------
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from os import PathLike
-from typing import Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 from uuid import UUID
 
 from recollect.client import UNCHANGED, AsyncRecollect, Conflicts, Memories, Progress
+from recollect.client_codebase import AsyncExplorations
 from recollect.client_entities import AsyncEntities
 from recollect.client_learning import AsyncLearning
 from recollect.client_library import AsyncLibrary, Documents, OnProgress
@@ -22,6 +23,7 @@ from recollect.client_oracle import AsyncConsultations
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants
 from recollect.config import Settings
 from recollect.domain.answers import DomainResults
+from recollect.domain.codebase import ExplorePlan, RLMResult
 from recollect.domain.context import AugmentedContext
 from recollect.domain.documents import Section
 from recollect.domain.entities import Entity
@@ -63,6 +65,35 @@ from recollect.domain.results import (
 )
 from recollect.domain.tenancy import TenantContext
 from recollect.portal import Portal
+
+if TYPE_CHECKING:
+    from recollect.recursion.events import Event
+
+
+class Explorations:
+    """Explorations that were made, from their records in the setting `rlm_audit_dir`. Needs operator.
+
+    The records are the machine's, not a tenant's: whoever explores reads its disk.
+    """
+
+    _async: AsyncExplorations
+    _portal: Portal
+
+    def __init__(self, client: AsyncExplorations, portal: Portal) -> None:
+        self._async = client
+        self._portal = portal
+
+    def list(self, *, limit: int = 50) -> Sequence[RLMResult]:
+        """The latest explorations, the newest first."""
+        return self._portal.run(self._async.list(limit=limit))
+
+    def get(self, task_id: str) -> RLMResult:
+        """An exploration as it was, with its steps."""
+        return self._portal.run(self._async.get(task_id))
+
+    def replay(self, task_id: str) -> RLMResult:
+        """Play an exploration again from its record: no tree is read and no model is asked."""
+        return self._portal.run(self._async.replay(task_id))
 
 
 class Entities:
@@ -507,6 +538,11 @@ class Recollect:
         """What the oracle was asked: list, show, ask again."""
         return Consultations(self._async.consultations, self._portal)
 
+    @property
+    def explorations(self) -> Explorations:
+        """What explorations of code found: list, show, play again."""
+        return Explorations(self._async.explorations, self._portal)
+
     def for_context(self, context: TenantContext) -> Recollect:
         """The same store as another caller sees it, on the same connections."""
         return Recollect._around(self._async.for_context(context), self._portal)
@@ -903,15 +939,95 @@ class Recollect:
 
     def verify(
         self,
-        result: Mapping[str, Any] | OracleConsultResult,
+        result: Mapping[str, Any] | OracleConsultResult | RLMResult,
         *,
         working_dir: str | PathLike[str] | None = None,
     ) -> Verification:
         """Read every citation of a result again: verified, moved, stale or unsupported.
 
-        `working_dir` is where cited files are now; the folder the result was made in when not given.
+        `working_dir` is where cited files are now; the folder the result was made in when not given. The result of an
+        exploration is verified without the database.
         """
         return self._portal.run(self._async.verify(result, working_dir=working_dir))
+
+    def explore(
+        self,
+        path: str | PathLike[str],
+        query: str = "",
+        context_hints: Sequence[str] | None = None,
+        *,
+        task_id: str | None = None,
+        preset: str | None = None,
+        model: str | None = None,
+        max_subcalls: int | None = None,
+        max_subcalls_per_iteration: int | None = None,
+        timeout_seconds: float | None = None,
+        max_tokens: int | None = None,
+        max_usd: float | None = None,
+        audit_dir: str | PathLike[str] | None = None,
+        resume: bool = False,
+        on_event: Callable[[Event], Awaitable[None] | None] | None = None,
+        progress: Progress | None = None,
+    ) -> RLMResult:
+        """Answer a question about the code below a folder, with checked citations. Opens no database.
+
+        `context_hints` are paths, symbols, globs, `file:line` and pasted stack traces to begin with; `preset` is 'repo
+        mapper', 'architecture surveyor', 'debugger' or 'validation'. Limits that are not given are those of the
+        settings. `resume` takes up a run of the same `task_id` that broke off.
+        """
+        return self._portal.run(
+            self._async.explore(
+                path,
+                query,
+                context_hints,
+                task_id=task_id,
+                preset=preset,
+                model=model,
+                max_subcalls=max_subcalls,
+                max_subcalls_per_iteration=max_subcalls_per_iteration,
+                timeout_seconds=timeout_seconds,
+                max_tokens=max_tokens,
+                max_usd=max_usd,
+                audit_dir=audit_dir,
+                resume=resume,
+                on_event=on_event,
+                progress=progress,
+            )
+        )
+
+    def explore_dry_run(
+        self,
+        path: str | PathLike[str],
+        query: str = "",
+        context_hints: Sequence[str] | None = None,
+        *,
+        task_id: str | None = None,
+        preset: str | None = None,
+        model: str | None = None,
+        max_subcalls: int | None = None,
+        max_subcalls_per_iteration: int | None = None,
+        timeout_seconds: float | None = None,
+        max_tokens: int | None = None,
+        max_usd: float | None = None,
+        audit_dir: str | PathLike[str] | None = None,
+    ) -> ExplorePlan:
+        """Where `explore` would begin, and the most it would take in calls, tokens and dollars. Needs no key."""
+        return self._portal.run(
+            self._async.explore_dry_run(
+                path,
+                query,
+                context_hints,
+                task_id=task_id,
+                preset=preset,
+                model=model,
+                max_subcalls=max_subcalls,
+                max_subcalls_per_iteration=max_subcalls_per_iteration,
+                timeout_seconds=timeout_seconds,
+                max_tokens=max_tokens,
+                max_usd=max_usd,
+                audit_dir=audit_dir,
+            )
+        )
 
     def forget_user(self, user_id: str) -> Receipt:
         """Erase a user: own memories, sessions, agents, memberships."""

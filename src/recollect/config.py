@@ -1,10 +1,10 @@
 """Every setting, in one place.
 
 A setting's value comes from the first of these that has one: an argument, an environment variable
-(`RECOLLECT_` and the setting's name in capitals; an empty one counts as not set), `recollect.toml` in the
-current folder or else in `home`, the default below. `Settings.load` looks at them, and only when called;
-importing this module reads nothing. A value that makes no sense is a `ConfigurationError` that says where it
-came from. docs/reference/settings.md is generated from the help sentences here.
+(`RECOLLECT_` and the setting's name in capitals, `RLM_...` as it is; an empty one counts as not set),
+`recollect.toml` in the current folder or else in `home`, the default below. `Settings.load` looks at them, and
+only when called; importing this module reads nothing. A value that makes no sense is a `ConfigurationError` that
+says where it came from. docs/reference/settings.md is generated from the help sentences here.
 
 This module knows no setting's meaning: who uses one explains it there.
 """
@@ -29,6 +29,8 @@ from recollect.errors import ConfigurationError, InvalidInputError
 
 FILE_NAME = "recollect.toml"
 VARIABLE_PREFIX = "RECOLLECT_"
+#: Settings whose variables have this prefix alone: RLM_MAX_SUBCALLS and the like.
+_OWN_PREFIX = "rlm_"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 #: The source of a value nobody set.
@@ -340,6 +342,32 @@ class Settings:
         _optional(_folders),
         default_text="any folder",
     )
+    rlm_max_subcalls: int = _setting(
+        "Tool calls that one exploration of code may make; answers from its cache are free.",
+        _whole_number(0, 100_000),
+        default=50,
+    )
+    rlm_max_per_iteration: int = _setting(
+        "Tool calls that one step of an exploration may make.", _whole_number(0, 1_000), default=8
+    )
+    rlm_timeout: float = _setting(
+        "Seconds that one exploration may take in all; then it answers with what it has.",
+        _seconds(0.05, 86_400),
+        default=300.0,
+    )
+    rlm_model: str | None = _setting(
+        "Chat model that explores code, as 'anthropic:<model>'; without its key none is asked.",
+        _optional(_line),
+        default_text="the settings `root_model` or `model`",
+    )
+    rlm_cache_enabled: bool = _setting(
+        "Whether equal tool calls of explorations are answered from memory: on or off.", _switch, default=True
+    )
+    rlm_audit_dir: Path | None = _setting(
+        "Folder for the records of explorations, one file each.",
+        _optional(_folder),
+        default_text="`telemetry/rlm` in the setting `home`",
+    )
     telemetry: bool = _setting(
         "Whether metrics and traces go to OpenTelemetry, if the application or `recollect` sets it up: on or off.",
         _switch,
@@ -525,7 +553,7 @@ class Settings:
 
 def variable_name(setting: str) -> str:
     """The environment variable of a setting."""
-    return VARIABLE_PREFIX + setting.upper()
+    return setting.upper() if setting.startswith(_OWN_PREFIX) else VARIABLE_PREFIX + setting.upper()
 
 
 def mask_url(url: str) -> str:
@@ -575,7 +603,7 @@ def _complaint(item: dataclasses.Field[Any], source: str, value: object, error: 
     if isinstance(error, InvalidInputError):
         reason = f"can't be used: {reason}"
     place = f" (in {source!r})" if source.endswith(FILE_NAME) else ""
-    label = source if source.startswith(VARIABLE_PREFIX) else item.name
+    label = source if source == variable_name(item.name) else item.name
     shown = os.fspath(shown) if isinstance(shown, os.PathLike) else shown
     return f"{label}={shown!r}{place} {reason}"
 

@@ -31,6 +31,7 @@
     │   ├── ModelRefusedError        it would not answer: wrong key, or a content filter
     │   └── ModelOutputError         what it answered is not of the asked form
     ├── RunError                     something about a run over some material; what was found is kept
+    │   ├── BudgetExhaustedError     a call beyond the limits of a budget, made by hand; nothing was called
     │   ├── DepthLimitError          a call would go deeper than the limit; only that call is refused
     │   └── PlannerError             a planner could not say what to do next
     └── StoreError
@@ -234,6 +235,12 @@ class RunError(RecollectError):
     """Something about a run over some material; what was found is kept."""
 
     code = "run_error"
+
+
+class BudgetExhaustedError(RunError):
+    """A tool was called by hand beyond the limits of its budget; nothing was called."""
+
+    code = "budget_exhausted"
 
 
 class DepthLimitError(RunError):

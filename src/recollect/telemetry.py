@@ -37,6 +37,10 @@ EXECUTION_TOKENS = "memory.rlm.execution.tokens"
 CACHE_LOOKUP = "memory.rlm.cache.lookup"
 TRAINING_REWARD = "memory.rlm.training.reward"
 TRAINING_EXPLORATION_RATE = "memory.rlm.training.exploration_rate"
+EXPLORE_OUTCOME = "codebase.rlm.outcome"
+EXPLORE_DURATION_MS = "codebase.rlm.duration_ms"
+EXPLORE_SUBCALLS = "codebase.rlm.subcalls"
+EXPLORE_CACHE_HIT_RATE = "codebase.rlm.cache_hit_rate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +93,29 @@ METRICS = (
         name=TRAINING_EXPLORATION_RATE,
         kind="gauge",
         help="Share of decomposition steps that are tried rather than known.",
+    ),
+    Metric(
+        name=EXPLORE_OUTCOME,
+        kind="counter",
+        help="Explorations of code by how they ended; label stopped_by: done, subcalls, timeout, ...",
+    ),
+    Metric(
+        name=EXPLORE_DURATION_MS,
+        kind="histogram",
+        help="Milliseconds that an exploration of code took.",
+        buckets=(50, 100, 250, 500, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000),
+    ),
+    Metric(
+        name=EXPLORE_SUBCALLS,
+        kind="histogram",
+        help="Tool calls that an exploration of code made, without those that the cache answered.",
+        buckets=(0, 1, 2, 5, 10, 20, 30, 50, 100, 500),
+    ),
+    Metric(
+        name=EXPLORE_CACHE_HIT_RATE,
+        kind="histogram",
+        help="Share of an exploration's tool calls that the cache answered, from 0 to 1.",
+        buckets=(0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0),
     ),
 )
 
@@ -190,6 +217,15 @@ def looked_up(hit: bool) -> None:
     """A tool call was looked for in the cache."""
     for instruments in _instruments():
         instruments[CACHE_LOOKUP].add(1, {"result": "hit" if hit else "miss"})
+
+
+def explored(duration_ms: float, *, subcalls: int, cache_hit_rate: float, stopped_by: str) -> None:
+    """An exploration of code has ended."""
+    for instruments in _instruments():
+        instruments[EXPLORE_OUTCOME].add(1, {"stopped_by": stopped_by})
+        instruments[EXPLORE_DURATION_MS].record(duration_ms)
+        instruments[EXPLORE_SUBCALLS].record(subcalls)
+        instruments[EXPLORE_CACHE_HIT_RATE].record(cache_hit_rate)
 
 
 def trained(reward: float, exploration_rate: float) -> None:

@@ -20,7 +20,7 @@ from recollect.errors import InvalidInputError
 from recollect.library.bundle import FileBundler
 from recollect.library.material import DOCUMENT, FILE
 from recollect.oracle.shelves import Shelves
-from recollect.recursion.citations import verify
+from recollect.recursion.citations import read_citations, verify
 from recollect.storage.reading import get_memories
 
 if TYPE_CHECKING:
@@ -28,21 +28,12 @@ if TYPE_CHECKING:
     from recollect.workspace import Workspace
 
 _MEMORY = "memory"
-MAX_CITATIONS = 10_000
 
 
-def read_citations(document: object) -> tuple[tuple[Citation, ...], str | None]:
+def read_result(document: object) -> tuple[tuple[Citation, ...], str | None]:
     """The citations of a result, and the working folder it was made in."""
-    if not isinstance(document, Mapping) or not isinstance(document.get("citations"), Sequence):
-        raise InvalidInputError("this is no result with citations; save one with `recollect consult --json`")
-    if len(document["citations"]) > MAX_CITATIONS:
-        raise InvalidInputError(f"{len(document['citations'])} citations, the limit is {MAX_CITATIONS}")
-    try:
-        citations = tuple(Citation.read(one) for one in document["citations"])
-        for one in citations:
-            _check(one)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidInputError(f"the result has a citation that can't be read: {error}") from error
+    citations = read_citations(document)
+    assert isinstance(document, Mapping)
     consultation = document.get("consultation")
     settings: Any = consultation.get("settings") if isinstance(consultation, Mapping) else None
     folder = settings.get("working_dir") if isinstance(settings, Mapping) else None
@@ -53,7 +44,7 @@ async def verify_result(
     workspace: Workspace, context: TenantContext, document: object, *, working_dir: str | None = None
 ) -> Verification:
     """What reading every citation again shows."""
-    citations, recorded = read_citations(document)
+    citations, recorded = read_result(document)
     texts = await _texts(workspace, context, citations, working_dir or recorded)
     checked = tuple(verify(one, lambda kind, path: texts.get((kind, path))) for one in citations)
     counted = Counter(one.status for one in checked)
@@ -96,15 +87,6 @@ def _read_files(working_dir: str, paths: Sequence[str], roots: Sequence[Path] | 
         # The folder is gone: what it held can't be confirmed, which is what `unsupported` says.
         return {}
     return {file.path: file.text for file in bundle.files}
-
-
-def _check(citation: Citation) -> None:
-    texts = (citation.kind, citation.file_path, citation.content_hash, citation.quote)
-    if not all(isinstance(one, str) for one in texts):
-        raise TypeError("kind, file_path, content_hash and quote must be strings")
-    numbers = (citation.line_start, citation.line_end)
-    if not all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
-        raise TypeError("line_start and line_end must be whole numbers")
 
 
 def _uuid(text: str) -> UUID | None:

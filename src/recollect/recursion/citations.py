@@ -13,11 +13,12 @@ to 0, which is its whole text. The work is linear in the length of the source.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
 from recollect.domain.findings import Citation, CitationStatus, Finding, span_hash
+from recollect.errors import InvalidInputError
 
 #: The present text of a source by its kind and path; None when there is none.
 Read = Callable[[str, str], str | None]
@@ -26,6 +27,9 @@ Read = Callable[[str, str], str | None]
 #: quote's first word, the nearest first.
 _WORK_FACTOR = 16
 _WORK_CHARS = 100_000
+
+#: Of a saved result.
+MAX_CITATIONS = 10_000
 
 _SUPPORTED = frozenset(
     {CitationStatus.VERIFIED, CitationStatus.MOVED, CitationStatus.STALE, CitationStatus.UNCHECKED}
@@ -45,6 +49,32 @@ def span_of(text: str, line_start: int, line_end: int) -> str | None:
     if not 1 <= line_start <= line_end <= len(lines):
         return None
     return "\n".join(lines[line_start - 1 : line_end])
+
+
+def read_citations(document: object) -> tuple[Citation, ...]:
+    """The citations of a saved result. `InvalidInputError` says what is wrong with it."""
+    if not isinstance(document, Mapping) or not isinstance(document.get("citations"), Sequence):
+        raise InvalidInputError(
+            "this is no result with citations; save one with `recollect consult --json` or `recollect explore --json`"
+        )
+    if len(document["citations"]) > MAX_CITATIONS:
+        raise InvalidInputError(f"{len(document['citations'])} citations, the limit is {MAX_CITATIONS}")
+    try:
+        citations = tuple(Citation.read(one) for one in document["citations"])
+        for one in citations:
+            _check(one)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInputError(f"the result has a citation that can't be read: {error}") from error
+    return citations
+
+
+def _check(citation: Citation) -> None:
+    texts = (citation.kind, citation.file_path, citation.content_hash, citation.quote)
+    if not all(isinstance(one, str) for one in texts):
+        raise TypeError("kind, file_path, content_hash and quote must be strings")
+    numbers = (citation.line_start, citation.line_end)
+    if not all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
+        raise TypeError("line_start and line_end must be whole numbers")
 
 
 def verify(citation: Citation, read: Read) -> Citation:

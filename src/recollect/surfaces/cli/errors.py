@@ -64,6 +64,7 @@ EXIT_CODES: dict[str, int] = {
     "model_refused": MODEL,
     "model_bad_output": MODEL,
     "run_error": UNEXPECTED,
+    "budget_exhausted": USAGE,
     "depth_limit": USAGE,
     "planner_failed": MODEL,
     "store_error": STORE,

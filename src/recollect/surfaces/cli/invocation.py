@@ -73,6 +73,18 @@ class Invocation:
         with Recollect(settings=settings, context=self.context(settings)) as client:
             yield client
 
+    @contextmanager
+    def unopened_client(self) -> Iterator[Recollect]:
+        """The client without its database, which is opened only if a call needs it: code is explored without."""
+        from recollect.client_sync import Recollect
+
+        settings = self.logged_settings()
+        client = Recollect(settings=settings, context=self.context(settings))
+        try:
+            yield client
+        finally:
+            client.close()
+
 
 def _log_to_stderr(level: str) -> None:
     """Log lines look like errors do. Other libraries speak only when somebody is looking for a fault."""

@@ -56,6 +56,10 @@ SECTIONS: dict[str, dict[str, str]] = {
         "capabilities": f"{_HERE}.oracle",
         "verify": f"{_HERE}.oracle",
     },
+    "Code": {
+        "explore": f"{_HERE}.explore",
+        "explorations": f"{_HERE}.explore",
+    },
     "Your own database": {
         "ontology": f"{_HERE}.ontology",
     },

@@ -212,7 +212,8 @@ def verify(
     document = parse_json(read_file(result, what="result"), what="result")
     if document is None:
         raise InvalidInputError(f"{result!r} is empty; save a result with `recollect consult --json`")
-    with inv.client() as client:
+    # A saved exploration is verified without the database.
+    with inv.unopened_client() as client:
         found = client.verify(document, working_dir=working_dir)
     _show_verification(inv.out, found)
     if not found.holds:
@@ -272,7 +273,8 @@ def _show_result(out: Output, result: OracleConsultResult) -> None:
     cost = "" if not record.model else f", {record.tokens.get('total', 0):,} tokens of {record.model}"
     out.aside(
         f"{record.processing_mode}, read {coverage.share:.0%} of {coverage.material_tokens:,} tokens in "
-        f"{coverage.documents} documents and {coverage.files} files{cost}, {record.duration_ms:.0f} ms; "
+        f"{coverage.documents} documents and {coverage.files} files, searched {coverage.searched_tokens:,}{cost}, "
+        f"{record.duration_ms:.0f} ms; "
         f"session {result.session}"
     )
 

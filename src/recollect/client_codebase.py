@@ -1,0 +1,79 @@
+"""The client's face for past explorations: `r.explorations`. Exploring is `r.explore`.
+
+Thin like client.py: check, hand over, decide nothing. Records are files (codebase/audit.py), so none of this opens the
+database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from recollect.domain.codebase import RLMResult
+from recollect.errors import ForbiddenError, InvalidInputError
+
+if TYPE_CHECKING:
+    from recollect.config import Settings
+    from recollect.domain.tenancy import TenantContext
+
+MAX_LIMIT = 1_000
+
+
+class Host(Protocol):
+    """What this face needs of the client it belongs to."""
+
+    @property
+    def settings(self) -> Settings:
+        """The client's settings."""
+        ...
+
+    @property
+    def tenant_context(self) -> TenantContext:
+        """Who is asking."""
+        ...
+
+
+class AsyncExplorations:
+    """Explorations that were made, from their records in the setting `rlm_audit_dir`. Needs operator.
+
+    The records are the machine's, not a tenant's: whoever explores reads its disk.
+    """
+
+    def __init__(self, client: Host) -> None:
+        self._client = client
+
+    async def list(self, *, limit: int = 50) -> Sequence[RLMResult]:
+        """The latest explorations, the newest first."""
+        from recollect.codebase.audit import list_audits
+
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+            raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
+        found = await asyncio.to_thread(list_audits, self._folder(), limit=limit)
+        return [result for _, result in found]
+
+    async def get(self, task_id: str) -> RLMResult:
+        """An exploration as it was, with its steps."""
+        from recollect.codebase.audit import audit_path, read_audit, result_of
+
+        file = audit_path(self._folder(), task_id)
+        document = await asyncio.to_thread(read_audit, file)
+        return result_of(document, file=str(file))
+
+    async def replay(self, task_id: str) -> RLMResult:
+        """Play an exploration again from its record: no tree is read and no model is asked."""
+        from recollect.codebase.audit import audit_path, read_audit, replay_audit
+
+        file = audit_path(self._folder(), task_id)
+        document = await asyncio.to_thread(read_audit, file)
+        return await replay_audit(document, file=str(file))
+
+    def _folder(self) -> Path:
+        from recollect.codebase.explore import default_audit_dir
+
+        if not self._client.tenant_context.is_operator:
+            raise ForbiddenError(
+                "only an operator may read the records of explorations; add 'operator' to the context's roles"
+            )
+        return default_audit_dir(self._client.settings)

@@ -1,0 +1,202 @@
+"""The record of an exploration as a file: `<RLM_AUDIT_DIR>/<task_id>.json`, secrets masked.
+
+Beside what people read it holds the engine's own record, so that the run can be played again without the tree. A
+task's name becomes a file name of plain characters: no name leads out of the folder. Files are their owner's alone, and
+are written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from recollect.codebase.secrets import mask, mask_values
+from recollect.domain.codebase import KIND, ExplorationTrajectory, RLMResult, RLMUsage
+from recollect.domain.findings import Citation, Finding
+from recollect.errors import InvalidInputError, NotFoundError
+from recollect.recursion.trajectory import read_trajectory, replay
+
+VERSION = 1
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_NAME_CHARS = 100
+#: Names that some file systems keep for themselves, whatever follows the dot.
+_RESERVED = re.compile(r"(?i)^(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
+
+
+def file_name(task_id: str) -> str:
+    """A task's name as the name of a file, without its ending; names that differ stay different."""
+    plain = _UNSAFE.sub("_", task_id).strip(".")[:_NAME_CHARS]
+    if plain == task_id and plain and not _RESERVED.match(plain):
+        return plain
+    digest = hashlib.sha256(task_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"task_{plain}-{digest}" if _RESERVED.match(plain) or not plain else f"{plain}-{digest}"
+
+
+def audit_path(folder: Path, task_id: str) -> Path:
+    """Where the record of a task is."""
+    return folder / f"{file_name(task_id)}.json"
+
+
+def audit_document(result: RLMResult, *, hints: tuple[str, ...], limits: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole record, with secrets masked."""
+    record = None if result.record is None else mask_values(result.record.document())
+    if record is not None and result.record is not None:
+        _keep_verifiable(record, result.record.document())
+    return {
+        "version": VERSION,
+        "kind": KIND,
+        "task_id": result.task_id,
+        "query": mask(result.query),
+        "start_time": _moment(result.trajectory.start_time),
+        "end_time": _moment(result.trajectory.end_time),
+        "root": result.root,
+        "context_hints": [mask(hint) for hint in hints],
+        "model": result.model,
+        "limits": dict(limits),
+        "success": result.success,
+        "stopped_by": result.stopped_by,
+        "error": None if result.error is None else mask(result.error),
+        "synthesis": mask(result.synthesis),
+        "trajectory": mask_values(_trajectory(result)),
+        "findings": [masked_finding(one) for one in result.findings],
+        "citations": [masked_citation(one.document()) for one in result.citations],
+        "usage": result.usage.document(),
+        "notes": [mask(note) for note in result.notes],
+        "record": record,
+    }
+
+
+def write_audit(folder: Path, task_id: str, document: Mapping[str, Any]) -> Path:
+    """Write a record, whole or not at all."""
+    target = audit_path(folder, task_id)
+    make_folder(folder)
+    text = json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False)
+    handle, name = tempfile.mkstemp(dir=folder, prefix=".audit-", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return target
+
+
+def read_audit(place: str | os.PathLike[str]) -> dict[str, Any]:
+    """A record from its file. `InvalidInputError` says what is wrong with it."""
+    try:
+        text = Path(place).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise NotFoundError(f"there is no record {str(place)!r}") from error
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"can't read the record {str(place)!r}: {error}") from error
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"the record {str(place)!r} is no JSON, or breaks off: {error}") from error
+    if not isinstance(document, dict) or document.get("kind") != KIND or "record" not in document:
+        raise InvalidInputError(f"{str(place)!r} is no record of an exploration")
+    if document.get("version") != VERSION:
+        raise InvalidInputError(
+            f"the record has version {document.get('version')!r} and this Recollect reads {VERSION}"
+        )
+    return document
+
+
+def make_folder(folder: Path) -> None:
+    """The folder for records, its owner's alone when it is new."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def masked_finding(finding: Finding) -> dict[str, Any]:
+    """A finding for a file."""
+    document: dict[str, Any] = mask_values(finding.document())
+    document["citations"] = [masked_citation(one.document()) for one in finding.citations]
+    return document
+
+
+def masked_citation(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A citation for a file. A quote with a secret in it is left out: the hash of the lines still proves them."""
+    quote = str(document["quote"])
+    return {**document, "quote": quote if mask(quote) == quote else ""}
+
+
+def _keep_verifiable(masked: Any, real: Any) -> None:
+    """Mend the citations inside a masked record, wherever they are, as `masked_citation` does."""
+    if isinstance(real, Mapping):
+        if "content_hash" in real and "quote" in real:
+            masked["quote"] = masked_citation(real)["quote"]
+        for name, one in real.items():
+            if name in masked:
+                _keep_verifiable(masked[name], one)
+    elif isinstance(real, list):
+        for ours, one in zip(masked, real, strict=True):
+            _keep_verifiable(ours, one)
+
+
+def _trajectory(result: RLMResult) -> dict[str, Any]:
+    document = result.trajectory.document()
+    return {name: document[name] for name in ("steps", "total_subcalls", "cached_hits")}
+
+
+def _moment(when: datetime) -> str:
+    return when.isoformat().replace("+00:00", "Z")
+
+
+def result_of(document: Mapping[str, Any], *, file: str | None = None) -> RLMResult:
+    """The result that a record is of. `InvalidInputError` says what is wrong with a damaged one."""
+    record = read_trajectory(document["record"])
+    try:
+        usage = {name: document["usage"][name] for name in RLMUsage.__dataclass_fields__}
+        return RLMResult(
+            task_id=document["task_id"],
+            success=document["success"],
+            findings=tuple(Finding.read(one) for one in document["findings"]),
+            synthesis=document["synthesis"],
+            trajectory=ExplorationTrajectory.of(record),
+            usage=RLMUsage(**usage),
+            citations=tuple(Citation.read(one) for one in document["citations"]),
+            error=document["error"],
+            query=document["query"],
+            root=document["root"],
+            stopped_by=document["stopped_by"],
+            model=document["model"],
+            notes=tuple(document["notes"]),
+            audit_file=file,
+            record=record,
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInputError(f"the record is damaged: {error!r}") from error
+
+
+async def replay_audit(document: Mapping[str, Any], *, file: str | None = None) -> RLMResult:
+    """Play a recorded exploration again, from its record alone: no tree is read and no model is asked."""
+    result = result_of(document, file=file)
+    assert result.record is not None, "a record has one"
+    again = await replay(result.record)
+    return replace(result, record=again.trajectory, trajectory=ExplorationTrajectory.of(again.trajectory))
+
+
+def list_audits(folder: Path, *, limit: int = 50) -> list[tuple[str, RLMResult]]:
+    """The newest records of a folder, with their files; what is no record is passed over."""
+    try:
+        files = [(one.stat().st_mtime_ns, one) for one in folder.glob("*.json") if one.is_file()]
+    except OSError:
+        return []
+    found: list[tuple[str, RLMResult]] = []
+    for _, file in sorted(files, reverse=True):
+        if len(found) >= limit:
+            break
+        try:
+            found.append((str(file), result_of(read_audit(file), file=str(file))))
+        except (InvalidInputError, NotFoundError):
+            continue
+    return found

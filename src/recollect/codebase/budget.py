@@ -1,0 +1,106 @@
+"""`SubCallBudgetManager`: the engine's budget under the names that explorations use for it.
+
+It decides nothing: reserving, settling and the tree of budgets are `recursion/budget.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from recollect.errors import InvalidInputError
+from recollect.recursion.budget import Budget, Limits
+
+MAX_SUBCALLS = 50
+MAX_SUBCALLS_PER_ITERATION = 8
+TIMEOUT_SECONDS = 300.0
+#: Explorations that calls start: a question of a question is rarely worth its calls.
+MAX_DEPTH = 2
+#: Steps of one exploration; with eight calls each the sub-calls are used up long before.
+MAX_STEPS = 25
+
+
+def limits_of(
+    *,
+    max_subcalls: int = MAX_SUBCALLS,
+    max_subcalls_per_iteration: int = MAX_SUBCALLS_PER_ITERATION,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+    max_tokens: int | None = None,
+    max_usd: float | None = None,
+    model_timeout_s: float = 30.0,
+) -> Limits:
+    """The limits of an exploration. A call may take as long as a model may, and some more for tools that search."""
+    for name, value in (
+        ("max_subcalls", max_subcalls),
+        ("max_subcalls_per_iteration", max_subcalls_per_iteration),
+    ):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise InvalidInputError(f"{name} {value!r} is not a whole number from 0 on")
+    return Limits(
+        max_subcalls=max_subcalls,
+        max_subcalls_per_step=max_subcalls_per_iteration,
+        max_steps=MAX_STEPS,
+        max_depth=MAX_DEPTH,
+        max_tokens=max_tokens,
+        max_usd=max_usd,
+        timeout_s=timeout_seconds,
+        sub_call_timeout_s=max(model_timeout_s, 30.0),
+        planner_timeout_s=max(3 * model_timeout_s, 60.0),
+    )
+
+
+class SubCallBudgetManager:
+    """Counts and limits the sub-calls of one exploration; calls answered from the cache are free."""
+
+    def __init__(
+        self,
+        max_subcalls: int = MAX_SUBCALLS,
+        max_subcalls_per_iteration: int = MAX_SUBCALLS_PER_ITERATION,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        *,
+        max_tokens: int | None = None,
+        max_usd: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        limits = limits_of(
+            max_subcalls=max_subcalls,
+            max_subcalls_per_iteration=max_subcalls_per_iteration,
+            timeout_seconds=timeout_seconds,
+            max_tokens=max_tokens,
+            max_usd=max_usd,
+        )
+        self.budget = Budget(limits, clock=clock)
+        self.cached_subcalls = 0
+
+    def start_iteration(self) -> None:
+        """A new step: its allowance of sub-calls is whole again."""
+        self.budget.start_step()
+
+    def count_cached(self) -> None:
+        """A call was answered from the cache."""
+        self.cached_subcalls += 1
+
+    @property
+    def subcall_count(self) -> int:
+        """Sub-calls so far."""
+        return self.budget.spent_subcalls
+
+    @property
+    def remaining_subcalls(self) -> int:
+        """Sub-calls that are left."""
+        return self.budget.remaining().subcalls
+
+    @property
+    def remaining_in_iteration(self) -> int:
+        """Sub-calls that are left in this step."""
+        return self.budget.remaining().subcalls_this_step
+
+    @property
+    def remaining_seconds(self) -> float | None:
+        """Seconds that are left; None without a limit."""
+        return self.budget.remaining().seconds
+
+    @property
+    def exhausted_by(self) -> str | None:
+        """The limit that is reached, as a word of `STOPPED_BY`; None while there is room."""
+        return self.budget.exhausted()

@@ -1,0 +1,220 @@
+"""The tools over a source tree: list, read, search, symbols, syntax, uses of a name, the map, a question to a model.
+
+One environment serves one exploration and those below it. Everything that is read names its lines in `spans` of the
+observation's value, so the record of a run says what was read. What a tool offers as findings depends on its
+parameters alone, never on the question of the run: an answer from the cache is as good as a new one. Which of it
+answers the question is decided afterwards (`refine.py`); what to call next is `planner.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from recollect.codebase import looking, mapping, reading
+from recollect.codebase.asking import ask_model, worst_cost
+from recollect.codebase.secrets import mask, mask_values
+from recollect.codebase.tool_parameters import (
+    MAX_ANSWER_TOKENS,
+    ExtractSymbols,
+    FindReferences,
+    Grep,
+    ListFiles,
+    LlmQuery,
+    Outline,
+    ParseAst,
+    ReadFile,
+)
+from recollect.codebase.view import View
+from recollect.errors import GrammarMissingError, ModelError
+from recollect.recursion.environment import Action, CallContext, Observation, Tool
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from recollect.codebase.index import CodeIndex
+    from recollect.codebase.tree import SourceTree
+    from recollect.providers.models import ChatModel
+
+P = TypeVar("P", bound="BaseModel")
+
+#: Tools that read one file; the others depend on the whole tree.
+_OF_ONE_FILE = frozenset({"read_file", "extract_symbols", "parse_ast"})
+#: What a call gives back at most; a planner with a model reads a part of it.
+_OUTPUT_CHARS = 40_000
+
+OnCapability = Callable[[str, Mapping[str, Any]], None]
+
+
+class CodebaseEnvironment:
+    """A tree and its tools.
+
+    Without an `index` names are looked up by searching. `model` answers `llm_query`; without one that gives the lines
+    that speak about the prompt. `masked`: what a planner reads has no secrets in it, since it goes to a model.
+    `on_capability` hears what is missing: a language without a grammar.
+    """
+
+    name = "codebase"
+
+    def __init__(
+        self,
+        tree: SourceTree,
+        index: CodeIndex | None = None,
+        *,
+        model: ChatModel | None = None,
+        max_answer_tokens: int = MAX_ANSWER_TOKENS,
+        cacheable: bool = True,
+        masked: bool = False,
+        on_capability: OnCapability | None = None,
+    ) -> None:
+        self.view = View(tree, index)
+        self._masked = masked
+        self._model = model
+        self._max_answer_tokens = max_answer_tokens
+        self._cacheable = cacheable
+        self._on_capability = on_capability
+        self.tools: Mapping[str, Tool] = {tool.name: tool for tool in self._make_tools()}
+
+    def content_hash(self, tool: str, parameters: Mapping[str, Any]) -> str:
+        """Of the file that a call reads as it is now, or of the tree as it was found; of the model too, if asked."""
+        parts = [str(self.view.tree.root), str(self.view.index is not None), str(self._masked)]
+        if tool in _OF_ONE_FILE:
+            parts.append(self.view.stamp_of(str(parameters.get("path", ""))))
+        else:
+            parts.append(self.view.stamp)
+        if tool == "llm_query":
+            parts.append(self._model.name if self._model else "")
+        return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def actions(self, query: str, depth: int, step: int) -> Sequence[Action]:
+        """Nothing to draw from: the planner of explorations brings its own plan."""
+        return ()
+
+    # ---------------------------------------------------------------- the tools
+
+    def _make_tools(self) -> list[Tool]:
+        return [
+            self._tool(
+                "list_files", "Files of a folder whose names match a glob.", ListFiles, reading.list_files
+            ),
+            self._tool(
+                "read_file",
+                "Lines of a file, numbered; a long file in parts.",
+                ReadFile,
+                reading.read_file,
+            ),
+            self._tool("grep", "Lines that match a regular expression.", Grep, looking.grep_tree),
+            self._tool(
+                "extract_symbols",
+                "The definitions of a file, with their lines and signatures.",
+                ExtractSymbols,
+                reading.extract_symbols,
+            ),
+            self._tool(
+                "parse_ast", "The syntax tree of a file, from the top.", ParseAst, reading.parse_syntax
+            ),
+            self._tool(
+                "find_references",
+                "Where a name is defined and used.",
+                FindReferences,
+                looking.find_references,
+            ),
+            self._tool(
+                "outline",
+                "The map: files and their main definitions, those that speak about the focus first.",
+                Outline,
+                mapping.outline,
+            ),
+            Tool(
+                name="llm_query",
+                description="Ask a second reader about a text or lines of a file; without them it explores.",
+                parameters=LlmQuery,
+                run=self._llm_query,
+                model_call=self._model is not None,
+                cacheable=self._cacheable,
+                max_output_chars=_OUTPUT_CHARS,
+                worst_tokens=lambda wanted: self._worst(wanted)[0],
+                worst_usd=lambda wanted: self._worst(wanted)[1],
+            ),
+        ]
+
+    def _tool(
+        self, name: str, description: str, parameters: type[P], work: Callable[[View, P], Observation]
+    ) -> Tool:
+        """A tool whose work blocks: it runs in a thread, and what can't be done is an observation to be read."""
+
+        async def run(wanted: P, call: CallContext) -> Observation:
+            try:
+                seen = await asyncio.to_thread(work, self.view, wanted)
+                return await asyncio.to_thread(_without_secrets, seen) if self._masked else seen
+            except GrammarMissingError as error:
+                self._miss(str(error), tool=name, path=str(getattr(wanted, "path", "")), problem=call.query)
+                return refused(f"{error}; grep and read_file work all the same")
+
+        return Tool(
+            name=name,
+            description=description,
+            parameters=parameters,
+            run=run,
+            cacheable=self._cacheable,
+            max_output_chars=_OUTPUT_CHARS,
+        )
+
+    async def _llm_query(self, wanted: LlmQuery, call: CallContext) -> Observation:
+        if not wanted.context.strip():
+            return await self._explore(wanted.prompt, call)
+        text, span = await asyncio.to_thread(reading.read_context, self.view, wanted.context)
+        if self._model is None:
+            return await asyncio.to_thread(looking.answering, self.view, wanted.prompt, text, span)
+        try:
+            asked = await ask_model(
+                self._model, wanted.prompt, text, max_tokens=min(wanted.max_tokens, self._max_answer_tokens)
+            )
+        except ModelError as error:
+            plain = await asyncio.to_thread(looking.answering, self.view, wanted.prompt, text, span)
+            note = f"the model did not answer ({error}); these are the lines that speak about it"
+            return Observation(
+                value={**plain.value, "note": note}, text=f"{note}\n{plain.text}", findings=plain.findings
+            )
+        return Observation(
+            value={
+                "answer": asked.answer,
+                "quotes": list(asked.quotes),
+                "spans": [list(span)] if span else [],
+            },
+            text="\n".join([asked.answer or "the text says nothing about it", *asked.quotes]),
+            tokens=asked.tokens,
+            usd=asked.usd,
+            findings=await asyncio.to_thread(looking.place_quotes, self.view, asked.quotes, span),
+        )
+
+    async def _explore(self, prompt: str, call: CallContext) -> Observation:
+        """A question without a text: an exploration one level deeper, on the same budget."""
+        below = await call.recurse(prompt)
+        listed = [f"- {one.description} ({one.source_file})" for one in below.findings[:20]]
+        return Observation(
+            value={"stopped_by": below.stopped_by, "answer": "\n".join(listed), "spans": []},
+            text="\n".join(listed) or "nothing was found for it",
+            findings=below.findings,
+        )
+
+    def _worst(self, wanted: LlmQuery) -> tuple[int, float]:
+        if self._model is None or not wanted.context.strip():
+            return 0, 0.0
+        return worst_cost(self._model, max_tokens=min(wanted.max_tokens, self._max_answer_tokens))
+
+    def _miss(self, description: str, **context: str) -> None:
+        if self._on_capability is not None:
+            self._on_capability(description, context)
+
+
+def _without_secrets(seen: Observation) -> Observation:
+    return replace(seen, value=mask_values(seen.value), text=mask(seen.text))
+
+
+def refused(message: str) -> Observation:
+    """What can't be done, as something a planner can read and mend."""
+    return Observation(value={"error": message, "spans": []}, text=f"error: {message}")

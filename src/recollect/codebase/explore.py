@@ -1,0 +1,396 @@
+"""An exploration from the question to the checked answer: open, map, read, refine, verify, synthesise, record.
+
+`RLMOrchestrator` needs a folder and nothing else: no database, no model, no network. Whatever a model or a limit does,
+what can be answered is, and `stopped_by` and `notes` say what went wrong; only bad input raises. The wall clock covers
+all of it, opening the index included. The loop itself is `recursion/engine.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recollect import telemetry
+from recollect.codebase.audit import audit_document, write_audit
+from recollect.codebase.budget import limits_of
+from recollect.codebase.environment import CodebaseEnvironment
+from recollect.codebase.evidence import Pages
+from recollect.codebase.journal import Journal, JournaledEnvironment, JournaledPlanner, Past, read_journal
+from recollect.codebase.models import Models, open_models
+from recollect.codebase.planner import Course, RLMAgent
+from recollect.codebase.query import read_query
+from recollect.codebase.refine import refine, sharpen
+from recollect.codebase.request import ExploreRequest
+from recollect.codebase.secrets import mask
+from recollect.codebase.synthesis import ResultSynthesizer
+from recollect.codebase.tree import SourceTree, open_tree
+from recollect.config import Settings
+from recollect.domain.codebase import ExplorationTrajectory, RLMResult, RLMUsage
+from recollect.domain.findings import CitationStatus, Finding
+from recollect.domain.trajectory import Trajectory
+from recollect.recursion.budget import Limits
+from recollect.recursion.cache import Cache
+from recollect.recursion.citations import verify_findings
+from recollect.recursion.engine import Run, run
+from recollect.recursion.events import Subscriber
+from recollect.recursion.synthesis import Synthesis
+
+if TYPE_CHECKING:
+    from recollect.codebase.index import CodeIndex
+    from recollect.providers.models import ChatModel
+
+__all__ = ["RLMOrchestrator", "default_audit_dir"]
+
+_log = logging.getLogger("recollect.codebase")
+
+Progress = Callable[[int, int | None], None]
+_HOLDS = frozenset({CitationStatus.VERIFIED, CitationStatus.MOVED})
+#: What is kept of the wall clock for reading citations again and writing the record.
+_RESERVE_S = 0.2
+
+
+def default_audit_dir(settings: Settings) -> Path:
+    """Where records go: the setting, or below the store's home."""
+    return settings.rlm_audit_dir or settings.home / "telemetry" / "rlm"
+
+
+class RLMOrchestrator:
+    """Explores one folder. Equal tool calls of its explorations are answered from one cache while it lives.
+
+    `model` is a name or an open chat model; without one, that of the settings (`rlm_model`, `root_model`, `model`), or
+    none. Records go to `audit_dir`, the symbol index below the home of the settings; the folder itself is only read.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = ".",
+        *,
+        settings: Settings | None = None,
+        model: str | ChatModel | None = None,
+        audit_dir: str | os.PathLike[str] | None = None,
+        cache: Cache | None = None,
+    ) -> None:
+        self.root = root
+        self.settings = settings if settings is not None else Settings.load()
+        self.audit_dir = Path(audit_dir) if audit_dir is not None else default_audit_dir(self.settings)
+        self.cache = cache if cache is not None else Cache()
+        self._model = model
+
+    async def explore(
+        self,
+        task_id: str | None,
+        query: str,
+        context_hints: Sequence[str] | None = None,
+        max_subcalls: int | None = None,
+        max_subcalls_per_iteration: int | None = None,
+        timeout_seconds: float | None = None,
+        *,
+        max_tokens: int | None = None,
+        max_usd: float | None = None,
+        preset: str | None = None,
+        resume: bool = False,
+        on_event: Subscriber | None = None,
+        on_progress: Progress | None = None,
+    ) -> RLMResult:
+        """Answer a question about the code, with citations that were read again.
+
+        `context_hints` are paths, symbols, globs, `file:line` and pasted stack traces to begin with. Limits that are
+        not given are those of the settings (RLM_MAX_SUBCALLS 50, RLM_MAX_PER_ITERATION 8, RLM_TIMEOUT 300). `resume`
+        takes up a run of this task that broke off. `on_event` hears every step, `on_progress` the files indexed.
+        """
+        request = ExploreRequest.check(
+            self.settings,
+            query=query,
+            task_id=task_id,
+            context_hints=context_hints,
+            max_subcalls=max_subcalls,
+            max_subcalls_per_iteration=max_subcalls_per_iteration,
+            timeout_seconds=timeout_seconds,
+            max_tokens=max_tokens,
+            max_usd=max_usd,
+            preset=preset,
+        )
+        tree = await asyncio.to_thread(open_tree, self.root, allowed_roots=self.settings.oracle_roots)
+        models = open_models(self.settings, self._model)
+        try:
+            with telemetry.traced("explore", on=self.settings.telemetry):
+                work = _Exploration(self, request, tree, models, on_event=on_event, resume=resume)
+                return await work.go(on_progress)
+        finally:
+            await models.close()
+
+
+class _Exploration:
+    """One exploration."""
+
+    def __init__(
+        self,
+        orchestrator: RLMOrchestrator,
+        request: ExploreRequest,
+        tree: SourceTree,
+        models: Models,
+        *,
+        on_event: Subscriber | None,
+        resume: bool,
+    ) -> None:
+        self._settings = orchestrator.settings
+        self._folder = orchestrator.audit_dir
+        self._cache = orchestrator.cache
+        self._request = request
+        self._tree = tree
+        self._models = models
+        self._on_event = on_event
+        self._began = time.monotonic()
+        self._notes: list[str] = list(models.notes)
+        self._journal = Journal(self._folder, request.task_id)
+        self._past = self._read_past() if resume else None
+        self._agent = self._make_agent()
+
+    async def go(self, on_progress: Progress | None) -> RLMResult:
+        """Everything, in order."""
+        index = await self._open(on_progress)
+        try:
+            ended = await self._run(index)
+            findings = await asyncio.to_thread(self._choose, ended)
+            synthesis = await self._synthesise(findings, ended)
+            result = self._result(ended, findings, synthesis)
+            return await asyncio.to_thread(self._record, result)
+        finally:
+            if index is not None:
+                index.close()
+
+    # ---------------------------------------------------------------- the stages
+
+    async def _open(self, on_progress: Progress | None) -> CodeIndex | None:
+        """The index, within the wall clock; without it names are looked up by searching."""
+        from recollect.codebase.index import CodeIndex
+
+        left = self._left_s()
+        try:
+            index = await asyncio.wait_for(
+                asyncio.to_thread(
+                    CodeIndex.open,
+                    self._tree,
+                    self._settings.home / "cache" / "codebase",
+                    progress=on_progress,
+                    deadline_s=max(left * 0.8, 0.05),
+                ),
+                max(left * 0.9, 0.05),
+            )
+        except TimeoutError:
+            self._notes.append("the index was not ready in time; names were looked up by searching")
+            return None
+        except Exception as error:
+            _log.warning("the index of a tree can't be used", exc_info=error)
+            self._notes.append(f"the index can't be used ({error}); names were looked up by searching")
+            return None
+        return index
+
+    async def _run(self, index: CodeIndex | None) -> Run:
+        request, models = self._request, self._models
+        environment = CodebaseEnvironment(
+            self._tree,
+            index,
+            model=models.sub_call,
+            cacheable=self._settings.rlm_cache_enabled,
+            masked=models.root is not None,
+            on_capability=self._missed,
+        )
+        limits, spent = self._limits()
+        if self._past is not None:
+            self._past.fill(self._cache, environment.name)
+        await asyncio.to_thread(
+            self._journal.begin,
+            {"query": mask(request.query), "root": str(self._tree.root)},
+            append=self._past is not None,
+        )
+        return await run(
+            self._question(),
+            environment=JournaledEnvironment(environment, self._journal, spent=spent),
+            planner=JournaledPlanner(self._agent, self._journal, self._past, spent=spent),
+            limits=limits,
+            cache=self._cache,
+            on_event=self._on_event,
+        )
+
+    def _choose(self, ended: Run) -> tuple[Finding, ...]:
+        """What answers the question, at the lines that say so, as they stand now."""
+        pages = Pages(self._tree)
+        query = read_query(self._request.query, self._request.context_hints)
+        claimed = [one for one in ended.findings if one in self._agent.claims]
+        rest = [one for one in ended.findings if one not in self._agent.claims]
+        chosen = sharpen(ended.trajectory, claimed, pages)
+        if not any(one.confidence > 0 for one in chosen):
+            preset = self._request.preset
+            chosen = refine(ended.trajectory, rest, query, pages, tests=preset is not None and preset.tests)
+        standing = [
+            one
+            for one in verify_findings(chosen, lambda kind, path: Pages(self._tree).text(path))
+            if one.citations and all(each.status in _HOLDS for each in one.citations)
+        ]
+        lost = len(chosen) - len(standing)
+        if lost:
+            self._notes.append(f"{lost} findings did not hold when read again and were dropped")
+        return tuple(standing)
+
+    async def _synthesise(self, findings: Sequence[Finding], ended: Run) -> Synthesis:
+        # A model that fell silent, or ran into a limit, is not asked to put the rest into words.
+        asked = self._models.root if self._spoke() and ended.stopped_by == "done" else None
+        synthesizer = ResultSynthesizer(asked)
+        made = await synthesizer.synthesise(self._request.query, findings, seconds=self._left_s())
+        self._notes += synthesizer.notes
+        if not made.text:
+            return replace(made, text="Nothing in this tree speaks about it.")
+        return made
+
+    def _result(self, ended: Run, findings: tuple[Finding, ...], synthesis: Synthesis) -> RLMResult:
+        record = ended.trajectory
+        cited = dict.fromkeys(synthesis.citations)
+        cited |= dict.fromkeys(one for finding in findings for one in finding.citations)
+        usage = self._usage(record, synthesis)
+        error = ended.error
+        if self._agent.model_failure:
+            self._notes.append(
+                f"the model failed ({self._agent.model_failure}); the rest was found without it"
+            )
+            error = error or self._agent.model_failure
+        if not findings and error is None:
+            error = "nothing was found" if ended.stopped_by == "done" else f"stopped by {ended.stopped_by}"
+        skipped = self._tree.skipped
+        if skipped:
+            few = "; ".join(f"{one.path}: {one.why}" for one in skipped[:3])
+            more = f"; and {len(skipped) - 3} more" if len(skipped) > 3 else ""
+            self._notes.append(f"{len(skipped)} files were left out ({few}{more})")
+        return RLMResult(
+            task_id=self._request.task_id,
+            success=bool(findings),
+            findings=findings,
+            synthesis=synthesis.text,
+            trajectory=ExplorationTrajectory.of(record),
+            usage=usage,
+            citations=tuple(cited),
+            error=error,
+            query=self._request.query,
+            root=str(self._tree.root),
+            stopped_by=ended.stopped_by,
+            model=self._models.name,
+            notes=tuple(dict.fromkeys([*self._notes, *record.notes])),
+            record=record,
+        )
+
+    def _record(self, result: RLMResult) -> RLMResult:
+        """Write the audit; one that can't be written costs nobody the answer."""
+        telemetry.explored(
+            result.usage.wall_time_seconds * 1_000,
+            subcalls=result.usage.subcall_count,
+            cache_hit_rate=result.usage.cache_hit_rate,
+            stopped_by=result.stopped_by,
+        )
+        limits = {
+            "max_subcalls": self._request.max_subcalls,
+            "max_subcalls_per_iteration": self._request.max_subcalls_per_iteration,
+            "timeout_seconds": self._request.timeout_seconds,
+            "max_tokens": self._request.max_tokens,
+            "max_usd": self._request.max_usd,
+        }
+        try:
+            document = audit_document(result, hints=self._request.context_hints, limits=limits)
+            written = write_audit(self._folder, self._request.task_id, document)
+        except (OSError, ValueError) as error:
+            self._journal.close(remove=False)
+            return replace(result, notes=(*result.notes, f"the record could not be written: {error}"))
+        self._journal.close(remove=True)
+        return replace(result, audit_file=str(written))
+
+    # ---------------------------------------------------------------- what they share
+
+    def _make_agent(self) -> RLMAgent:
+        request, preset = self._request, self._request.preset
+        course = Course(question=request.query, hints=request.context_hints)
+        if preset is not None:
+            # A map of everything is for a question about everything; a question of one's own has a focus.
+            focused = preset.focused or request.query != preset.question or bool(request.context_hints)
+            course = replace(course, focused=focused, reads=preset.reads, uses=preset.uses)
+        if self._models.root is None:
+            return RLMAgent(course)
+        from recollect.recursion.planners.model import ModelPlanner
+
+        return RLMAgent(course, model=ModelPlanner(self._models.root, sub_call_model=self._models.sub_call))
+
+    def _question(self) -> str:
+        """What the run is asked: with a model, beside the question the hints and what the preset says."""
+        request = self._request
+        if self._models.root is None:
+            return request.query
+        guidance = request.preset.prompt if request.preset else ""
+        hints = "\n".join(f"- {hint[:1_000]}" for hint in request.context_hints)
+        parts = [request.query, guidance, f"Begin with:\n{hints}" if hints else ""]
+        return "\n\n".join(part for part in parts if part)
+
+    def _read_past(self) -> Past | None:
+        past = read_journal(
+            self._folder, self._request.task_id, query=self._request.query, root=str(self._tree.root)
+        )
+        if past is None:
+            self._notes.append("there was nothing to resume; the exploration began anew")
+        else:
+            self._notes.append(f"resumed; {past.subcalls} sub-calls were made before")
+        return past
+
+    def _limits(self) -> tuple[Limits, bool]:
+        """What is left of the limits, and whether nothing is: what a run that broke off has used counts."""
+        request, past = self._request, self._past or Past()
+        left = request.max_subcalls - past.subcalls
+        tokens = None if request.max_tokens is None else request.max_tokens - past.tokens
+        usd = None if request.max_usd is None else request.max_usd - past.usd
+        spent = self._past is not None and (
+            left <= 0 or (tokens is not None and tokens <= 0) or (usd is not None and usd <= 0)
+        )
+        limits = limits_of(
+            # What is in the journal is played even when nothing is left; the planner sees to it that no more runs.
+            max_subcalls=max(left, 1) if spent else left,
+            max_subcalls_per_iteration=request.max_subcalls_per_iteration,
+            timeout_seconds=max(self._left_s(), 0.0),
+            max_tokens=None if tokens is None else max(tokens, 1) if spent else tokens,
+            max_usd=None if usd is None else max(usd, 1e-9) if spent else usd,
+            model_timeout_s=self._settings.model_timeout_s,
+        )
+        return limits, spent
+
+    def _left_s(self) -> float:
+        """Seconds of the wall clock, without those kept for the end."""
+        limit = self._request.timeout_seconds
+        kept = min(_RESERVE_S, limit * 0.1)
+        return max(0.0, self._began + limit - kept - time.monotonic())
+
+    def _usage(self, record: Trajectory, synthesis: Synthesis) -> RLMUsage:
+        past, used = self._past or Past(), record.usage
+        return RLMUsage(
+            subcall_count=used.subcalls + past.subcalls,
+            cached_subcalls=used.cached_subcalls,
+            total_tokens=used.tokens + past.tokens + synthesis.tokens,
+            wall_time_seconds=round(time.monotonic() - self._began, 3),
+            model_calls=used.model_calls + past.model_calls + synthesis.model_calls - _explorations(record),
+            usd=round(used.usd + past.usd, 9),
+        )
+
+    def _spoke(self) -> bool:
+        """Whether the findings are the model's own."""
+        return bool(self._agent.claims) and self._agent.model_failure is None
+
+    def _missed(self, description: str, context: Any) -> None:
+        self._notes.append(f"missing: {description}")
+
+
+def _explorations(record: Trajectory) -> int:
+    """Calls of `llm_query` that explored instead of asking: no model was asked by them."""
+    calls = [call for step in record.steps for call in step.tool_calls]
+    return sum(call.child is not None and call.model_call for call in calls) + sum(
+        _explorations(call.child) for call in calls if call.child is not None
+    )

@@ -1,0 +1,263 @@
+"""The tools that look through the whole tree: `grep`, `find_references`, and the lines that answer. They block."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from recollect.codebase.evidence import Pages, beginning, cite, found, shown_line
+from recollect.codebase.grep import grep
+from recollect.codebase.reading import Span, described
+from recollect.codebase.symbols.values import SymbolInfo
+from recollect.codebase.terms import terms_of
+from recollect.codebase.tool_parameters import FindReferences, Grep
+from recollect.codebase.view import View
+from recollect.domain.findings import Finding
+from recollect.recursion.citations import lines_of
+from recollect.recursion.environment import Observation
+
+#: Groups of findings that are no place the map named.
+USED_IN = "Used in"
+MATCHES = "Matches"
+_MAX_MATCHES = 80
+_MAX_USES = 40
+_MAX_DEFINITIONS = 10
+#: Of the matches and uses of one call, those that are offered as findings.
+_OFFERED = 12
+_GREP_TIMEOUT_S = 20.0
+_ANSWERING = 8
+#: An answer's quote of fewer characters could stand anywhere.
+_MIN_QUOTE_CHARS = 6
+_NUMBER_BEFORE = re.compile(r"^\s*\d+ \| ?", re.MULTILINE)
+
+
+def grep_tree(view: View, wanted: Grep) -> Observation:
+    """Lines that match."""
+    result = grep(
+        view.tree,
+        wanted.pattern,
+        wanted.paths,
+        context_lines=wanted.context_lines,
+        limit=_MAX_MATCHES,
+        timeout_s=_GREP_TIMEOUT_S,
+    )
+    rows: list[dict[str, Any]] = []
+    blocks: list[str] = []
+    for match in result.matches:
+        rows.append(
+            {
+                "path": match.path,
+                "line": match.line,
+                "text": shown_line(match.text)[:400],
+                "before": [shown_line(one)[:400] for one in match.before],
+                "after": [shown_line(one)[:400] for one in match.after],
+            }
+        )
+        around = [*match.before, match.text, *match.after]
+        first = match.line - len(match.before)
+        blocks.append(
+            "\n".join(
+                f"{match.path}:{number}{':' if number == match.line else '-'} {shown_line(line)[:400]}"
+                for number, line in enumerate(around, first)
+            )
+        )
+    more = {"limit": "there are more; narrow the pattern or the paths", "deadline": "it took too long"}
+    note = f"\n... {more[result.stopped_by]}" if result.stopped_by else ""
+    summary = f"{len(rows)} matches in {result.files_matched} of {result.files_searched} files"
+    return Observation(
+        value={
+            "summary": summary,
+            "matches": rows,
+            "files_searched": result.files_searched,
+            "files_matched": result.files_matched,
+            "stopped_by": result.stopped_by,
+            "spans": [[one.path, one.line, one.line] for one in result.matches],
+        },
+        text=f"{summary}\n" + "\n--\n".join(blocks) + note,
+        tokens=sum(len(block) for block in blocks) // 4,
+        findings=tuple(
+            found(
+                cite(one.path, one.line, [one.text]),
+                description=f"line {one.line}: {' '.join(one.text.split())[:160]}",
+                confidence=0.4,
+                group=MATCHES,
+            )
+            for one in result.matches[:_OFFERED]
+            if one.text.strip()
+        ),
+    )
+
+
+def find_references(view: View, wanted: FindReferences) -> Observation:
+    """Where a name is defined and used."""
+    name = wanted.name.strip().replace("::", ".").strip(".")
+    last = name.rsplit(".", 1)[-1]
+    pages = Pages(view.tree)
+    if view.index is None:
+        return _by_searching(view, last)
+    defined = view.index.definitions(name, limit=200) or view.index.definitions(last, limit=200)
+    uses = view.index.references(last, limit=1_000)
+    findings: list[Finding] = []
+    places: list[dict[str, Any]] = []
+    for one in defined[:_MAX_DEFINITIONS]:
+        symbol = one.symbol
+        places.append(
+            {
+                "path": one.path,
+                "lines": [symbol.start_line, symbol.end_line],
+                "name": symbol.qualified_name,
+                "kind": symbol.kind,
+                "signature": symbol.signature,
+            }
+        )
+        offered = pages.find(
+            one.path,
+            symbol.start_line,
+            _shown_end(symbol),
+            description=described(symbol),
+            confidence=0.5,
+        )
+        if offered is not None:
+            findings.append(offered)
+    rows = _use_rows(view, pages, _spread(uses), last, findings)
+    paths = {one.path for one in uses}
+    summary = f"{last}: {len(defined)} definitions, {len(uses)} uses in {len(paths)} files"
+    listed = "\n".join(
+        [
+            *(f"defined {one['path']}:{one['lines'][0]} {one['kind']} {one['name']}" for one in places),
+            *(f"{one['kind']} {one['path']}:{one['line']} in {one['inside']}: {one['text']}" for one in rows),
+        ]
+    )
+    more = f"\n... {len(uses) - len(rows)} more uses" if len(uses) > len(rows) else ""
+    return Observation(
+        value={
+            "summary": summary,
+            "name": last,
+            "definitions": places,
+            "references": rows,
+            "total": len(uses),
+            "files": len(paths),
+            "spans": [[one["path"], one["line"], one["line"]] for one in rows],
+        },
+        text=f"{summary}\n{listed}{more}",
+        tokens=sum(len(one["text"]) for one in rows) // 4,
+        findings=tuple(findings),
+    )
+
+
+def _spread(uses: Sequence[Any]) -> list[Any]:
+    """Some uses of each file before more of one; a file that uses a name a hundred times is one user."""
+    rounds: dict[str, int] = {}
+    placed = []
+    for order, one in enumerate(uses):
+        if one.reference.kind == "import":
+            # An import says where a name goes; that it is called there says more.
+            rounds.setdefault(one.path, 0)
+            placed.append((100, order, one))
+            continue
+        rounds[one.path] = rounds.get(one.path, 0) + 1
+        placed.append((rounds[one.path], order, one))
+    return [one for _, _, one in sorted(placed, key=lambda row: row[:2])[:_MAX_USES]]
+
+
+def _use_rows(
+    view: View, pages: Pages, uses: Sequence[Any], name: str, findings: list[Finding]
+) -> list[dict[str, Any]]:
+    rows = []
+    for one in uses:
+        line = one.reference.line
+        lines = pages.lines(one.path)
+        if lines is None or not 1 <= line <= len(lines):
+            continue
+        around = view.enclosing(one.path, line)
+        inside = around.qualified_name if around else "module"
+        text = " ".join(lines[line - 1].split())[:300]
+        rows.append(
+            {"path": one.path, "line": line, "kind": one.reference.kind, "inside": inside, "text": text}
+        )
+        if len(findings) < _OFFERED + _MAX_DEFINITIONS:
+            verb = {"call": "calls", "import": "imports", "inherit": "inherits from"}.get(
+                one.reference.kind, "uses"
+            )
+            findings.append(
+                found(
+                    cite(one.path, line, [lines[line - 1]]),
+                    description=f"`{inside}` {verb} `{name}`: {text[:160]}",
+                    confidence=0.3,
+                    group=USED_IN,
+                )
+            )
+    return rows
+
+
+def _by_searching(view: View, name: str) -> Observation:
+    """Without an index: every line with the name as a word."""
+    return grep_tree(view, Grep(pattern=rf"\b{re.escape(name)}\b", context_lines=0))
+
+
+def _shown_end(symbol: SymbolInfo, most: int = 30) -> int:
+    """The last line that stands for a definition: all of a short one, the beginning of a long one."""
+    return symbol.end_line if symbol.end_line - symbol.start_line < most else symbol.start_line + 7
+
+
+def answering(view: View, prompt: str, text: str, span: Span | None) -> Observation:
+    """The lines of a text that share the most words with a prompt, in their order."""
+    asked = set(terms_of(prompt))
+    lines = lines_of(text)
+    scored = [(len(asked & set(terms_of(line))), number) for number, line in enumerate(lines) if line.strip()]
+    best = sorted((one for one in scored if one[0]), key=lambda one: (-one[0], one[1]))[:_ANSWERING]
+    chosen = sorted(number for _, number in best)
+    findings: tuple[Finding, ...] = ()
+    if span is not None:
+        path, first, _ = span
+        findings = tuple(
+            found(
+                cite(path, first + number, [lines[number]]),
+                description=f"line {first + number}: {' '.join(lines[number].split())[:160]}",
+                confidence=0.4,
+            )
+            for number in chosen
+        )
+    said = [lines[number].strip() for number in chosen]
+    return Observation(
+        value={"answer": said, "spans": [list(span)] if span else []},
+        text="\n".join(said) or "no line of it speaks about the prompt",
+        tokens=len(text) // 4,
+        findings=findings,
+    )
+
+
+def place_quotes(view: View, quotes: Sequence[str], span: Span | None) -> tuple[Finding, ...]:
+    """Quotes of a model as findings, where they stand in the lines it was shown; one that stands nowhere is none."""
+    if span is None:
+        return ()
+    path, first, last = span
+    lines = (Pages(view.tree).lines(path) or [])[first - 1 : last]
+    placed = []
+    for quote in quotes:
+        where = locate(quote, lines)
+        if where is not None:
+            citation = cite(path, first + where[0], lines[where[0] : where[1] + 1])
+            placed.append(found(citation, description=beginning(quote, 200), confidence=0.7))
+    return tuple(placed)
+
+
+def locate(quote: str, lines: Sequence[str]) -> tuple[int, int] | None:
+    """Where words stand in lines, whatever the white space and the numbers before them; from 0, both ends."""
+    wanted = "".join(_NUMBER_BEFORE.sub("", quote).split())
+    if len(wanted) < _MIN_QUOTE_CHARS:
+        return None
+    squeezed: list[str] = []
+    ends: list[int] = []
+    total = 0
+    for line in lines:
+        squeezed.append("".join(line.split()))
+        total += len(squeezed[-1])
+        ends.append(total)
+    at = "".join(squeezed).find(wanted)
+    if at < 0:
+        return None
+    first = next(number for number, end in enumerate(ends) if end > at)
+    last = next(number for number, end in enumerate(ends) if end >= at + len(wanted))
+    return first, last

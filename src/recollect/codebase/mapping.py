@@ -1,0 +1,264 @@
+"""The tool `outline`: the map of a tree, drawn around a focus or by what is used most. It blocks.
+
+With a focus the files are ranked for it (`ranking.py`); each comes with the lines that speak for it, offered as
+findings in the order of the ranking. Without one the most used files come first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from recollect.codebase.evidence import Pages
+from recollect.codebase.grep import grep
+from recollect.codebase.query import CodeQuery, read_query
+from recollect.codebase.ranking import RankedFile, RankedSpan, rank
+from recollect.codebase.reading import described
+from recollect.codebase.symbols.values import SymbolInfo
+from recollect.codebase.tool_parameters import Outline
+from recollect.codebase.view import View
+from recollect.domain.findings import Finding
+from recollect.errors import RecollectError
+from recollect.recursion.environment import Observation
+
+if TYPE_CHECKING:
+    from recollect.codebase.index import CodeIndex
+
+#: Files that a map with a focus shows, and the places of each.
+MAX_FILES = 12
+MAX_SPANS = 4
+_MAP_TOKENS = 4_000
+#: Definitions longer than this are cited by their first lines; reading them is the next step's business.
+_WHOLE_LINES = 30
+_HEAD_LINES = 8
+#: Without an index: words that are searched for, and lines that are counted.
+_FALLBACK_WORDS = 12
+_FALLBACK_LINES = 3_000
+
+
+def outline(view: View, wanted: Outline) -> Observation:
+    """The map."""
+    folder = view.tree.resolve(wanted.directory)
+    if wanted.focus.strip() or wanted.hints:
+        ranked = _ranked(view, read_query(wanted.focus, wanted.hints), folder)
+        return _focused(view, ranked)
+    if view.index is None:
+        return _listing(view, folder)
+    return _most_used(view, view.index, folder)
+
+
+def _ranked(view: View, query: CodeQuery, folder: str) -> list[RankedFile]:
+    if view.index is None:
+        ranked = _by_searching(view, query)
+    else:
+        # A folder is cut out of the ranking of the whole tree, so there must be enough of it.
+        ranked = rank(view.index, query, MAX_FILES if folder == "." else 20 * MAX_FILES)
+    prefix = "" if folder == "." else f"{folder}/"
+    return [one for one in ranked if one.path.startswith(prefix) or one.path == folder][:MAX_FILES]
+
+
+def _focused(view: View, ranked: Sequence[RankedFile]) -> Observation:
+    pages = Pages(view.tree)
+    rows: list[dict[str, Any]] = []
+    findings: list[Finding] = []
+    for file in ranked:
+        symbols = _symbols(view, file.path)
+        spans = list(file.spans[:MAX_SPANS])
+        places = []
+        for order, span in enumerate(spans):
+            symbol = _symbol_at(symbols, span)
+            places.append(_place(span, symbol))
+            # Places of a file rank below its first one, and never below the next file's.
+            made = _finding(pages, file, span, symbol, confidence=file.confidence * (1 - 0.02 * order))
+            if made is not None:
+                findings.append(made)
+        if not spans and (head := _head(pages, file)) is not None:
+            findings.append(head)
+        rows.append(
+            {
+                "path": file.path,
+                "confidence": round(file.confidence, 4),
+                "score": round(file.score, 4),
+                "places": places,
+            }
+        )
+    text = "\n".join(
+        f"{row['path']} (confidence {row['confidence']:.2f})"
+        + "".join(
+            f"\n  {one['lines'][0]}-{one['lines'][1]} {one['kind']} {one['name']}: {one['about']}"
+            for one in row["places"]
+        )
+        for row in rows
+    )
+    first = ", ".join(row["path"] for row in rows[:3])
+    return Observation(
+        value={
+            "summary": f"{len(rows)} files, first {first}" if rows else "no file speaks about it",
+            "files": rows,
+            "spans": [],
+        },
+        text=text or "no file of the tree speaks about it; try other words, grep or list_files",
+        findings=tuple(findings),
+    )
+
+
+def _finding(
+    pages: Pages, file: RankedFile, span: RankedSpan, symbol: SymbolInfo | None, *, confidence: float
+) -> Finding | None:
+    last = (
+        span.end_line if span.end_line - span.start_line < _WHOLE_LINES else span.start_line + _HEAD_LINES - 1
+    )
+    description = described(symbol) if symbol else _said(span)
+    return pages.find(file.path, span.start_line, last, description=description, confidence=confidence)
+
+
+def _said(span: RankedSpan) -> str:
+    what = f"{span.kind} `{span.name}`" if span.name else f"lines {span.start_line}-{span.end_line}"
+    return f"{what}: {span.why}" if span.why else what
+
+
+def _head(pages: Pages, file: RankedFile) -> Finding | None:
+    """A file that only its name speaks for: its first lines."""
+    lines = pages.lines(file.path)
+    if not lines:
+        return None
+    last = min(len(lines), _HEAD_LINES)
+    return pages.find(file.path, 1, last, description=f"the file {file.path}", confidence=file.confidence)
+
+
+def _place(span: RankedSpan, symbol: SymbolInfo | None) -> dict[str, Any]:
+    about = described(symbol).partition(": ")[2] if symbol else ""
+    return {
+        "name": symbol.qualified_name if symbol else span.name,
+        "kind": symbol.kind if symbol else span.kind,
+        "lines": [span.start_line, span.end_line],
+        "score": round(span.score, 4),
+        "why": span.why[:200],
+        "about": about or span.why[:200],
+    }
+
+
+def _symbols(view: View, path: str) -> Sequence[SymbolInfo]:
+    try:
+        return view.symbols(path).definitions
+    except (RecollectError, OSError):
+        return ()
+
+
+def _symbol_at(symbols: Sequence[SymbolInfo], span: RankedSpan) -> SymbolInfo | None:
+    exact = [one for one in symbols if (one.start_line, one.end_line) == (span.start_line, span.end_line)]
+    named = [one for one in exact if span.name and one.qualified_name.endswith(span.name)]
+    return next(iter(named or exact), None)
+
+
+# ---------------------------------------------------------------- without a focus
+
+
+def _most_used(view: View, index: CodeIndex, folder: str) -> Observation:
+    """Files by how much of the tree uses them, with their most used definitions."""
+    import numpy as np
+
+    graph = index.graph
+    used = np.bincount(graph.targets, weights=graph.weights, minlength=len(index.files))
+    prefix = "" if folder == "." else f"{folder}/"
+    order = [
+        number
+        for number in np.argsort(-used, kind="stable").tolist()
+        if index.files[number].path.startswith(prefix) and index.files[number].language is not None
+    ][:MAX_FILES]
+    pages = Pages(view.tree)
+    rows: list[dict[str, Any]] = []
+    findings: list[Finding] = []
+    for rank_, number in enumerate(order):
+        path = index.files[number].path
+        symbols = _symbols(view, path)
+        tops = sorted(
+            (
+                one
+                for one in symbols
+                if one.kind not in {"variable", "constant", "field"} and "." not in one.qualified_name
+            ),
+            key=lambda one: -int(index.referencing_files(one.name).counts.sum()),
+        )[:MAX_SPANS]
+        places = []
+        for at, one in enumerate(sorted(tops, key=lambda one: one.start_line)):
+            span = RankedSpan(
+                name=one.qualified_name,
+                kind=one.kind,
+                start_line=one.start_line,
+                end_line=one.end_line,
+                score=float(used[number]),
+                why="used most",
+            )
+            places.append(_place(span, one))
+            file = RankedFile(path=path, score=float(used[number]), confidence=0.9, spans=(), signals={})
+            made = _finding(pages, file, span, one, confidence=0.9 - 0.04 * rank_ - 0.002 * at)
+            if made is not None:
+                findings.append(made)
+        rows.append(
+            {
+                "path": path,
+                "confidence": round(0.9 - 0.04 * rank_, 4),
+                "score": float(used[number]),
+                "places": places,
+            }
+        )
+    text = index.outline(folder="" if folder == "." else folder, max_tokens=_MAP_TOKENS)
+    return Observation(
+        value={
+            "summary": f"{len(index.files)} files; most used {', '.join(row['path'] for row in rows[:3])}",
+            "files": rows,
+            "spans": [],
+        },
+        text=text,
+        tokens=len(text) // 4,
+        findings=tuple(findings),
+    )
+
+
+def _listing(view: View, folder: str) -> Observation:
+    """Without an index: folders and how much is in them."""
+    prefix = "" if folder == "." else f"{folder}/"
+    counted: dict[str, int] = {}
+    for file in view.tree.files():
+        if file.path.startswith(prefix):
+            head, _, below = file.path[len(prefix) :].partition("/")
+            counted[f"{head}/" if below else head] = counted.get(f"{head}/" if below else head, 0) + 1
+    listed = [f"{name} ({count} files)" if name.endswith("/") else name for name, count in counted.items()]
+    return Observation(
+        value={"summary": f"{len(listed)} entries", "files": [], "entries": listed[:400], "spans": []},
+        text="\n".join(listed[:400]),
+    )
+
+
+def _by_searching(view: View, query: CodeQuery) -> list[RankedFile]:
+    """Without an index: files by how many of the query's names and words stand in them."""
+    wanted = [*query.hinted_names, *query.identifiers, *query.words][:_FALLBACK_WORDS]
+    if not wanted:
+        return []
+    pattern = "|".join(re.escape(one) for one in wanted)
+    result = grep(
+        view.tree, pattern, (), context_lines=0, limit=_FALLBACK_LINES, ignore_case=True, timeout_s=10.0
+    )
+    lines: dict[str, dict[str, int]] = {}
+    for match in result.matches:
+        for one in wanted:
+            if one.lower() in match.text.lower():
+                lines.setdefault(match.path, {}).setdefault(one, match.line)
+    best = sorted(lines.items(), key=lambda row: (-len(row[1]), row[0]))
+    return [
+        RankedFile(
+            path=path,
+            score=float(len(hits)),
+            confidence=0.5 * len(hits) / len(wanted),
+            spans=tuple(
+                RankedSpan(
+                    name="", kind="line", start_line=line, end_line=line, score=1.0, why=f"has {word!r}"
+                )
+                for word, line in list(hits.items())[:MAX_SPANS]
+            ),
+            signals={"words": float(len(hits))},
+        )
+        for path, hits in best[:MAX_FILES]
+    ]

@@ -1,0 +1,80 @@
+"""Which chat model an exploration asks, if any. Naming one is the user's choice, and without its key none is asked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recollect.config import Settings
+from recollect.errors import ConfigurationError, ModelMissingError
+
+if TYPE_CHECKING:
+    from recollect.providers.models import ChatModel
+
+#: Vendors whose models are often named without them.
+_FAMILIES = ((re.compile(r"claude-"), "anthropic"), (re.compile(r"gpt-|o\d"), "openai"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """The model that plans, and the one that answers `llm_query`; None without one. `opened` are ours to close."""
+
+    root: ChatModel | None = None
+    sub_call: ChatModel | None = None
+    opened: tuple[ChatModel, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The planning model's name; empty without one."""
+        return self.root.name if self.root is not None else ""
+
+    async def close(self) -> None:
+        """Close what was opened here."""
+        for model in self.opened:
+            await model.close()
+
+
+def full_name(name: str, settings: Settings) -> str:
+    """A model's name with its vendor, where a well-known one was left out and no server of one's own is set."""
+    if ":" in name or settings.model_base_url is not None:
+        return name
+    return next((f"{family}:{name}" for form, family in _FAMILIES if form.match(name)), name)
+
+
+def chosen_name(settings: Settings, given: str | None = None) -> str | None:
+    """The name of the model that would be asked."""
+    name = given or settings.rlm_model or settings.root_model or settings.model
+    return None if name is None else full_name(name, settings)
+
+
+def open_models(settings: Settings, given: str | ChatModel | None = None) -> Models:
+    """The models of one exploration. One that is only set, and can't be opened for want of a key, is done without."""
+    if given is not None and not isinstance(given, str):
+        return Models(root=given, sub_call=given)
+    name = chosen_name(settings, given)
+    if name is None:
+        return Models()
+    try:
+        root = _open(name, settings)
+        second = None if given or settings.rlm_model else settings.sub_call_model
+        sub_call = root if second is None else _open(full_name(second, settings), settings)
+    except (ConfigurationError, ModelMissingError) as error:
+        if given is not None:
+            raise
+        return Models(notes=(f"no model was asked: {error}",))
+    return Models(
+        root=root, sub_call=sub_call, opened=tuple({id(one): one for one in (root, sub_call)}.values())
+    )
+
+
+def _open(name: str, settings: Settings) -> ChatModel:
+    from recollect.providers.models import open_model
+
+    return open_model(
+        name,
+        base_url=settings.model_base_url,
+        api_key=settings.model_api_key,
+        timeout_s=settings.model_timeout_s,
+    )

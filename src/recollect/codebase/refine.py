@@ -1,0 +1,217 @@
+"""From what a run offered to what answers the question: the right lines, in the right order, each place once.
+
+The map says which files matter and how sure that is; reading says what stands there. This puts both together: of a
+definition that was read, the lines that speak about the question become the evidence, and the order of files is the
+map's. What a model claimed keeps its words and its confidence; only its lines are made exact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from recollect.codebase.evidence import FILE, Pages, cite
+from recollect.codebase.looking import MATCHES, USED_IN, locate
+from recollect.codebase.query import CodeQuery
+from recollect.codebase.terms import terms_of
+from recollect.domain.findings import Citation, Finding
+from recollect.domain.trajectory import CallRecord, Trajectory
+
+#: Files an answer names, places of one file, and uses elsewhere.
+MAX_FILES = 8
+MAX_PLACES = 3
+MAX_USES = 6
+#: Lines of evidence for one place.
+WINDOW_LINES = 12
+_TEST = re.compile(
+    r"(?i)(^|/)(tests?|spec|specs|__tests__|testing)/|(^|[/_.-])(test|spec)[_.-]|[_.-](test|spec)s?\."
+)
+#: A whole definition of up to so many lines is its own evidence.
+_WHOLE_LINES = 16
+
+
+def refine(
+    record: Trajectory, findings: Sequence[Finding], query: CodeQuery, pages: Pages, *, tests: bool = False
+) -> tuple[Finding, ...]:
+    """The findings of a run without a model, for its question. `tests`: uses in tests come first, and more of them."""
+    ranked = ranks_of(record)
+    words = weights_of(query)
+    by_file: dict[str, list[Finding]] = {}
+    uses: list[Finding] = []
+    spans = list(_read_spans(record))
+    for finding in findings:
+        if not finding.citations or finding.citations[0].kind != FILE:
+            continue
+        if finding.source_file in ranked and not _is_use(finding):
+            by_file.setdefault(finding.source_file, []).append(finding)
+        else:
+            uses.append(finding)
+    kept: list[Finding] = []
+    # A file that nothing could be cited from is left out, so the count is of those that are named.
+    for path in [one for one in ranked if one in by_file][:MAX_FILES]:
+        # The order of the files is the ranking's; inside a file what speaks most about the question comes first.
+        places = _places(by_file[path], spans, words, pages)[:MAX_PLACES]
+        for order, place in enumerate(places):
+            kept.append(replace(place, confidence=round(ranked[path] * (1 - 0.001 * order), 6)))
+    if tests:
+        uses.sort(key=lambda one: not is_test(one.source_file))
+    least = min((one.confidence for one in kept), default=0.6)
+    for order, use in enumerate(_distinct(uses, kept)[: 2 * MAX_USES if tests else MAX_USES]):
+        if ranked:
+            kept.append(replace(use, confidence=round(least * (0.5 - 0.01 * order), 6)))
+        else:
+            kept.append(use)
+    return tuple(kept)
+
+
+def sharpen(record: Trajectory, findings: Sequence[Finding], pages: Pages) -> tuple[Finding, ...]:
+    """The findings of a model, at the lines that they quote; a claim that quotes nothing from the tree is left out."""
+    spans = list(_read_spans(record))
+    sharpened = []
+    for finding in findings:
+        placed = _anchored(finding, spans, pages)
+        if placed is not None:
+            sharpened.append(placed)
+    return tuple(sharpened)
+
+
+def is_test(path: str) -> bool:
+    """Whether a file holds tests, by its name."""
+    return _TEST.search(path) is not None
+
+
+def ranks_of(record: Trajectory) -> dict[str, float]:
+    """Files in the order in which the run's first map has them, with how sure it is of each; never rising."""
+    for call in calls_of(record):
+        if call.tool == "outline" and isinstance(call.result, Mapping) and call.result.get("files"):
+            ranks: dict[str, float] = {}
+            most = 1.0
+            for file in call.result["files"]:
+                most = min(most * 0.999, float(file["confidence"]))
+                ranks.setdefault(str(file["path"]), max(most, 0.001))
+            return ranks
+    return {}
+
+
+def calls_of(record: Trajectory) -> Iterator[CallRecord]:
+    """Every call of a run that answered, those of runs below it included."""
+    for step in record.steps:
+        for call in step.tool_calls:
+            if call.error is None:
+                yield call
+            if call.child is not None:
+                yield from calls_of(call.child)
+
+
+def weights_of(query: CodeQuery) -> dict[str, float]:
+    """What to look for in a line: the words of the question, and the names in it for more."""
+    words = dict(query.words)
+    for name, weight in {
+        **query.identifiers,
+        **query.dotted,
+        **dict.fromkeys(query.hinted_names, 1.0),
+    }.items():
+        for term in terms_of(name):
+            words[term] = max(words.get(term, 0.0), 2.0 * weight)
+    return words
+
+
+def best_window(
+    lines: Sequence[str], words: Mapping[str, float], *, most: int = WINDOW_LINES
+) -> tuple[int, int, float]:
+    """The run of lines that speaks most about the words, from 0, both ends; and how much that is."""
+    if not lines:
+        return 0, 0, 0.0
+    scores = [sum(words.get(term, 0.0) for term in set(terms_of(line))) for line in lines]
+    best, at = -1.0, 0
+    for first in range(max(1, len(lines) - most + 1)):
+        window = sum(scores[first : first + most])
+        if window > best + 1e-9:
+            best, at = window, first
+    last = min(at + most, len(lines)) - 1
+    while last > at and not scores[last]:
+        last -= 1
+    while at < last and not scores[at]:
+        at += 1
+    return at, last, best
+
+
+def _places(
+    offered: Sequence[Finding],
+    spans: Sequence[tuple[str, int, int]],
+    words: Mapping[str, float],
+    pages: Pages,
+) -> list[Finding]:
+    """The places of one file, the one that speaks most first; those that were read, in the lines that speak."""
+    scored: list[tuple[float, int, Finding]] = []
+    for order, finding in enumerate(sorted(offered, key=lambda one: -one.confidence)):
+        first, last = finding.line_range or (1, 1)
+        whole = max((one for one in spans if one[0] == finding.source_file and one[1] == first), default=None)
+        if whole is not None:
+            last = max(last, whole[2])
+        lines = (pages.lines(finding.source_file) or [])[first - 1 : last]
+        if not lines:
+            continue
+        at, end, score = best_window(lines, words)
+        if len(lines) <= _WHOLE_LINES:
+            at, end = 0, len(lines) - 1
+        citation = cite(finding.source_file, first + at, lines[at : end + 1])
+        placed = replace(
+            finding,
+            evidence=citation.quote,
+            line_range=(citation.line_start, citation.line_end),
+            citations=(citation,),
+        )
+        scored.append((score + 0.5 * finding.confidence, -order, placed))
+    scored.sort(key=lambda row: (-row[0], -row[1]))
+    return _distinct([one for *_, one in scored], ())
+
+
+def _distinct(findings: Sequence[Finding], known: Sequence[Finding]) -> list[Finding]:
+    """Those whose lines no other one before them has, and whose words are not said yet."""
+    kept: list[Finding] = []
+    for finding in findings:
+        if not any(_overlap(finding, other) for other in (*known, *kept)):
+            kept.append(finding)
+    return kept
+
+
+def _overlap(one: Finding, other: Finding) -> bool:
+    if one.source_file != other.source_file or one.line_range is None or other.line_range is None:
+        return False
+    if one.description == other.description:
+        return True
+    return one.line_range[0] <= other.line_range[1] and other.line_range[0] <= one.line_range[1]
+
+
+def _is_use(finding: Finding) -> bool:
+    """Whether a finding is a use of a name or a line that matches: not a place of a definition."""
+    return finding.group in (USED_IN, MATCHES)
+
+
+def _read_spans(record: Trajectory) -> Iterator[tuple[str, int, int]]:
+    for call in calls_of(record):
+        if isinstance(call.result, Mapping):
+            for path, first, last in call.result.get("spans") or ():
+                yield str(path), int(first), int(last)
+
+
+def _anchored(finding: Finding, spans: Sequence[tuple[str, int, int]], pages: Pages) -> Finding | None:
+    """A claim at the lines that hold its quote: among those it cites, then among all that were read."""
+    cited = [(one.file_path, one.line_start, one.line_end) for one in finding.citations if one.kind == FILE]
+    for path, first, last in [*cited, *spans]:
+        lines = (pages.lines(path) or [])[first - 1 : last]
+        where = locate(finding.evidence, lines)
+        if where is not None:
+            at = first + where[0]
+            citation: Citation = cite(path, at, lines[where[0] : where[1] + 1])
+            return replace(
+                finding,
+                evidence=citation.quote,
+                source_file=path,
+                line_range=(citation.line_start, citation.line_end),
+                group=finding.group or path,
+                citations=(citation,),
+            )
+    return finding if cited and finding.confidence > 0 else None

@@ -1,0 +1,121 @@
+"""What an exploration is asked, checked before anything is opened."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recollect.codebase.presets import Preset, get_preset
+from recollect.config import Settings
+from recollect.domain.ids import new_id
+from recollect.errors import InvalidInputError, InvalidTextError
+
+MAX_QUERY_CHARS = 20_000
+MAX_HINTS = 100
+MAX_TASK_ID_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExploreRequest:
+    """A checked request; what was not given is filled in from the settings."""
+
+    task_id: str
+    query: str
+    context_hints: tuple[str, ...]
+    max_subcalls: int
+    max_subcalls_per_iteration: int
+    timeout_seconds: float
+    max_tokens: int | None = None
+    max_usd: float | None = None
+    preset: Preset | None = None
+
+    @classmethod
+    def check(
+        cls,
+        settings: Settings,
+        *,
+        query: str,
+        task_id: str | None = None,
+        context_hints: Sequence[str] | None = None,
+        max_subcalls: int | None = None,
+        max_subcalls_per_iteration: int | None = None,
+        timeout_seconds: float | None = None,
+        max_tokens: int | None = None,
+        max_usd: float | None = None,
+        preset: str | None = None,
+    ) -> ExploreRequest:
+        """Raise for what makes no sense."""
+        chosen = None if preset is None else get_preset(preset)
+        asked = query if isinstance(query, str) else ""
+        if not asked.strip() and chosen is not None:
+            asked = chosen.question
+        if not asked.strip():
+            raise InvalidTextError("the query is empty; say in words what to look for")
+        if len(asked) > MAX_QUERY_CHARS:
+            raise InvalidTextError(
+                f"the query has {len(asked):,} characters, the limit is {MAX_QUERY_CHARS:,}; "
+                "give long material such as stack traces as hints"
+            )
+        return cls(
+            task_id=_task_id(task_id),
+            query=asked,
+            context_hints=_hints(context_hints),
+            max_subcalls=_whole("max_subcalls", max_subcalls, settings.rlm_max_subcalls),
+            max_subcalls_per_iteration=_whole(
+                "max_subcalls_per_iteration", max_subcalls_per_iteration, settings.rlm_max_per_iteration
+            ),
+            timeout_seconds=_seconds(timeout_seconds, settings.rlm_timeout),
+            max_tokens=None if max_tokens is None else _whole("max_tokens", max_tokens, 0),
+            max_usd=None if max_usd is None else _number("max_usd", max_usd),
+            preset=chosen,
+        )
+
+
+def _task_id(task_id: object) -> str:
+    if task_id is None:
+        return f"explore-{new_id()}"
+    if not isinstance(task_id, str) or not task_id.strip():
+        raise InvalidInputError(f"task_id {task_id!r} is not a name; give a string")
+    if len(task_id) > MAX_TASK_ID_CHARS or not task_id.isprintable():
+        raise InvalidInputError(
+            f"the task_id is longer than {MAX_TASK_ID_CHARS} characters or not printable; give a short name"
+        )
+    return task_id
+
+
+def _hints(hints: Sequence[str] | None) -> tuple[str, ...]:
+    if isinstance(hints, str):
+        raise InvalidInputError(f"context_hints must be a list, not the string; write [{hints[:80]!r}]")
+    given = tuple(hints or ())
+    if len(given) > MAX_HINTS:
+        raise InvalidInputError(
+            f"{len(given)} hints, the limit is {MAX_HINTS}; join those of one stack trace"
+        )
+    for hint in given:
+        if not isinstance(hint, str):
+            raise InvalidInputError(
+                f"the hint {hint!r} is not a string; give paths, symbols, globs or stack traces"
+            )
+    # A pasted trace may be of any length; its innermost frames, at one end or the other, say the most.
+    half = MAX_QUERY_CHARS // 2
+    cut = (one if len(one) <= MAX_QUERY_CHARS else f"{one[: half - 1]}\n{one[-half:]}" for one in given)
+    return tuple(one for one in cut if one.strip())
+
+
+def _whole(name: str, value: object, default: int) -> int:
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidInputError(f"{name} {value!r} is not a whole number from 0 on")
+    return value
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise InvalidInputError(f"{name} {value!r} is not a number from 0 on")
+    return float(value)
+
+
+def _seconds(value: object, default: float) -> float:
+    return default if value is None else _number("timeout_seconds", value)

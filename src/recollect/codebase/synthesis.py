@@ -1,0 +1,49 @@
+"""`ResultSynthesizer`: findings into an answer with marks, in a model's words where one spoke, else as they are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from recollect.domain.findings import Finding
+from recollect.errors import ModelError
+from recollect.recursion.synthesis import Synthesis, synthesise, synthesise_with_model
+
+if TYPE_CHECKING:
+    from recollect.providers.models import ChatModel
+
+#: An answer longer than this is a listing.
+MAX_CHARS = 6_000
+
+
+class ResultSynthesizer:
+    """Makes the answer. `model` puts it into words; when it fails, or has no time, the findings stand as they are."""
+
+    def __init__(self, model: ChatModel | None = None, *, max_chars: int = MAX_CHARS) -> None:
+        self._model = model
+        self._max_chars = max_chars
+        self.notes: list[str] = []
+
+    async def synthesise(
+        self, query: str, findings: Sequence[Finding], *, seconds: float | None = None
+    ) -> Synthesis:
+        """The answer, within the seconds that are left."""
+        if self._model is not None and findings and (seconds is None or seconds > 0):
+            try:
+                async with asyncio.timeout(seconds):
+                    made = await synthesise_with_model(
+                        self._model, query, findings, max_chars=self._max_chars
+                    )
+                if made.text:
+                    return made
+            except ModelError as error:
+                self._tell(str(error))
+            except TimeoutError:
+                self._tell("its time was over")
+        return synthesise(findings, max_chars=self._max_chars)
+
+    def _tell(self, why: str) -> None:
+        self.notes.append(
+            f"the model did not put the findings into words ({why}); they are listed as they are"
+        )

@@ -1,0 +1,73 @@
+"""A tree and its index as the tools see them, and a stamp that says whether either has changed."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from recollect.codebase.symbols.values import FileSymbols, SymbolInfo
+from recollect.codebase.tree import SourceTree
+from recollect.errors import RecollectError
+
+if TYPE_CHECKING:
+    from recollect.codebase.index import CodeIndex
+
+#: Definitions that say what a place is; a variable does not.
+_SCOPES = frozenset("module namespace class interface struct enum trait type function method macro".split())
+
+
+class View:
+    """What tools read from. Without an index symbols are parsed when they are asked for."""
+
+    def __init__(self, tree: SourceTree, index: CodeIndex | None) -> None:
+        self.tree = tree
+        self.index = index
+        self._symbols: dict[tuple[str, str], FileSymbols] = {}
+
+    @cached_property
+    def stamp(self) -> str:
+        """Of the whole tree, as its files were when they were listed."""
+        digest = hashlib.sha256()
+        for file in self.tree.files():
+            line = f"{file.path}\0{file.size}\0{file.mtime_ns}\0{file.inode}\n"
+            digest.update(line.encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+    def stamp_of(self, path: str) -> str:
+        """Of one file as it is now; of one that can't be reached, its name."""
+        try:
+            status = (self.tree.root / self.tree.resolve(path)).stat()
+        except (RecollectError, OSError, ValueError):
+            return f"{path}\0?"
+        return f"{path}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ino}"
+
+    def symbols(self, path: str) -> FileSymbols:
+        """What a file defines and uses, as it is now. `GrammarMissingError` for a language that is not known."""
+        from recollect.codebase.languages import language_of
+        from recollect.codebase.symbols import parse
+        from recollect.errors import GrammarMissingError
+
+        resolved = self.tree.resolve(path)
+        key = (resolved, self.stamp_of(resolved))
+        if key not in self._symbols:
+            language = language_of(resolved)
+            if language is None:
+                raise GrammarMissingError(f"{resolved!r} is in no language there is a grammar for")
+            if len(self._symbols) >= 256:
+                self._symbols.clear()
+            self._symbols[key] = parse(self.tree.read_bytes(resolved), language)
+        return self._symbols[key]
+
+    def enclosing(self, path: str, line: int) -> SymbolInfo | None:
+        """The innermost definition around a line; None outside of all, or without a grammar."""
+        try:
+            symbols = self.symbols(path)
+        except (RecollectError, OSError):
+            return None
+        around = [
+            one
+            for one in symbols.definitions
+            if one.kind in _SCOPES and one.start_line <= line <= one.end_line
+        ]
+        return min(around, key=lambda one: one.end_line - one.start_line, default=None)

@@ -1,0 +1,274 @@
+"""`recollect explore` and `explorations`: asking about code, and what was found before.
+
+The database is not opened: exploring needs a folder alone. While a person watches, the steps are drawn as a tree on
+standard error (`steps.py`), so that a pipe gets the answer and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.surfaces.cli.invocation import JsonOption, invocation, read_argument, read_file
+from recollect.surfaces.cli.output import Column, Output, one_line
+from recollect.surfaces.cli.steps import watch_steps
+
+if TYPE_CHECKING:
+    from recollect.domain.codebase import ExplorationTrajectory, ExplorePlan, RLMResult, ToolCall
+
+app = typer.Typer(rich_markup_mode=None)
+explorations_app = typer.Typer(
+    name="explorations", help="What explorations of code found.", rich_markup_mode=None
+)
+app.add_typer(explorations_app)
+
+_Task = Annotated[str, typer.Argument(help="The task's id.", metavar="TASK_ID")]
+_LimitOption = Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)]
+#: Lines of code shown for one citation.
+_SHOWN_LINES = 8
+
+
+@app.command()
+def explore(
+    ctx: typer.Context,
+    path: Annotated[str, typer.Argument(help="The folder of the code.", metavar="PATH")],
+    query: Annotated[
+        str, typer.Argument(help="What to look for; - reads standard input. A preset may have its own.")
+    ] = "",
+    hint: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--hint",
+            help="Begin here: a path, symbol, glob, file:line, or @FILE with a stack trace; repeat for more.",
+            metavar="HINT",
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="repo mapper, architecture surveyor, debugger or validation.", metavar="NAME"),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Chat model to ask; none when not named here or in the settings.")
+    ] = None,
+    max_subcalls: Annotated[
+        int | None, typer.Option("--max-subcalls", help="Tool calls in all (RLM_MAX_SUBCALLS).", min=0)
+    ] = None,
+    max_per_iteration: Annotated[
+        int | None,
+        typer.Option("--max-per-iteration", help="Tool calls of one step (RLM_MAX_PER_ITERATION).", min=0),
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", help="Seconds in all (RLM_TIMEOUT).", min=0.0)
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", help="Tokens to and from the model.", min=0)
+    ] = None,
+    max_usd: Annotated[
+        float | None, typer.Option("--max-usd", help="Dollars for the model.", min=0.0)
+    ] = None,
+    task_id: Annotated[
+        str | None, typer.Option("--task-id", help="Name of the record; made up when not given.")
+    ] = None,
+    audit_dir: Annotated[
+        str | None,
+        typer.Option("--audit-dir", help="Folder of the record (RLM_AUDIT_DIR).", metavar="FOLDER"),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Take up the task of --task-id where it broke off.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say where it would begin and cost at most; ask nobody.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Answer a question about the code below a folder, with checked citations.
+
+    Reads only, below that folder. Without a model the answer is made of the code itself.
+    """
+    inv = invocation(ctx)
+    asked = read_argument(query, what="query")
+    hints = [_hint(one) for one in hint or ()]
+    with inv.unopened_client() as client:
+        if dry_run:
+            plan = client.explore_dry_run(
+                path, asked, hints, task_id=task_id, preset=preset, model=model, max_subcalls=max_subcalls,
+                max_subcalls_per_iteration=max_per_iteration, timeout_seconds=timeout, max_tokens=max_tokens,
+                max_usd=max_usd, audit_dir=audit_dir,
+            )  # fmt: skip
+            _show_plan(inv.out, plan)
+            return
+        with watch_steps(inv.out) as (on_event, progress):
+            result = client.explore(
+                path, asked, hints, task_id=task_id, preset=preset, model=model, max_subcalls=max_subcalls,
+                max_subcalls_per_iteration=max_per_iteration, timeout_seconds=timeout, max_tokens=max_tokens,
+                max_usd=max_usd, audit_dir=audit_dir, resume=resume, on_event=on_event, progress=progress,
+            )  # fmt: skip
+    _show_result(inv.out, result)
+
+
+@explorations_app.callback(invoke_without_command=True)
+def bare(ctx: typer.Context, limit: _LimitOption = 20, json: JsonOption = False) -> None:
+    """What explorations of code found; called bare, the latest."""
+    if ctx.invoked_subcommand is None:
+        inv = invocation(ctx)
+        with inv.unopened_client() as client:
+            _show_list(inv.out, client.explorations.list(limit=limit))
+
+
+@explorations_app.command("list")
+def list_explorations(ctx: typer.Context, limit: _LimitOption = 20, json: JsonOption = False) -> None:
+    """List the latest explorations."""
+    inv = invocation(ctx)
+    with inv.unopened_client() as client:
+        _show_list(inv.out, client.explorations.list(limit=limit))
+
+
+@explorations_app.command("show")
+def show(
+    ctx: typer.Context,
+    task_id: _Task,
+    steps: Annotated[bool, typer.Option("--steps", help="Show its steps instead of the answer.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show an exploration with its answer, as it was."""
+    inv = invocation(ctx)
+    with inv.unopened_client() as client:
+        result = client.explorations.get(task_id)
+    if steps and not inv.out.as_json:
+        _show_steps(inv.out, result.trajectory)
+    else:
+        _show_result(inv.out, result)
+
+
+@explorations_app.command("replay")
+def replay(ctx: typer.Context, task_id: _Task, json: JsonOption = False) -> None:
+    """Play an exploration again from its record: no tree is read and no model is asked."""
+    inv = invocation(ctx)
+    with inv.unopened_client() as client:
+        result = client.explorations.replay(task_id)
+    if not inv.out.as_json:
+        _show_steps(inv.out, result.trajectory)
+    _show_result(inv.out, result)
+
+
+def _hint(text: str) -> str:
+    """A hint, or what stands in a file: stack traces have more lines than a shell likes."""
+    return read_file(text[1:], what="hint") if text.startswith("@") and len(text) > 1 else text
+
+
+# ---------------------------------------------------------------- what they print
+
+
+def _show_result(out: Output, result: RLMResult) -> None:
+    if out.as_json:
+        out.document(result.document())
+        return
+    for line in result.synthesis.splitlines():
+        heading = line.endswith(":") and not line.startswith("- ")
+        out.line(line, style="bold" if heading else "" if result.success else "yellow")
+    if result.citations and out.on_terminal:
+        out.line("")
+    evidence = {one.citations[0]: one.evidence for one in result.findings if one.citations}
+    for number, one in enumerate(result.citations, 1):
+        out.line(
+            f"[{number}] {one.file_path}:{one.line_start}-{one.line_end} {one.status.value}", style="cyan"
+        )
+        if out.on_terminal:
+            _show_code(out, one.line_start, evidence.get(one, one.quote))
+    for note in result.notes:
+        out.aside(f"note: {note}", style="yellow")
+    usage = result.usage
+    model = f", {usage.model_calls} model calls, {usage.total_tokens:,} tokens" if result.model else ""
+    ended = "" if result.stopped_by == "done" else f"; stopped by {result.stopped_by}"
+    out.aside(
+        f"{usage.subcall_count} tool calls, {usage.cached_subcalls} from the cache{model}, "
+        f"{usage.wall_time_seconds:.1f} s{ended}"
+        + (f"; record {result.audit_file}" if result.audit_file else "")
+    )
+
+
+def _show_code(out: Output, first: int, text: str) -> None:
+    lines = text.split("\n")
+    width = len(str(first + len(lines)))
+    for number, line in enumerate(lines[:_SHOWN_LINES], first):
+        out.line(f"    {number:>{width}} {line[:200]}", style="dim")
+    if len(lines) > _SHOWN_LINES:
+        out.line(f"    {'':>{width}} ... {len(lines) - _SHOWN_LINES} more lines", style="dim")
+
+
+def _show_steps(out: Output, trajectory: ExplorationTrajectory, indent: str = "") -> None:
+    for step in trajectory.steps:
+        out.line(f"{indent}{step.iteration}. {one_line(step.thought) or '(no thought)'}", style="bold")
+        for call in step.tool_calls:
+            out.line(f"{indent}   {_call_line(call)}", style="red" if call.error else "dim")
+            if call.child is not None:
+                _show_steps(out, call.child, indent + "      ")
+
+
+def _call_line(call: ToolCall) -> str:
+    shown = ", ".join(
+        one_line(str(value))[:80] for value in call.parameters.values() if value not in (None, "", [], ())
+    )
+    how = "refused" if call.refused else "cached" if call.cached else f"{call.duration_ms:.0f} ms"
+    said = call.error or call.summary
+    return f"{call.tool}({shown}) {how}" + (f": {one_line(said)}" if said else "")
+
+
+def _show_list(out: Output, found: Sequence[RLMResult]) -> None:
+    if out.as_json:
+        out.document(
+            [
+                {
+                    "task_id": one.task_id,
+                    "query": one.query,
+                    "root": one.root,
+                    "start_time": one.trajectory.start_time,
+                    "success": one.success,
+                    "stopped_by": one.stopped_by,
+                    "audit_file": one.audit_file,
+                }
+                for one in found
+            ]
+        )
+        return
+    if not found:
+        out.aside("nothing was explored yet; try: recollect explore . 'where does it start?'")
+    columns = [
+        Column(name="when", style="dim"),
+        Column(name="question", wide=True),
+        Column(name="ended"),
+        Column(name="calls", right=True),
+        Column(name="task", style="dim"),
+    ]
+    out.table(
+        columns,
+        [
+            (one.trajectory.start_time, one.query, one.stopped_by, one.usage.subcall_count, one.task_id)
+            for one in found
+        ],
+    )
+
+
+def _show_plan(out: Output, plan: ExplorePlan) -> None:
+    if out.as_json:
+        out.document(plan.document())
+        return
+    cost = "unknown" if plan.max_usd is None else f"at most {plan.max_usd:.4f} USD"
+    out.pairs(
+        [
+            ("tree", f"{plan.root}: {plan.files:,} files, about {plan.material_tokens:,} tokens"),
+            ("worth it", plan.reasons or ("small enough to be read directly",)),
+            ("begins with", plan.likely_files[:10]),
+            ("tool calls", f"at most {plan.max_subcalls}, {plan.max_subcalls_per_iteration} in a step"),
+            ("time", f"at most {plan.timeout_seconds:g} s"),
+            ("model", plan.model or "none"),
+            ("model calls", f"at most {plan.max_model_calls}"),
+            ("tokens", f"at most {plan.max_tokens:,}"),
+            ("cost", cost),
+            ("record", plan.audit_file),
+        ]
+    )
+    for note in plan.notes:
+        out.aside(f"note: {note}", style="yellow")
