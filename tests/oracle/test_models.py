@@ -165,10 +165,13 @@ def test_instructions_in_a_document_are_data_between_fences_nobody_can_guess(
 def test_a_real_small_model_answers_over_http_with_citations_that_hold(
     library: Recollect, with_model: WithModel, model_url: str
 ) -> None:
-    client = with_model("openai:smollm2", model_base_url=model_url, model_timeout_s=60.0)
-    for depth in ("quick", "thorough"):
-        result = client.oracle_consult(PROBLEM, depth, doc_ids=["shop.md"])
-        assert result.consultation.outcome == "success"
-        assert all(one.status is CitationStatus.VERIFIED for one in result.citations)
-        assert client.verify(result).holds
-        assert result.consultation.model == "openai:smollm2"
+    client = with_model("openai:smollm2", model_base_url=model_url, model_timeout_s=120.0)
+    result = client.oracle_consult(PROBLEM, "quick", doc_ids=["shop.md"])
+
+    # It is not clever, but it did answer, in the asked form: the schema bounds what it can say.
+    assert not any("did not answer" in note for note in result.notes)
+    assert result.consultation.outcome == "success"
+    assert result.consultation.model == "openai:smollm2"
+    assert result.consultation.tokens["openai:smollm2:output"] > 0
+    assert all(one.status is CitationStatus.VERIFIED for one in result.citations)
+    assert client.verify(result).holds

@@ -190,8 +190,8 @@ def test_a_model_that_never_answers_in_form_is_given_up_with_what_was_found(
     assert "no usable answer in 3 attempts" in str(result.error)
     assert found(result) == ["room 1"], "what the calls offered was not read any more, and is kept"
     assert result.trajectory.usage.model_calls == 4
-    # Three attempts, each in the three ways of asking.
-    assert len(server.asked) == 1 + 9
+    # Three attempts in the way of asking that worked before: as many requests as were charged.
+    assert len(server.asked) == 1 + 3
 
 
 @pytest.mark.parametrize("status", [500, 429, 401])
@@ -356,7 +356,7 @@ def test_a_real_small_model_plans_within_its_budget_and_never_breaks_the_run(mod
         model_url,
         rooms=rooms,
         limits=limits,
-        timeout_s=30.0,
+        timeout_s=10.0,
         name="openai:smollm2",
         planner={"max_context_tokens": 500, "max_output_tokens": 100, "max_retries": 0},
     )

@@ -10,8 +10,9 @@ import math
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from recollect.providers.models.contract import AtMost
 from recollect.providers.prices import cost_usd
 from recollect.providers.tokens import count_tokens, first_tokens
 from recollect.recursion.fences import fence, new_boundary
@@ -32,8 +33,8 @@ _MAX_QUOTES = 10
 class ModelReading:
     """What the model is asked for."""
 
-    answer: str
-    quotes: list[str] = field(default_factory=list)
+    answer: Annotated[str, AtMost(1_200)]
+    quotes: Annotated[list[Annotated[str, AtMost(300)]], AtMost(4)] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

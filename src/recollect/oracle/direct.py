@@ -6,20 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from recollect.domain.findings import Finding
 from recollect.library.extract import locate
 from recollect.library.material import Lead, Volume
 from recollect.oracle.decide import DIRECT_TOKENS
 from recollect.oracle.material import ConsultedMaterial
+from recollect.providers.models.contract import AtMost
 from recollect.providers.tokens import count_tokens, first_tokens
 from recollect.recursion.fences import fence, new_boundary
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
 
-MAX_OUTPUT_TOKENS = 1_000
+#: Six sentences with two quotes each, as long as they may be, fit: a model that rambles still ends in the asked form.
+MAX_OUTPUT_TOKENS = 1_200
 #: The instructions and the fences around each part.
 PROMPT_TOKENS = 400
 _AROUND_TOKENS = 60
@@ -33,15 +35,15 @@ Part = tuple[Volume, int, int]
 class DirectSentence:
     """One sentence, and the words of the material it rests on."""
 
-    text: str
-    quotes: list[str]
+    text: Annotated[str, AtMost(200)]
+    quotes: Annotated[list[Annotated[str, AtMost(160)]], AtMost(2)]
 
 
 @dataclass(frozen=True, slots=True)
 class DirectAnswer:
     """What the model is asked for. No default: an answer of another form must not read as "nothing is said"."""
 
-    sentences: list[DirectSentence]
+    sentences: Annotated[list[DirectSentence], AtMost(6)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
+from recollect.providers.models.contract import AtMost
 from recollect.recursion.fences import fence, new_boundary
 
 if TYPE_CHECKING:
@@ -144,15 +145,15 @@ def _cell(text: str) -> str:
 class ModelSentence:
     """One sentence, and the numbers of the findings it rests on."""
 
-    text: str
-    sources: list[int]
+    text: Annotated[str, AtMost(300)]
+    sources: Annotated[list[int], AtMost(8)]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSynthesis:
     """What the model is asked for."""
 
-    sentences: list[ModelSentence] = field(default_factory=list)
+    sentences: Annotated[list[ModelSentence], AtMost(12)] = field(default_factory=list)
 
 
 @cache

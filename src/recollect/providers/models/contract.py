@@ -7,12 +7,29 @@ raw text, so nothing a model says can be more than the fields of that type.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 
 #: Enough for the facts of a few pages; a model that rambles is cut off here.
 MAX_OUTPUT_TOKENS = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class AtMost:
+    """On a text or a list of an asked type: how long it may be, where the server enforces schemas.
+
+    A small model that rambles is stopped there and still ends in the asked form. A longer value that arrives all the
+    same is accepted: it is of the form, and whoever asked cuts it.
+    """
+
+    size: int
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        """Called by pydantic when the type becomes a schema."""
+        schema: dict[str, Any] = handler(core)
+        schema["maxItems" if schema.get("type") == "array" else "maxLength"] = self.size
+        return schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

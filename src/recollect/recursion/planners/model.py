@@ -13,10 +13,10 @@ import hashlib
 import math
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from recollect.errors import ModelError, ModelOutputError, ModelTimeoutError, PlannerError
-from recollect.providers.models.contract import MAX_OUTPUT_TOKENS, Answer, ChatModel
+from recollect.providers.models.contract import MAX_OUTPUT_TOKENS, Answer, AtMost, ChatModel
 from recollect.providers.prices import cost_usd, find_price
 from recollect.providers.tokens import count_tokens, load_encoding
 from recollect.recursion.fences import new_boundary
@@ -146,10 +146,10 @@ def next_step_form(tools: Mapping[str, Tool]) -> type[BaseModel]:
 
     claim = create_model(
         "Claim",
-        description=(str, ...),
-        quote=(str, ...),
+        description=(Annotated[str, AtMost(300)], ...),
+        quote=(Annotated[str, AtMost(300)], ...),
         confidence=(float, Field(ge=0.0, le=1.0)),
-        group=(str, ""),
+        group=(Annotated[str, AtMost(80)], ""),
     )
     forms = []
     for tool in tools.values():
@@ -159,9 +159,9 @@ def next_step_form(tools: Mapping[str, Tool]) -> type[BaseModel]:
     call: Any = Union[tuple(forms)] if forms else create_model("no_call")  # noqa: UP007 - made at run time
     return create_model(
         "NextStep",
-        thought=(str, ...),
-        calls=(list[call], ...),
-        findings=(list[claim], ...),  # type: ignore[valid-type]
+        thought=(Annotated[str, AtMost(400)], ...),
+        calls=(Annotated[list[call], AtMost(8)], ...),
+        findings=(Annotated[list[claim], AtMost(8)], ...),  # type: ignore[arg-type, valid-type]
         done=(bool, ...),
     )
 
