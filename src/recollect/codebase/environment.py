@@ -3,7 +3,8 @@
 One environment serves one exploration and those below it. Everything that is read names its lines in `spans` of the
 observation's value, so the record of a run says what was read. What a tool offers as findings depends on its
 parameters alone, never on the question of the run: an answer from the cache is as good as a new one. Which of it
-answers the question is decided afterwards (`refine.py`); what to call next is `planner.py`.
+answers the question is decided afterwards (`refine.py`); what to call next is `planner.py`. Reading files costs no
+tokens: only what goes to a model and comes from it is counted.
 """
 
 from __future__ import annotations

@@ -75,7 +75,6 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
             "spans": [[one.path, one.line, one.line] for one in result.matches],
         },
         text=f"{summary}\n" + "\n--\n".join(blocks) + note,
-        tokens=sum(len(block) for block in blocks) // 4,
         findings=tuple(
             found(
                 cite(one.path, one.line, [one.text]),
@@ -141,7 +140,6 @@ def find_references(view: View, wanted: FindReferences) -> Observation:
             "spans": [[one["path"], one["line"], one["line"]] for one in rows],
         },
         text=f"{summary}\n{listed}{more}",
-        tokens=sum(len(one["text"]) for one in rows) // 4,
         findings=tuple(findings),
     )
 
@@ -223,7 +221,6 @@ def answering(view: View, prompt: str, text: str, span: Span | None) -> Observat
     return Observation(
         value={"answer": said, "spans": [list(span)] if span else []},
         text="\n".join(said) or "no line of it speaks about the prompt",
-        tokens=len(text) // 4,
         findings=findings,
     )
 

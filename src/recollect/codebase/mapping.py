@@ -212,7 +212,6 @@ def _most_used(view: View, index: CodeIndex, folder: str) -> Observation:
             "spans": [],
         },
         text=text,
-        tokens=len(text) // 4,
         findings=tuple(findings),
     )
 

@@ -102,7 +102,6 @@ def read_file(view: View, wanted: ReadFile) -> Observation:
             "spans": [[source.path, first, last]],
         },
         text=f"{source.path}:{first}-{last} of {source.total_lines} lines{where}\n{numbered(first, lines)}{more}",
-        tokens=len(text) // 4,
         findings=findings,
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from recollect.codebase.budget import SubCallBudgetManager
+from recollect.codebase.budget import MAX_SUBCALLS, SubCallBudgetManager
 from recollect.codebase.environment import CodebaseEnvironment
 from recollect.codebase.grep import GrepMatch
 from recollect.codebase.symbols.values import AstNode, ParsedFile, SymbolInfo
@@ -49,7 +49,8 @@ class REPLToolSurface:
             self.environment = root
         else:
             self.environment = CodebaseEnvironment(open_tree(root, allowed_roots=allowed_roots), model=model)
-        self.budget = budget or SubCallBudgetManager()
+        # Who calls one tool after the other has no steps; a budget with some is the caller's own.
+        self.budget = budget or SubCallBudgetManager(max_subcalls_per_iteration=MAX_SUBCALLS)
         self._times = LiveTimes(time.monotonic, _now)
         self._calls = LiveCalls(
             query="",
