@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.library.office_writing import docx_parts, write_zip
 
 from recollect import Recollect
 from recollect.domain.library import DocumentReport
 from recollect.errors import (
+    DocumentError,
     DocumentNotFoundError,
     DocumentTooLargeError,
     ForbiddenError,
@@ -141,6 +143,10 @@ def test_an_empty_file_is_a_document_without_text(client: Recollect) -> None:
     assert client.library.text("empty.txt") == ""
 
 
+def _bomb() -> bytes:
+    return write_zip({**docx_parts([("", "hello")]), "word/media/zeros": bytes(20_000_000)})
+
+
 @pytest.mark.parametrize(
     ("given", "error"),
     [
@@ -158,6 +164,24 @@ def test_a_bad_argument_is_refused_and_nothing_is_kept(
 ) -> None:
     with pytest.raises(InvalidInputError, match=error):
         add(client, GUIDE, **given)
+    assert client.library.list() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "code"),
+    [
+        ("cut.pdf", b"%PDF-1.7 broken", "invalid_document"),
+        ("bomb.docx", _bomb, "document_too_large"),
+        ("notes.xlsx", b"PK\x03\x04 and nothing behind it", "document_unsupported"),
+        ("program.txt", b"\x7fELF\x02\x01\x01" + bytes(64), "document_unsupported"),
+    ],
+)
+def test_a_file_that_can_not_be_read_is_an_error_with_its_name_and_nothing_is_kept(
+    name: str, data: bytes | Callable[[], bytes], code: str, client: Recollect
+) -> None:
+    with pytest.raises(DocumentError, match=name) as caught:
+        client.library.add(data() if callable(data) else data, name=name)
+    assert caught.value.code == code
     assert client.library.list() == []
 
 

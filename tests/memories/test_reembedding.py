@@ -83,6 +83,7 @@ def test_a_store_answers_and_grows_while_it_is_embedded_anew(home: Path) -> None
         first.add("the parrot is called Humphrey")
         changing = first.add("changing")
         first.for_context(first.tenant_context.replace(tenant_id="second")).add("in another tenant")
+        first.library.add(b"# Birds\n\nA parrot may live for eighty years.\n", name="birds.md")
     with open_store(home, "auto") as user, open_store(home, "auto") as operator:
         thread = threading.Thread(target=use, args=[user])
         thread.start()
@@ -109,6 +110,8 @@ def test_a_store_answers_and_grows_while_it_is_embedded_anew(home: Path) -> None
         assert rows >= 403 + len(added)
         hits = operator.search("what is the bird's name", threshold=0, limit=3)
         assert "the parrot is called Humphrey" in [hit.text for hit in hits]
+        [found] = operator.library.search("how old does a parrot get?")
+        assert (found.document, found.lines) == ("birds.md", (3, 3))
         again = operator.reembed("minilm")
         assert again.embedded == 0
 

@@ -125,6 +125,25 @@ def test_coverage_says_what_was_left_out_and_why(client: Recollect, project: Pat
     assert 0 < result.coverage.share <= 1
 
 
+def test_coverage_counts_the_library_that_was_searched(library: Recollect) -> None:
+    for number in range(12):
+        put_document(
+            library, f"ship{number}.md", f"# Ship {number}\n\nShip {number} carries coal to port {number}.\n"
+        )
+    result = library.oracle_consult("How long until a token expires?")
+    coverage = result.coverage
+    assert coverage.searched_tokens == sum(one.tokens for one in library.library.list())
+    assert 0 < coverage.read_tokens <= coverage.material_tokens < coverage.searched_tokens
+    assert coverage.skipped[-1].what == f"{14 - coverage.documents} other documents of the library"
+    named = library.oracle_consult("How long until a token expires?", doc_ids=["shop.md"]).coverage
+    assert (named.documents, named.searched_tokens) == (1, named.material_tokens)
+
+
+def test_a_part_that_fits_anything_does_not_answer_for_the_rest(library: Recollect) -> None:
+    problem = "Which Quorvex setting sizes the Xylonite pool in Zanthor, and how long until a token expires?"
+    assert not library.oracle_consult(problem, "thorough").found
+
+
 def test_a_folder_outside_the_allowed_roots_is_refused(
     settings: object, tenant_id: str, client: Recollect, project: Path, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.domain.findings import Finding
@@ -248,8 +249,7 @@ class LibraryEnvironment:
     async def _query_subset(self, wanted: QuerySubset, call: CallContext) -> Observation:
         content = wanted.content.strip()
         if content == EVERYTHING or content in self._material.entries:
-            named = None if content == EVERYTHING else [content]
-            leads = await self._material.look(wanted.question, doc_ids=named, limit=_LOOKS)
+            leads = await self._look(wanted.question, content, call)
             parts = [(await self._material.open(lead.doc_id), lead) for lead in leads]
         else:
             resolved = await self._resolve(content)
@@ -268,6 +268,17 @@ class LibraryEnvironment:
             chosen = [(volume, lead.line_start, lead.line_end) for volume, lead in parts]
             return await self._ask(wanted.question, chosen, joined(chosen))
         return _found(parts)
+
+    async def _look(self, question: str, content: str, call: CallContext) -> Sequence[Lead]:
+        """Places by meaning. Without a model what the first look found comes first, and all else beside it."""
+        known = self._leads.known
+        if self._model is None and known and content == EVERYTHING and question == call.query:
+            return known
+        named = None if content == EVERYTHING else [content]
+        leads = await self._material.look(question, doc_ids=named, limit=_LOOKS)
+        if self._model is not None or self._quotable or not known:
+            return leads
+        return [replace(lead, score=min(lead.score, self._leads.around)) for lead in leads]
 
     async def _query_text(self, content: str, question: str) -> Observation:
         """Of a text that somebody copied: cited where it stands in the documents, if it does."""

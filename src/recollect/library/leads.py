@@ -8,7 +8,8 @@ learn to leave steps out; one that knows nothing takes them in this order.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from recollect.files.patterns import escape
 from recollect.library.material import Lead
@@ -32,6 +33,8 @@ _PART = re.compile(
     re.I,
 )
 _MIN_PART_WORDS = 3
+#: Places of the whole question that come before the best ones of its parts.
+_WHOLE_FIRST = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,38 @@ def parts_of(query: str) -> list[str]:
     parts = [" ".join(part.split()).strip(" ?.,;") for part in _PART.split(query)]
     kept = [part for part in dict.fromkeys(parts) if len(part.split()) >= _MIN_PART_WORDS]
     return kept[:_MAX_PARTS] if len(kept) > 1 else []
+
+
+def merge_looks(
+    whole: Sequence[Lead], parts: Sequence[Sequence[Lead]], *, threshold: float, limit: int
+) -> list[Lead]:
+    """The places of a question and of its parts in one ranking, the best first.
+
+    A question is answered when it is as a whole, or when each of its parts is: a part alone ("what is its default?")
+    fits anything. The best place of every part then stands among the first, in scores that fall with the ranking.
+    """
+    answered = [look for look in parts if look and look[0].score >= threshold]
+    as_whole = bool(whole) and whole[0].score >= threshold
+    if not answered or not (as_whole or len(answered) == len(parts)):
+        return list(whole[:limit])
+    first = list(whole[:_WHOLE_FIRST]) if as_whole else []
+    rest = [*whole[len(first) :], *(lead for look in answered for lead in look[1:2])]
+    ordered: list[Lead] = []
+    for lead in [*first, *(look[0] for look in answered), *rest]:
+        if not any(_same_place(lead, other) for other in ordered):
+            ordered.append(lead)
+    ordered = ordered[:limit]
+    top = max(lead.score for lead in ordered)
+    return [
+        replace(lead, score=threshold + (top - threshold) * (1.0 - place / len(ordered)))
+        for place, lead in enumerate(ordered)
+    ]
+
+
+def _same_place(one: Lead, other: Lead) -> bool:
+    return (
+        one.doc_id == other.doc_id and one.line_start <= other.line_end and other.line_start <= one.line_end
+    )
 
 
 def names_of(query: str) -> list[str]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from recollect.domain.findings import Finding
@@ -37,7 +37,7 @@ from recollect.oracle.meter import Meter
 from recollect.oracle.recipes import find_recipe
 from recollect.oracle.recursive import explore, limits_of
 from recollect.oracle.request import ConsultRequest
-from recollect.oracle.sessions import cache_of
+from recollect.oracle.sessions import cache_of, take_up, write_answers
 from recollect.oracle.shelves import Shelves
 from recollect.recursion.router import ComplexityRouter
 from recollect.storage import oracle as storage
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("recollect.oracle")
 
 _READING_TOOLS = ("query_subset", "summarize")
+#: Documents that are looked through for gaps when they don't answer.
+_NAMED = 20
 #: Ends of a run after which a model is not asked for anything more.
 _NO_MORE_QUESTIONS = frozenset({"planner", "tokens", "usd", "cancelled"})
 
@@ -66,6 +68,8 @@ class _Work:
     trajectory: Trajectory | None = None
     spans: list[tuple[str, int, int]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    #: What models answered to calls, for the follow-ups of the session.
+    answers: Mapping[str, Any] | None = None
 
 
 async def consult(
@@ -225,6 +229,11 @@ class _Consultation:
 
     async def _recursive(self, gathered: Gathered, models: tuple[ChatModel, ChatModel] | None) -> None:
         work, settings = self._work, self._workspace.settings
+        cache = cache_of(self._workspace, self._context, self._request.session)
+        if models:
+            files = [one.doc_id for one in gathered.files]
+            await take_up(self._workspace, self._context, self._request.session, cache, files=files)
+        before = set(cache.entries())
         explored = await explore(
             self._request.problem,
             gathered.material,
@@ -236,7 +245,7 @@ class _Consultation:
                 if models
                 else settings.recursion_sub_call_timeout_s,
             ),
-            cache=cache_of(self._workspace, self._context, self._request.session),
+            cache=cache,
             root_model=models[0] if models else None,
             sub_call_model=models[1] if models else None,
             guidance=self._guidance,
@@ -245,6 +254,7 @@ class _Consultation:
         )
         work.findings, work.trajectory = explored.findings, explored.trajectory
         work.stopped_by = explored.stopped_by
+        work.answers = write_answers(cache, before, self._context.roles) if models else None
         work.spans = spans_read(explored.trajectory)
         if explored.error:
             work.notes.append(f"the run ended early: {explored.error}")
@@ -274,6 +284,9 @@ class _Consultation:
         )
         work.notes += answered.notes
         read = {doc_id for doc_id, _, _ in work.spans}
+        if not answered.found:
+            # What a document that was named does not say may stand where it could not be read.
+            read |= await self._open_named(gathered)
         self._wanted.add_gaps(
             [one for name, one in material.opened.items() if name in read], attempted_tools=self._tools_used()
         )
@@ -305,6 +318,14 @@ class _Consultation:
         for doc_id in dict.fromkeys(one for one, _, _ in self._work.spans):
             with suppress(NotFoundError):
                 await gathered.material.open(doc_id)
+
+    async def _open_named(self, gathered: Gathered) -> set[str]:
+        """The documents that were named, at hand; not all of a long list."""
+        named = [one.doc_id for one in gathered.documents[:_NAMED]] if self._request.doc_ids else []
+        for doc_id in named:
+            with suppress(NotFoundError):
+                await gathered.material.open(doc_id)
+        return set(named)
 
     async def _read_again(
         self, gathered: Gathered, findings: Sequence[Finding]
@@ -395,6 +416,7 @@ class _Consultation:
                     result=result,
                     events=self._announcer.events,
                     requests=self._wanted.requests,
+                    answers=self._work.answers,
                 )
         except Exception as error:
             _log.warning("a consultation could not be kept", exc_info=error)

@@ -38,9 +38,17 @@ def coverage_of(gathered: Gathered, spans: Sequence[Span]) -> Coverage:
     if len(unread) > _SKIPPED_SHOWN:
         more = f"{len(unread) - _SKIPPED_SHOWN} more"
         skipped.append(Skipped(what=more, reason="searched, like those above"))
+    searched = gathered.tokens
+    if gathered.library is not None:
+        documents, tokens = gathered.library
+        found = sum(one.tokens for one in gathered.documents)
+        searched += max(tokens - found, 0)
+        if documents > len(gathered.documents):
+            what = f"{documents - len(gathered.documents)} other documents of the library"
+            skipped.append(Skipped(what=what, reason="searched, and others came nearer to the problem"))
     return Coverage(
         material_tokens=gathered.tokens,
-        searched_tokens=gathered.tokens,
+        searched_tokens=searched,
         read_tokens=read_tokens,
         documents=len(gathered.documents),
         files=len(gathered.files),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from recollect.domain.oracle import Skipped
 from recollect.library.bundle import Bundle, FileBundler
 from recollect.library.extract import Embed
+from recollect.library.leads import merge_looks, parts_of
 from recollect.library.material import FILE, Entry, Lead
 from recollect.oracle.material import ConsultedMaterial, LibraryDoor
 from recollect.oracle.request import ConsultRequest
@@ -31,11 +32,15 @@ _SKIPPED_SHOWN = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """The material, where a first look leads, and what was left out."""
+    """The material, where a first look leads, and what was left out.
+
+    `library` is how many documents, of how many tokens, the first look compared where none were named.
+    """
 
     material: ConsultedMaterial
     leads: tuple[Lead, ...]
     skipped: tuple[Skipped, ...]
+    library: tuple[int, int] | None = None
 
     @property
     def documents(self) -> tuple[Entry, ...]:
@@ -70,12 +75,20 @@ async def gather(
         whole_library=request.doc_ids is None,
         embed=None if embedder is None else _embed_with(embedder),
     )
-    leads = await material.look(request.problem, limit=FIRST_LOOK)
+    leads = await first_look(material, request.problem)
     skipped = [Skipped(what=path, reason=reason) for path, reason in bundle.left_out[:_SKIPPED_SHOWN]]
     if len(bundle.left_out) > _SKIPPED_SHOWN:
         more = len(bundle.left_out) - _SKIPPED_SHOWN
         skipped.append(Skipped(what=f"{more} more files", reason="left out for reasons like those above"))
-    return Gathered(material=material, leads=tuple(leads), skipped=tuple(skipped))
+    library = await door.size() if request.doc_ids is None else None
+    return Gathered(material=material, leads=tuple(leads), skipped=tuple(skipped), library=library)
+
+
+async def first_look(material: ConsultedMaterial, problem: str) -> list[Lead]:
+    """Where a problem leads, and each of the questions it is made of; the best first."""
+    whole = await material.look(problem, limit=FIRST_LOOK)
+    parts = [await material.look(part, limit=FIRST_LOOK) for part in parts_of(problem)]
+    return merge_looks(whole, parts, threshold=material.threshold, limit=FIRST_LOOK)
 
 
 def _bundle(request: ConsultRequest, allowed_roots: Sequence[Path] | None) -> Bundle:

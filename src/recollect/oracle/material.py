@@ -42,6 +42,10 @@ class LibraryDoor(Protocol):
         """Places by meaning, the best first."""
         ...
 
+    async def size(self) -> tuple[int, int]:
+        """How many documents there are, and their tokens."""
+        ...
+
 
 class ConsultedMaterial:
     """Documents and files of a consultation. `whole_library`: a look may find more than the catalogue has."""

@@ -1,16 +1,24 @@
-"""What a session keeps between its questions: the answers of tools, in this process, for a while.
+"""What a session keeps between its questions: the answers of tools.
 
-Keyed by tenant, user and session, so nobody is answered from somebody else's reading. The oldest sessions go when there
-are too many; what was answered is in the store.
+In this process all of them, keyed by tenant, user and session, so nobody is answered from somebody else's reading; the
+oldest sessions go when there are too many. What a model answered has cost money and time, so it is stored with its
+consultation as well, and a follow-up in another process finds it (`write_answers`, `read_answers`). It goes with the
+consultation, which goes with any document it quotes. Everything else is read again in milliseconds.
 """
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from recollect.recursion.cache import Cache
+from recollect.domain.findings import Finding
+from recollect.oracle.shelves import Shelves
+from recollect.recursion.cache import Cache, CacheKey
+from recollect.recursion.environment import Observation
+from recollect.storage import oracle as storage
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
@@ -19,6 +27,12 @@ if TYPE_CHECKING:
 _MAX_SESSIONS = 64
 #: Characters of answers that one session keeps.
 _MAX_CHARS = 4_000_000
+#: Characters of model answers that one consultation stores.
+_MAX_STORED_CHARS = 400_000
+#: Consultations of a session whose answers are taken up.
+_TAKEN_UP = 20
+#: The tools that ask a model.
+_ASKING_TOOLS = frozenset({"query_subset", "summarize"})
 
 _Key = tuple[str, str | None, tuple[str, ...], str]
 _kept: WeakKeyDictionary[Workspace, OrderedDict[_Key, Cache]] = WeakKeyDictionary()
@@ -47,3 +61,72 @@ def end_session(workspace: Workspace, context: TenantContext, session: str) -> b
     for key in ended:
         del sessions[key]
     return bool(ended)
+
+
+def write_answers(cache: Cache, before: Collection[CacheKey], roles: Iterable[str]) -> dict[str, Any] | None:
+    """What models answered since `before`, as JSON; None when nothing. The latest are kept when they are too many."""
+    rows: list[dict[str, Any]] = []
+    chars = 0
+    for key, one in reversed(cache.entries().items()):
+        if key in before or key.tool not in _ASKING_TOOLS or {"note", "error"} & set(one.value):
+            continue  # there already, no model's, or not answered
+        row = {
+            "key": list(key),
+            "value": one.value,
+            "text": one.text,
+            "tokens": one.tokens,
+            "usd": one.usd,
+            "findings": [finding.document() for finding in one.findings],
+        }
+        chars += len(json.dumps(row))
+        if chars > _MAX_STORED_CHARS:
+            break
+        rows.append(row)
+    return {"roles": sorted(roles), "calls": rows[::-1]} if rows else None
+
+
+def read_answers(
+    cache: Cache, stored: Mapping[str, Any], *, roles: Iterable[str], seen: Collection[str]
+) -> int:
+    """Take stored answers up; how many. Those of another role, or from material the caller can't see now, stay out."""
+    if stored.get("roles") != sorted(roles):
+        return 0
+    taken = 0
+    for row in stored.get("calls", ()):
+        try:
+            key = CacheKey(*row["key"])
+            read = {str(span[0]) for span in row["value"].get("spans", ())}
+            observation = Observation(
+                value=row["value"],
+                text=row["text"],
+                tokens=row["tokens"],
+                usd=row["usd"],
+                findings=tuple(Finding.read(one) for one in row["findings"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+            continue  # of another version; it is asked again
+        if read <= set(seen) and cache.find(key) is None:
+            cache.put(key, observation)
+            taken += 1
+    return taken
+
+
+async def take_up(
+    workspace: Workspace, context: TenantContext, session: str, cache: Cache, *, files: Collection[str]
+) -> None:
+    """What models answered in a session before, in whatever process; `files` are those at hand now."""
+    if context.user_id is None:
+        return
+    async with workspace.store.transaction(context) as tx:
+        stored = await storage.session_answers(tx, session=session, user=context.user_id, limit=_TAKEN_UP)
+    named = {
+        str(span[0])
+        for one in stored
+        for row in one.get("calls", ())
+        if isinstance(row.get("value"), Mapping)
+        for span in row["value"].get("spans", ())
+    }
+    documents = await Shelves(workspace, context).describe(sorted(named - set(files)))
+    seen = {*files, *(one.doc_id for one in documents)}
+    for one in stored:
+        read_answers(cache, one, roles=context.roles, seen=seen)

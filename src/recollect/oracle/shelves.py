@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from recollect.domain.library import Document
 from recollect.library import lookup, shelf
 from recollect.library.material import DOCUMENT, Entry, Lead, Volume
+from recollect.library.ranking import ANSWERED
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from recollect.workspace import Workspace
 
 
-#: The score of a section from which it answers; below it the documents do not say.
-THRESHOLD = 0.5
 #: Of a question that is looked up; a longer problem says first what it is about.
 _MAX_QUESTION_CHARS = 4_000
 
@@ -27,7 +26,8 @@ _MAX_QUESTION_CHARS = 4_000
 class Shelves:
     """The library of one caller."""
 
-    threshold = THRESHOLD
+    #: What a search says below it is not in the documents.
+    threshold = ANSWERED
 
     def __init__(self, workspace: Workspace, context: TenantContext) -> None:
         self._workspace = workspace
@@ -78,6 +78,12 @@ class Shelves:
             found = {one: await shelf.find_document(tx, one) for one in doc_ids}
             texts = await shelf.load_texts(tx, [one for one in found.values() if one is not None])
         return {(DOCUMENT, name): texts.get(one.id, "") for name, one in found.items() if one is not None}
+
+    async def size(self) -> tuple[int, int]:
+        """How many documents the caller sees, and their tokens."""
+        async with self._workspace.store.transaction(self._context) as tx:
+            row = await tx.fetch_one("library_size")
+        return (row["documents"], row["tokens"]) if row is not None else (0, 0)
 
     async def look(self, question: str, *, doc_ids: Sequence[str] | None, limit: int) -> Sequence[Lead]:
         """Places by meaning, the best first."""

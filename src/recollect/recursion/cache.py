@@ -96,6 +96,10 @@ class Cache:
         while len(self._entries) > self._max_entries or self._chars > self._max_chars:
             self._drop(next(iter(self._entries)))
 
+    def entries(self) -> dict[CacheKey, Observation]:
+        """Everything that is kept, the least recently used first."""
+        return {key: observation for key, (observation, _) in self._entries.items()}
+
     def clear(self) -> None:
         """Forget every answer; calls under way go on."""
         self._entries.clear()

@@ -31,8 +31,13 @@ async def insert_consultation(
     result: OracleConsultResult | None,
     events: Sequence[OracleEvent],
     requests: Sequence[CapabilityRequest],
+    answers: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Store a consultation whole; False when a document that it quotes was removed meanwhile."""
+    """Store a consultation whole; False when a document that it quotes was removed meanwhile.
+
+    `answers` is what models said to its calls, for the follow-ups of its session.
+    """
+    record = consultation.document()
     stored = await tx.execute(
         "insert_consultation",
         id=consultation.id,
@@ -41,7 +46,7 @@ async def insert_consultation(
         at=consultation.timestamp,
         outcome=consultation.outcome,
         documents=list(documents),
-        document=_json(consultation.document()),
+        document=_json({**record, "answers": answers} if answers else record),
         result=None if result is None else _json(_without_record(result)),
     )
     if not stored:
@@ -67,6 +72,12 @@ async def list_consultations(tx: Transaction, *, session: str | None, limit: int
     """The latest consultations, the newest first."""
     rows = await tx.fetch("list_consultations", session=session, limit=limit)
     return [OracleConsultation.read(row["document"]) for row in rows]
+
+
+async def session_answers(tx: Transaction, *, session: str, user: str, limit: int) -> list[Mapping[str, Any]]:
+    """What models answered to the calls of a user's session, the oldest first."""
+    rows = await tx.fetch("session_answers", session=session, user=user, limit=limit)
+    return [row["answers"] for row in rows if isinstance(row["answers"], Mapping)]
 
 
 async def find_consultation(

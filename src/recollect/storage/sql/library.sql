@@ -67,6 +67,11 @@ where d.tenant_id = %(tenant)s and d.state = 'indexing'
     and (recollect.caller_is_admin() or d.scope_id = any((select recollect.caller_scopes('writable'))::uuid[]))
 order by d.updated_at;
 
+-- name: library_size
+-- How many documents the caller sees, and their tokens.
+select count(*) as documents, coalesce(sum(d.tokens), 0)::bigint as tokens from recollect.document d
+where d.tenant_id = %(tenant)s;
+
 -- name: section_digests
 -- The sections of a document by what is indexed of them, in order.
 select s.section, s.digest from recollect.section s

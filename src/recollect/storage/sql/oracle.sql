@@ -25,13 +25,21 @@ where exists (select from recollect.consultation c where c.tenant_id = %(tenant)
 
 -- name: list_consultations
 -- The latest consultations, of one session or of all.
-select c.document from recollect.consultation c
+select c.document - 'answers' as document from recollect.consultation c
 where c.tenant_id = %(tenant)s and (%(session)s::text is null or c.session = %(session)s)
 order by c.at desc, c.consultation_id limit %(limit)s;
 
+-- name: session_answers
+-- What models answered to the calls of a user's session, the oldest first; of its latest consultations.
+select x.answers from (
+    select c.document -> 'answers' as answers, c.at, c.consultation_id from recollect.consultation c
+    where c.tenant_id = %(tenant)s and c.session = %(session)s and c.user_id = %(user)s and c.document ? 'answers'
+    order by c.at desc, c.consultation_id limit %(limit)s) x
+order by x.at, x.consultation_id;
+
 -- name: find_consultation
 -- One consultation with its answer.
-select c.document, c.result from recollect.consultation c
+select c.document - 'answers' as document, c.result from recollect.consultation c
 where c.tenant_id = %(tenant)s and c.consultation_id = %(id)s;
 
 -- name: list_consultation_events
