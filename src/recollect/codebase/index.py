@@ -7,22 +7,41 @@ files are ranked is `ranking.py`'s business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from recollect.codebase.records import references_to, unpack_definitions, unpack_symbols
+from recollect.codebase.refresh import Progress, Refreshed, refresh
+from recollect.codebase.store import KnownFile, Store, fingerprint
 from recollect.codebase.symbols.values import FileSymbols, Reference, SymbolInfo
+from recollect.codebase.terms import term_key
 from recollect.codebase.tree import Skipped, SourceFile, SourceTree
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from recollect.codebase.arrays import Arrays
+
     IntArray = np.ndarray[Any, np.dtype[np.int32]]
     FloatArray = np.ndarray[Any, np.dtype[np.float32]]
 
-#: `progress(done, total)` counts files.
-Progress = Callable[[int, int], None]
+__all__ = [
+    "CodeIndex",
+    "Definition",
+    "FoundReference",
+    "Postings",
+    "Progress",
+    "ReferenceGraph",
+    "Refreshed",
+]
+
+#: Files whose definitions stay unpacked.
+_UNPACKED = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +75,8 @@ class Postings:
 class ReferenceGraph:
     """File `sources[i]` uses what `targets[i]` defines, `weights[i]` strong; numbers of files, no file to itself.
 
-    A name used n times and defined in k files adds sqrt(n) / k to each of the k edges.
+    A name that is called n times and defined in k files adds sqrt(n) / k to each of the k edges; where an import says
+    which of them is meant, that one gets all. Each import adds 1. A name the file defines itself adds nothing.
     """
 
     sources: IntArray
@@ -64,22 +84,34 @@ class ReferenceGraph:
     weights: FloatArray
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refreshed:
-    """What opening the index cost: files of the tree, and how many of them had to be parsed now."""
-
-    files: int
-    parsed: int
-    unchanged: int
-    seconds: float
-
-
 class CodeIndex:
-    """Symbols and words of one tree. Numbers of files and definitions hold for this object only."""
+    """Symbols and words of one tree. Numbers of files and definitions hold for this object only.
 
-    files: Sequence[SourceFile]
-    skipped: Sequence[Skipped]
-    refreshed: Refreshed
+    `files` are those with a record; `skipped` are those without, and why. May be used from several threads.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        arrays: Arrays,
+        files: Sequence[SourceFile],
+        *,
+        hashes: Sequence[str],
+        lines: int,
+        skipped: Sequence[Skipped],
+        refreshed: Refreshed,
+    ) -> None:
+        self.files = files
+        self.lines = lines
+        self.skipped = skipped
+        self.refreshed = refreshed
+        self._store = store
+        self._arrays = arrays
+        self._hashes = hashes
+        self._numbers = {file.path: number for number, file in enumerate(files)}
+        self._unpacked: OrderedDict[int, tuple[SymbolInfo, ...]] = OrderedDict()
+        self._names: list[str] | None = None
+        self._lock = RLock()
 
     @classmethod
     def open(
@@ -91,72 +123,146 @@ class CodeIndex:
         workers: int | None = None,
         deadline_s: float | None = None,
     ) -> CodeIndex:
-        """Bring the index in `store_dir` (`<home>/cache/codebase`, shared by all trees) up to date, and open it."""
-        raise NotImplementedError
+        """Bring the index in `store_dir` (`<home>/cache/codebase`, shared by all trees) up to date, and open it.
+
+        When `deadline_s` seconds are over, what was not parsed by then is left out with a note; the next run goes on.
+        """
+        store = Store(store_dir)
+        try:
+            number = store.open_tree(str(tree.root))
+            found = tree.files()
+            known, cost, notes = refresh(
+                store, number, tree.root, found, progress=progress, workers=workers, deadline_s=deadline_s
+            )
+            arrays = _arrays(store, number, tree.root, known)
+            rows = store.languages(number)
+        except BaseException:
+            store.close()
+            raise
+        by_path = {file.path: file for file in found}
+        files = [
+            replace(by_path[path], language=language) for path, language, _, _ in rows if path in by_path
+        ]
+        notes += [Skipped(path=path, why=note) for path, _, _, note in rows if note]
+        if store.note:
+            notes.append(Skipped(path=".", why=store.note))
+        return cls(
+            store,
+            arrays,
+            files,
+            hashes=[str(known[file.path].sha256) for file in files],
+            lines=sum(row[2] for row in rows),
+            skipped=[*tree.skipped, *notes],
+            refreshed=cost,
+        )
 
     # ------------------------------------------------------------ names
 
     def definitions(self, name: str, *, limit: int = 200) -> list[Definition]:
-        """Definitions of a name, or of a dotted name's end (`Class.method`), exactly as written."""
-        raise NotImplementedError
+        """Definitions of a name, or of a dotted name's end (`Class.method`), exactly as written, by file."""
+        name = name.replace("::", ".")
+        last = name.rpartition(".")[2]
+        found = []
+        for id in self._definition_ids(last):
+            one = self.definition(int(id))
+            if one.symbol.name == last and f".{one.symbol.qualified_name}".endswith(f".{name}"):
+                found.append(one)
+                if len(found) >= limit:
+                    break
+        return found
 
     def definition(self, id: int) -> Definition:
         """One definition by its number."""
-        raise NotImplementedError
+        file = int(self._arrays["definition_files"][id])
+        first = int(self._arrays["definition_first"][file])
+        return Definition(
+            id=id, file=file, path=self.files[file].path, symbol=self._definitions_of(file)[id - first]
+        )
 
     def references(self, name: str, *, limit: int = 1_000) -> list[FoundReference]:
-        """Uses of a name, by path and line."""
-        raise NotImplementedError
+        """Uses of a name (the last part of a dotted one), by path and line."""
+        last = name.replace("::", ".").rpartition(".")[2]
+        found: list[FoundReference] = []
+        for number in self.referencing_files(last).ids.tolist():
+            row = self._store.symbols(self._hashes[number])
+            for reference in references_to(row[3], last) if row is not None else ():
+                found.append(FoundReference(file=number, path=self.files[number].path, reference=reference))
+            if len(found) >= limit:
+                return found[:limit]
+        return found
 
     def symbols(self, path: str) -> FileSymbols | None:
         """What a file defines and uses; None for a file without a grammar, or one that is not in the index."""
-        raise NotImplementedError
+        number = self._numbers.get(path)
+        row = None if number is None else self._store.symbols(self._hashes[number])
+        if row is None or row[0] is None:
+            return None
+        return unpack_symbols(row[2], row[3], language=row[0], lines=row[1])
 
     def names_containing(self, text: str, *, limit: int = 200) -> list[str]:
         """Defined names that contain this text, whatever the case, shortest first."""
-        raise NotImplementedError
+        with self._lock:
+            if self._names is None:
+                self._names = self._arrays.names()
+        wanted = text.lower()
+        found = [name for name in self._names if wanted in name.lower()]
+        return sorted(found, key=lambda name: (len(name), name))[:limit]
 
     def file_number(self, path: str) -> int | None:
         """The number of a file, or None."""
-        raise NotImplementedError
+        return self._numbers.get(path)
 
     # ------------------------------------------------------------ statistics, as arrays
 
     def file_postings(self, term: str) -> Postings:
         """Files with a term (`terms.py`: lower case parts of identifiers, and whole identifiers) anywhere in them."""
-        raise NotImplementedError
+        return self._postings("term", term)
 
     def definition_postings(self, term: str) -> Postings:
-        """Definitions with a term in their own lines (those of definitions inside them count for those only)."""
-        raise NotImplementedError
+        """Definitions with a term in their own lines (those of definitions inside them count for those only).
+
+        Functions, classes and their like have lines of their own, and everything else of three lines or more.
+        """
+        return self._postings("unit", term)
 
     @property
     def file_lengths(self) -> IntArray:
         """Terms of each file, by number."""
-        raise NotImplementedError
+        return self._arrays["file_lengths"]
+
+    @property
+    def file_lines(self) -> IntArray:
+        """Lines of each file, by number."""
+        return self._arrays["file_lines"]
 
     @property
     def definition_lengths(self) -> IntArray:
         """Terms of each definition's own lines, by number."""
-        raise NotImplementedError
+        return self._arrays["definition_lengths"]
 
     @property
     def definition_files(self) -> IntArray:
         """The file of each definition, by number: ascending."""
-        raise NotImplementedError
+        return self._arrays["definition_files"]
 
     def defining_files(self, name: str) -> IntArray:
         """Numbers of the files that define a name: cheaper than `definitions`."""
-        raise NotImplementedError
+        import numpy as np
+
+        return np.unique(self._arrays["definition_files"][self._definition_ids(name)])
 
     def referencing_files(self, name: str) -> Postings:
         """Numbers of the files that use a name, and how often."""
-        raise NotImplementedError
+        return self._postings("use", name)
 
     @property
     def graph(self) -> ReferenceGraph:
         """The file-level reference graph."""
-        raise NotImplementedError
+        return ReferenceGraph(
+            sources=self._arrays["graph_sources"],
+            targets=self._arrays["graph_targets"],
+            weights=self._arrays["graph_weights"],
+        )
 
     # ------------------------------------------------------------ the map
 
@@ -168,9 +274,61 @@ class CodeIndex:
         max_tokens: int = 4_000,
         weights: FloatArray | None = None,
     ) -> str:
-        """The map: files with their most used definitions, best first by `weights` (default: by use), in order."""
-        raise NotImplementedError
+        """The map: files with their most used definitions, as many as there is room for, in the order of their paths.
+
+        `weights` says by number of file which matter most; by default those do that the others use most.
+        """
+        from recollect.codebase.outline import outline
+
+        return outline(self, folder=folder, max_files=max_files, max_tokens=max_tokens, weights=weights)
+
+    def definitions_in(self, file: int) -> tuple[SymbolInfo, ...]:
+        """The definitions of a file by its number, in the order of its text."""
+        return self._definitions_of(file)
 
     def close(self) -> None:
         """Let go of the files. Closing twice is fine."""
-        raise NotImplementedError
+        self._store.close()
+
+    def __enter__(self) -> CodeIndex:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self.close()
+
+    def _postings(self, table: str, term: str) -> Postings:
+        rows = self._arrays.found(table, term_key(term))
+        return Postings(ids=self._arrays[f"{table}_ids"][rows], counts=self._arrays[f"{table}_counts"][rows])
+
+    def _definition_ids(self, name: str) -> IntArray:
+        ids: IntArray = self._arrays["name_ids"][self._arrays.found("name", term_key(name))]
+        return ids
+
+    def _definitions_of(self, file: int) -> tuple[SymbolInfo, ...]:
+        with self._lock:
+            found = self._unpacked.get(file)
+            if found is None:
+                row = self._store.symbols(self._hashes[file])
+                found = self._unpacked[file] = unpack_definitions(row[2]) if row is not None else ()
+                if len(self._unpacked) > _UNPACKED:
+                    self._unpacked.popitem(last=False)
+            else:
+                self._unpacked.move_to_end(file)
+            return found
+
+
+def _arrays(store: Store, tree: int, root: Path, known: dict[str, KnownFile]) -> Arrays:
+    """The arrays of this state of the tree: those of the last run when it is the same."""
+    from recollect.codebase.arrays import build_arrays, open_arrays
+
+    state = hashlib.sha256(fingerprint().encode())
+    for path, one in sorted(known.items()):
+        if one.sha256 is not None:
+            state.update(f"{path}\0{one.sha256}\n".encode())
+    place = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    folder = store.folder / "trees" / place / state.hexdigest()[:16]
+    found = open_arrays(folder)
+    if found is None:
+        rows = ((path, language, numbers) for path, language, _, _, numbers in store.contents(tree))
+        found = build_arrays(folder, rows)
+    return found

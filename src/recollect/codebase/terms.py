@@ -7,12 +7,39 @@ and numbers alone are none.
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+from hashlib import blake2b
+
+#: What counts as an identifier or a word: two characters or more.
+IDENTIFIER = re.compile(r"[^\W\d]\w+")
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+#: Longer "words" are keys, hashes and packed data.
+_MAX_CHARS = 80
+
 
 def split_identifier(name: str) -> tuple[str, ...]:
-    """The parts of an identifier, in lower case, in order."""
-    raise NotImplementedError
+    """The parts of an identifier, in lower case, in order; numbers and single letters are no parts."""
+    return tuple(part.lower() for part in _PART.findall(name) if len(part) > 1 and not part.isdigit())
+
+
+@lru_cache(maxsize=100_000)
+def identifier_terms(name: str) -> tuple[str, ...]:
+    """The terms one identifier stands for: its parts, and itself when that is another term."""
+    if len(name) > _MAX_CHARS:
+        return ()
+    parts = split_identifier(name)
+    whole = name.strip("_").lower()
+    if len(whole) < 2 or parts == (whole,):
+        return parts
+    return (*parts, whole)
 
 
 def terms_of(text: str) -> list[str]:
     """Every term of a text, in order, repeated as it stands."""
-    raise NotImplementedError
+    return [term for word in IDENTIFIER.findall(text) for term in identifier_terms(word)]
+
+
+def term_key(term: str) -> int:
+    """The number a term or name is kept under: 64 bits of its hash, so that no list of words has to be kept."""
+    return int.from_bytes(blake2b(term.encode("utf-8", "replace"), digest_size=8).digest(), "little")

@@ -52,6 +52,11 @@ class Grammar:
         return Parser(self.language)
 
 
+def grammar_modules() -> list[str]:
+    """The modules of all grammars, installed or not."""
+    return sorted({module for module, _ in _PACKAGES.values()})
+
+
 def get_grammar(language: str) -> Grammar:
     """The grammar of a language; a `GrammarMissingError` says what to install, or that there is none."""
     with _LOADING:

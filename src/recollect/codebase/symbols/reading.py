@@ -28,6 +28,7 @@ USE, CALL, IMPORT, INHERIT = range(4)
 #: A grammar that needs longer for a file of this size limit is stuck in it.
 PARSE_TIMEOUT_S = 10.0
 MAX_DEFINITIONS = 20_000
+_CHUNK_BYTES = 65_536
 _SIGNATURE_CHARS = 200
 _DOC_CHARS = 160
 _CLASSES = frozenset({"class", "interface", "struct", "enum", "trait"})
@@ -56,6 +57,7 @@ class Columns:
     reference_kinds: list[int]
     imports: list[tuple[str, tuple[str, ...], int]]
     errors: int
+    gave_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def read_columns(data: bytes, language: str) -> Columns:
     tree = parse_tree(grammar, data)
     if tree is None:
         return Columns(definitions=[], names=[], reference_names=[], reference_lines=[], reference_kinds=[], imports=[],
-                       errors=1)  # fmt: skip
+                       errors=1, gave_up=True)  # fmt: skip
     from tree_sitter import QueryCursor
 
     captured = QueryCursor(grammar.query).captures(tree.root_node)
@@ -99,18 +101,19 @@ def read_columns(data: bytes, language: str) -> Columns:
 
 def parse_tree(grammar: Grammar, data: bytes) -> Tree | None:
     """The syntax tree; None when the grammar does not come to an end in time."""
-    stop_at = time.monotonic() + PARSE_TIMEOUT_S
-    if len(data) < 65_536:
+    if len(data) < _CHUNK_BYTES:
         return grammar.parser().parse(data)
-    chunk = 1 << 16
-    try:
-        tree: Tree | None = grammar.parser().parse(
-            lambda offset, _point: data[offset : offset + chunk],
-            progress_callback=lambda _offset, _error: time.monotonic() < stop_at,
-        )
-    except ValueError:
-        return None
-    return tree
+    # The binding's own progress callback ends the process (tree-sitter 0.26.0), so the text ends early instead.
+    stop_at = time.monotonic() + PARSE_TIMEOUT_S
+    late = False
+
+    def chunk(offset: int, _point: object) -> bytes:
+        nonlocal late
+        late = late or time.monotonic() > stop_at
+        return b"" if late else data[offset : offset + _CHUNK_BYTES]
+
+    tree: Tree | None = grammar.parser().parse(chunk)
+    return None if late else tree
 
 
 class _LineStarts:

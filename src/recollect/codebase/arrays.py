@@ -1,0 +1,227 @@
+"""Whole-tree statistics as arrays on the disk, built once for a state of the tree and mapped into memory after that.
+
+Files and definitions have numbers; a term or name is found by its key (`terms.term_key`) in a sorted list of keys. The
+records they are built from are `records.py`'s; how files refer to each other is `links.py`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recollect.codebase.links import FileNames, link
+from recollect.codebase.records import KINDS
+
+if TYPE_CHECKING:
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+_HEADER = struct.Struct("<6I")
+_DONE = "complete"
+_FIELD = KINDS.index("field")
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The parts of one record's numbers."""
+
+    term_keys: Array
+    term_counts: Array
+    definition_keys: Array
+    definition_lengths: Array
+    definition_kinds: Array
+    posting_definitions: Array
+    posting_terms: Array
+    posting_counts: Array
+    reference_keys: Array
+    strong: Array
+    weak: Array
+    names: list[str]
+    modules: list[str]
+    lines: int
+    length: int
+
+
+def split_numbers(blob: bytes) -> Numbers:
+    """Take a record's numbers apart."""
+    terms, postings, definitions, references, lines, length = _HEADER.unpack_from(blob)
+    offset = _HEADER.size
+    parts: list[Array] = []
+    for kind, count in (
+        (np.uint64, terms), (np.uint64, definitions), (np.uint64, references), (np.uint32, terms),
+        (np.uint32, definitions), (np.uint16, postings), (np.uint16, postings), (np.uint16, postings),
+        (np.uint16, references), (np.uint16, references), (np.uint8, definitions),
+    ):  # fmt: skip
+        parts.append(np.frombuffer(blob, dtype=kind, count=count, offset=offset))
+        offset += parts[-1].nbytes
+    names, _, modules = blob[offset:].decode("utf-8", "replace").partition("\x00")
+    return Numbers(
+        term_keys=parts[0],
+        definition_keys=parts[1],
+        reference_keys=parts[2],
+        term_counts=parts[3],
+        definition_lengths=parts[4],
+        posting_definitions=parts[5],
+        posting_terms=parts[6],
+        posting_counts=parts[7],
+        strong=parts[8],
+        weak=parts[9],
+        definition_kinds=parts[10],
+        names=names.split("\n") if names else [],
+        modules=modules.split("\n") if modules else [],
+        lines=lines,
+        length=length,
+    )
+
+
+class Arrays:
+    """The arrays of one state of a tree, mapped from their files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._loaded: dict[str, Array] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        found = self._loaded.get(name)
+        if found is None:
+            found = self._loaded[name] = np.load(self._folder / f"{name}.npy", mmap_mode="r")
+        return found
+
+    def names(self) -> list[str]:
+        """Every defined name once, sorted."""
+        text = (self._folder / "names.txt").read_text(encoding="utf-8")
+        return text.split("\n") if text else []
+
+    def found(self, table: str, key: int) -> slice:
+        """Where the rows of a key stand in a table; an empty slice when it has none."""
+        keys = self[f"{table}_keys"]
+        place = int(np.searchsorted(keys, np.uint64(key)))
+        if place >= len(keys) or int(keys[place]) != key:
+            return slice(0, 0)
+        offsets = self[f"{table}_offsets"]
+        return slice(int(offsets[place]), int(offsets[place + 1]))
+
+
+def open_arrays(folder: Path) -> Arrays | None:
+    """The arrays in a folder, or None when they were not finished."""
+    return Arrays(folder) if (folder / _DONE).exists() else None
+
+
+def build_arrays(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) -> Arrays:
+    """Build the arrays of files (path, language, numbers), in the order that numbers them.
+
+    Written beside and moved into place: another process may be doing the same.
+    """
+    work = folder.with_name(f".{folder.name}-{os.getpid()}")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    try:
+        _build(work, rows)
+        (work / _DONE).touch()
+        try:
+            work.rename(folder)
+        except OSError:
+            if open_arrays(folder) is None:
+                shutil.rmtree(folder, ignore_errors=True)
+                work.rename(folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    for other in folder.parent.iterdir():
+        if other.is_dir() and other != folder and not other.name.startswith("."):
+            # Whoever still has them mapped keeps them until it lets go.
+            shutil.rmtree(other, ignore_errors=True)
+    return Arrays(folder)
+
+
+def _build(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) -> None:
+    paths: list[str] = []
+    languages: list[str | None] = []
+    records: list[Numbers] = []
+    for path, language, blob in rows:
+        paths.append(path)
+        languages.append(language)
+        records.append(split_numbers(blob))
+    _save(folder, "file_lengths", np.array([one.length for one in records], dtype=np.int32))
+    _save(folder, "file_lines", np.array([one.lines for one in records], dtype=np.int32))
+    numbers = np.arange(len(records), dtype=np.int32)
+    _table(
+        folder,
+        "term",
+        _joined([one.term_keys for one in records], np.uint64),
+        np.repeat(numbers, [len(one.term_keys) for one in records]),
+        _joined([one.term_counts for one in records], np.int32),
+    )
+    sizes = np.array([len(one.definition_keys) for one in records], dtype=np.int64)
+    first = np.concatenate(([0], np.cumsum(sizes)))
+    definition_files = np.repeat(numbers, sizes)
+    definition_keys = _joined([one.definition_keys for one in records], np.uint64)
+    kinds = _joined([one.definition_kinds for one in records], np.uint8)
+    _save(folder, "definition_files", definition_files)
+    _save(folder, "definition_first", first)
+    _save(folder, "definition_kinds", kinds)
+    _save(folder, "definition_lengths", _joined([one.definition_lengths for one in records], np.int32))
+    _table(folder, "name", definition_keys, np.arange(len(definition_keys), dtype=np.int32), None)
+    _table(
+        folder,
+        "unit",
+        _joined([one.term_keys[one.posting_terms] for one in records], np.uint64),
+        _joined(
+            [
+                one.posting_definitions.astype(np.int32) + start
+                for one, start in zip(records, first, strict=False)
+            ],
+            np.int32,
+        ),
+        _joined([one.posting_counts for one in records], np.int32),
+    )
+    reference_keys = _joined([one.reference_keys for one in records], np.uint64)
+    reference_files = np.repeat(numbers, [len(one.reference_keys) for one in records])
+    strong = _joined([one.strong for one in records], np.int32)
+    weak = _joined([one.weak for one in records], np.int32)
+    _table(folder, "use", reference_keys, reference_files, strong + weak)
+    linkable = kinds != _FIELD
+    sources, targets, weights = link(
+        paths,
+        languages,
+        [one.modules for one in records],
+        defined=FileNames(keys=definition_keys[linkable], files=definition_files[linkable]),
+        used=FileNames(keys=reference_keys, files=reference_files),
+        strong=strong,
+        weak=weak,
+    )
+    _save(folder, "graph_sources", sources)
+    _save(folder, "graph_targets", targets)
+    _save(folder, "graph_weights", weights)
+    names = sorted({name for one in records for name in one.names})
+    (folder / "names.txt").write_text("\n".join(names), encoding="utf-8")
+
+
+def _table(folder: Path, name: str, keys: Array, ids: Array, counts: Array | None) -> None:
+    """Rows by key: the keys once each, where the rows of each begin, and the rows in the order they came."""
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    starts = (
+        np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+        if len(keys)
+        else np.zeros(0, np.int64)
+    )
+    _save(folder, f"{name}_keys", keys[starts])
+    _save(folder, f"{name}_offsets", np.concatenate((starts, [len(keys)])).astype(np.int64))
+    del keys
+    _save(folder, f"{name}_ids", ids[order].astype(np.int32))
+    if counts is not None:
+        _save(folder, f"{name}_counts", counts[order])
+
+
+def _joined(parts: Sequence[Array], kind: Any) -> Array:
+    return np.concatenate(parts).astype(kind, copy=False) if parts else np.zeros(0, dtype=kind)
+
+
+def _save(folder: Path, name: str, values: Array) -> None:
+    np.save(folder / f"{name}.npy", values, allow_pickle=False)

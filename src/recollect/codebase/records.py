@@ -1,0 +1,276 @@
+"""What the index keeps of one file, made where the file is parsed and packed for the way to the store.
+
+`numbers` holds what the whole-tree arrays are built from (`arrays.py`); `definitions` and `references` are read back
+one file at a time. Standard library only: the processes that parse start quickly and stay small.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.codebase.symbols.reading import REFERENCE_KINDS, USE, Columns, read_columns
+from recollect.codebase.symbols.values import FileSymbols, Import, Reference, SymbolInfo
+from recollect.codebase.terms import IDENTIFIER, identifier_terms, term_key
+from recollect.codebase.tree import text_of
+from recollect.errors import GrammarMissingError
+
+#: Raise it when what is kept of a file changes; queries are part of the fingerprint by themselves (`store.py`).
+FORMAT = 1
+#: Larger source files were generated, and a syntax tree takes fifty times the memory of its text.
+MAX_PARSE_BYTES = 2_000_000
+#: Larger texts without a grammar are data.
+MAX_WORDS_BYTES = 1_000_000
+#: A file with longer lines on average was packed by a program.
+_MAX_MEAN_LINE_CHARS = 500
+_PACKED_FROM_BYTES = 20_000
+_MAX_TERMS = 65_535
+_MAX_COUNT = 65_535
+_HEADER = struct.Struct("<6I")
+#: Definitions whose own lines are counted apart; one-liners belong to what they lie in.
+_UNITS = frozenset("function method class interface struct enum trait module namespace".split())
+_UNIT_LINES = 3
+KINDS = (
+    "function", "method", "class", "interface", "struct", "enum", "trait", "module", "namespace", "type", "variable",
+    "constant", "field", "macro", "prototype",
+)  # fmt: skip
+_KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
+_CPP_HEADER = re.compile(
+    r"^\s*(?:class\s+\w+[^;]*$|namespace\b|template\s*<|public:|private:|using\s+\w)|std::", re.MULTILINE
+)
+_SHEBANG = re.compile(r"#!\s*\S*?(?:/|env\s+(?:-\S+\s+)*)(python|bash|sh|zsh|ksh|ruby|node|php)[\d.]*\b")
+_SHEBANG_LANGUAGES = {"sh": "bash", "zsh": "bash", "ksh": "bash", "node": "javascript"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRecord:
+    """One file, packed. `note` says what was left out, and why."""
+
+    language: str | None
+    lines: int
+    note: str
+    numbers: bytes
+    definitions: bytes
+    references: bytes
+
+
+_Terms = dict[int, int]
+_KEYS: dict[str, tuple[int, ...]] = {}
+_MAX_KEYS = 300_000
+
+
+def read_record(data: bytes, *, path: str, language: str | None) -> FileRecord:
+    """Read one file. Whatever stands in it, there is a record."""
+    limit = MAX_WORDS_BYTES if language is None else MAX_PARSE_BYTES
+    if len(data) > limit:
+        return _empty(
+            language, data.count(b"\n") + 1, f"it has more than {limit:,} bytes, so only grep reads it"
+        )
+    text, _ = text_of(data)
+    lines = text.split("\n")
+    if len(data) > _PACKED_FROM_BYTES and len(text) / len(lines) > _MAX_MEAN_LINE_CHARS:
+        return _empty(
+            language, len(lines), "its lines are those of a program's output, so only grep reads it"
+        )
+    language = _refined(path, language, text)
+    columns, note = None, ""
+    if language is not None:
+        try:
+            columns = read_columns(text.encode("utf-8", "replace"), language)
+        except GrammarMissingError as error:
+            language, note = None, str(error)
+        else:
+            note = "its grammar did not come to an end with it" if columns.gave_up else ""
+    return _record(language, lines, columns, note)
+
+
+def _refined(path: str, language: str | None, text: str) -> str | None:
+    """The language, where the name alone does not say it."""
+    if language == "c" and path.endswith(".h") and _CPP_HEADER.search(text[:100_000]):
+        return "cpp"
+    if language is None and text.startswith("#!") and (found := _SHEBANG.match(text[:200])):
+        return _SHEBANG_LANGUAGES.get(found[1], found[1])
+    return language
+
+
+def _record(language: str | None, lines: list[str], columns: Columns | None, note: str) -> FileRecord:
+    definitions = columns.definitions if columns is not None else []
+    terms, postings, lengths, length = _count(lines, definitions)
+    numbers = _numbers(terms, postings, lengths, columns, lines=len(lines), length=length)
+    kept = [
+        [one.name, one.qualified_name, one.kind, one.start_line, one.end_line, one.signature, one.doc]
+        for one in definitions
+    ]
+    used: list[Any] = []
+    if columns is not None:
+        used = [columns.names, columns.reference_names, columns.reference_lines, columns.reference_kinds]
+        used += [columns.imports, columns.errors]
+    return FileRecord(
+        language=language,
+        lines=len(lines),
+        note=note,
+        numbers=numbers,
+        definitions=_packed(kept) if kept else b"",
+        references=_packed(used) if used else b"",
+    )
+
+
+def _empty(language: str | None, lines: int, note: str) -> FileRecord:
+    numbers = _numbers({}, [], [], None, lines=lines, length=0)
+    return FileRecord(
+        language=language, lines=lines, note=note, numbers=numbers, definitions=b"", references=b""
+    )
+
+
+def _count(
+    lines: Sequence[str], definitions: Sequence[SymbolInfo]
+) -> tuple[dict[int, list[int]], list[tuple[int, int, int]], list[int], int]:
+    """Terms of the file (key -> [number, count]), postings (definition, number of the term, count), and lengths."""
+    owners = [-1] * len(lines)
+    for number, one in enumerate(definitions):
+        height = one.end_line - one.start_line + 1
+        # Outer definitions come before inner ones, so that the innermost is written last.
+        if one.kind in _UNITS or height >= _UNIT_LINES:
+            owners[one.start_line - 1 : one.end_line] = [number] * (
+                min(one.end_line, len(lines)) - one.start_line + 1
+            )
+    texts: dict[int, list[str]] = {}
+    for owner, line in zip(owners, lines, strict=True):
+        texts.setdefault(owner, []).append(line)
+    terms: dict[int, list[int]] = {}
+    postings: list[tuple[int, int, int]] = []
+    lengths = [0] * len(definitions)
+    total = 0
+    for owner, own in texts.items():
+        counts: dict[int, int] = {}
+        for word, times in Counter(IDENTIFIER.findall("\n".join(own))).items():
+            for key in _keys(word):
+                counts[key] = counts.get(key, 0) + times
+        length = 0
+        for key, times in counts.items():
+            length += times
+            entry = terms.get(key)
+            if entry is None:
+                if len(terms) >= _MAX_TERMS:
+                    continue
+                entry = terms[key] = [len(terms), 0]
+            entry[1] += times
+            if owner >= 0:
+                postings.append((owner, entry[0], min(times, _MAX_COUNT)))
+        total += length
+        if owner >= 0:
+            lengths[owner] = length
+    return terms, postings, lengths, total
+
+
+def _keys(word: str) -> tuple[int, ...]:
+    found = _KEYS.get(word)
+    if found is None:
+        if len(_KEYS) > _MAX_KEYS:
+            _KEYS.clear()
+        found = _KEYS[word] = tuple(term_key(term) for term in identifier_terms(word))
+    return found
+
+
+def _numbers(
+    terms: dict[int, list[int]],
+    postings: list[tuple[int, int, int]],
+    lengths: list[int],
+    columns: Columns | None,
+    *,
+    lines: int,
+    length: int,
+) -> bytes:
+    definitions = columns.definitions if columns is not None else []
+    names = columns.names if columns is not None else []
+    strong, weak = [0] * len(names), [0] * len(names)
+    if columns is not None:
+        for name, kind in zip(columns.reference_names, columns.reference_kinds, strict=True):
+            (weak if kind == USE else strong)[name] += 1
+    modules = [module for module, _, _ in columns.imports] if columns is not None else []
+    tail = "\x00".join(("\n".join(one.name for one in definitions), "\n".join(map(_one_line, modules))))
+    return b"".join(
+        (
+            _HEADER.pack(len(terms), len(postings), len(definitions), len(names), lines, length),
+            array("Q", terms).tobytes(),
+            array("Q", (term_key(one.name) for one in definitions)).tobytes(),
+            array("Q", map(term_key, names)).tobytes(),
+            array("I", (entry[1] for entry in terms.values())).tobytes(),
+            array("I", lengths).tobytes(),
+            array("H", (row[0] for row in postings)).tobytes(),
+            array("H", (row[1] for row in postings)).tobytes(),
+            array("H", (row[2] for row in postings)).tobytes(),
+            array("H", (min(count, _MAX_COUNT) for count in strong)).tobytes(),
+            array("H", (min(count, _MAX_COUNT) for count in weak)).tobytes(),
+            bytes(_KIND_NUMBERS.get(one.kind, len(KINDS)) for one in definitions),
+            tail.encode("utf-8", "replace"),
+        )
+    )
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\n", " ").replace("\x00", " ")
+
+
+def _packed(value: Any) -> bytes:
+    return zlib.compress(
+        json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"), 1
+    )
+
+
+def unpack_definitions(blob: bytes) -> tuple[SymbolInfo, ...]:
+    """The definitions of a record."""
+    if not blob:
+        return ()
+    return tuple(
+        SymbolInfo(
+            name=name,
+            qualified_name=qualified,
+            kind=kind,
+            start_line=start,
+            end_line=end,
+            signature=signature,
+            doc=doc,
+        )
+        for name, qualified, kind, start, end, signature, doc in json.loads(zlib.decompress(blob))
+    )
+
+
+def unpack_symbols(definitions: bytes, references: bytes, *, language: str, lines: int) -> FileSymbols:
+    """Everything a record says about its file."""
+    names, numbers, places, kinds, imports, errors = (
+        json.loads(zlib.decompress(references)) if references else ([], [], [], [], [], 0)
+    )
+    return FileSymbols(
+        language=language,
+        lines=lines,
+        definitions=unpack_definitions(definitions),
+        references=tuple(
+            Reference(name=names[number], line=line, kind=REFERENCE_KINDS[kind])
+            for number, line, kind in zip(numbers, places, kinds, strict=True)
+        ),
+        imports=tuple(
+            Import(module=module, names=tuple(taken), line=line) for module, taken, line in imports
+        ),
+        errors=errors,
+    )
+
+
+def references_to(references: bytes, name: str) -> list[Reference]:
+    """The references of a record to one name, without making objects of the others."""
+    if not references:
+        return []
+    names, numbers, places, kinds, _, _ = json.loads(zlib.decompress(references))
+    wanted = {number for number, one in enumerate(names) if one == name}
+    return [
+        Reference(name=name, line=line, kind=REFERENCE_KINDS[kind])
+        for number, line, kind in zip(numbers, places, kinds, strict=True)
+        if number in wanted
+    ]

@@ -1,0 +1,207 @@
+"""What is kept of source trees between runs: one SQLite file for all trees of a Recollect home, by content hash.
+
+It is a cache. One that is damaged is made anew, and where it can't be written a temporary one serves the run. Every
+query is in `store.sql`, by name. What the records mean is not known here: see `records.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import sqlite3
+import tempfile
+import threading
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from recollect.codebase.records import FORMAT, FileRecord
+from recollect.codebase.symbols.grammars import grammar_modules
+
+_BUSY_S = 60.0
+#: Trees nobody has opened for so long are forgotten.
+_KEPT_DAYS = 60
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A file as it was seen last. `settled`: its time stamp was old enough then to tell a later change."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+    settled: bool
+    sha256: str | None
+    note: str
+
+
+@cache
+def queries() -> dict[str, str]:
+    """Every query by its name."""
+    text = resources.files(__package__).joinpath("store.sql").read_text(encoding="utf-8")
+    parts = (part.partition("\n") for part in text.split("-- name: ")[1:])
+    return {name.strip(): body.strip() for name, _, body in parts}
+
+
+@cache
+def fingerprint() -> str:
+    """Changes when files would be read differently: other queries, another format, other grammars installed."""
+    folder = resources.files("recollect.codebase.symbols").joinpath("queries")
+    texts = sorted((file.name, file.read_text(encoding="utf-8")) for file in folder.iterdir())
+    installed = [module for module in grammar_modules() if find_spec(module) is not None]
+    return f"{zlib.crc32(repr((FORMAT, texts, installed)).encode()):08x}"
+
+
+class Store:
+    """The SQLite file. May be used from several threads, one at a time; several processes share the file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.note = ""
+        self._temporary: Path | None = None
+        self._lock = threading.RLock()
+        try:
+            self.folder, self._connection = folder, _open(folder)
+        except (OSError, sqlite3.Error) as error:
+            self.note = f"the index can't be kept in {str(folder)!r} ({error}), so the next run starts anew"
+            self.folder = self._temporary = Path(tempfile.mkdtemp(prefix="recollect-codebase-"))
+            self._connection = _open(self.folder)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._connection.close()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything in it is kept, or nothing."""
+        with self._lock:
+            self._connection.execute("begin immediate")
+            try:
+                yield
+            except BaseException:
+                self._connection.execute("rollback")
+                raise
+            self._connection.execute("commit")
+
+    def open_tree(self, root: str) -> int:
+        """The number of a tree, remembered as used today."""
+        day = _today()
+        with self.transaction():
+            self._run("drop_old_trees", day=day - _KEPT_DAYS)
+            self._run("drop_old_contents", day=day - _KEPT_DAYS)
+            self._run("add_tree", root=root, day=day)
+            return int(self._run("get_tree", root=root)[0][0])
+
+    def files(self, tree: int) -> dict[str, KnownFile]:
+        """What was known of a tree's files, by path."""
+        return {row[0]: KnownFile(row[1], row[2], row[3], bool(row[4]), row[5], row[6]) for row in
+                self._run("tree_files", tree=tree)}  # fmt: skip
+
+    def any_content(self) -> bool:
+        """Whether there is any record at all."""
+        return bool(self._run("any_content"))
+
+    def known(self, hashes: Sequence[str]) -> set[str]:
+        """Which of these contents have a record."""
+        return {row[0] for row in self._run("known_contents", hashes=json.dumps(list(hashes)))}
+
+    def add_content(self, sha256: str, record: FileRecord) -> None:
+        """Keep a record."""
+        self._run(
+            "add_content",
+            sha256=sha256,
+            language=record.language,
+            lines=record.lines,
+            note=record.note,
+            numbers=record.numbers,
+            definitions=record.definitions,
+            symbol_references=record.references,
+            day=_today(),
+        )
+
+    def put_file(self, tree: int, path: str, known: KnownFile) -> None:
+        """Remember a file as it was seen."""
+        self._run(
+            "put_file",
+            tree=tree,
+            path=path,
+            size=known.size,
+            mtime_ns=known.mtime_ns,
+            inode=known.inode,
+            settled=int(known.settled),
+            sha256=known.sha256,
+            note=known.note,
+        )
+
+    def drop_files(self, tree: int, paths: Iterable[str]) -> None:
+        """Forget files that are gone."""
+        for path in paths:
+            self._run("drop_file", tree=tree, path=path)
+
+    def contents(self, tree: int) -> Iterator[tuple[str, str | None, int, str, bytes]]:
+        """Path, language, lines, note and numbers of every file with a record, by path."""
+        with self._lock:
+            cursor = self._connection.execute(queries()["tree_contents"], {"tree": tree})
+            yield from cursor
+
+    def languages(self, tree: int) -> list[tuple[str, str | None, int, str]]:
+        """Path, language, lines and note of every file with a record, by path."""
+        return self._run("tree_languages", tree=tree)
+
+    def symbols(self, sha256: str) -> tuple[str | None, int, bytes, bytes] | None:
+        """Language, lines, definitions and references of one content."""
+        found = self._run("get_symbols", sha256=sha256)
+        return found[0] if found else None
+
+    def _run(self, name: str, **values: Any) -> list[Any]:
+        with self._lock:
+            return self._connection.execute(queries()[name], values).fetchall()
+
+
+def _open(folder: Path) -> sqlite3.Connection:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"symbols-{fingerprint()}.sqlite"
+    try:
+        return _connect(file)
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):
+            raise
+        # Damaged: it is a cache.
+        for part in folder.glob(f"{file.name}*"):
+            part.unlink(missing_ok=True)
+        return _connect(file)
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(file, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+    try:
+        # A cache may lose its last minutes with the power, but must not slow the run down.
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = off")
+        connection.execute("pragma foreign_keys = on")
+        connection.executescript(queries()["schema"])
+        found = (
+            connection.execute("pragma quick_check(1)").fetchone()
+            if file.stat().st_size < 1 << 20
+            else ("ok",)
+        )
+        if found[0] != "ok":
+            raise sqlite3.DatabaseError(str(found[0]))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _today() -> int:
+    return int(time.time() // _DAY_S)
