@@ -20,6 +20,7 @@ from uuid import UUID
 from recollect.client_codebase import AsyncExplorations
 from recollect.client_entities import AsyncEntities
 from recollect.client_learning import AsyncLearning
+from recollect.client_keys import AsyncKeys
 from recollect.client_library import AsyncLibrary
 from recollect.client_ontology import AsyncOntology
 from recollect.client_oracle import AsyncConsultations
@@ -173,6 +174,11 @@ class AsyncRecollect:
     def library(self) -> AsyncLibrary:
         """Whole documents: add, list, search, read and remove them."""
         return AsyncLibrary(self)
+
+    @property
+    def keys(self) -> AsyncKeys:
+        """Keys by which applications speak to a server: make, list, rotate and revoke them. For admins."""
+        return AsyncKeys(self)
 
     @property
     def learning(self) -> AsyncLearning:

@@ -8,7 +8,7 @@ run the generator.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, TextIO
 from uuid import UUID
@@ -16,6 +16,7 @@ from uuid import UUID
 from recollect.client import UNCHANGED, AsyncRecollect, Conflicts, Memories, Progress
 from recollect.client_codebase import AsyncExplorations
 from recollect.client_entities import AsyncEntities
+from recollect.client_keys import AsyncKeys
 from recollect.client_learning import AsyncLearning
 from recollect.client_library import AsyncLibrary, Documents, OnProgress
 from recollect.client_ontology import AsyncOntology
@@ -27,6 +28,7 @@ from recollect.domain.codebase import ExplorePlan, RLMResult
 from recollect.domain.context import AugmentedContext
 from recollect.domain.documents import Section
 from recollect.domain.entities import Entity
+from recollect.domain.keys import Key, NewKey
 from recollect.domain.learning import (
     BootstrapResult,
     Experiment,
@@ -199,6 +201,59 @@ class Learning:
         Uses stay counted. `events=True` also erases all recorded searches and feedback.
         """
         return self._portal.run(self._async.reset(events=events))
+
+
+class Keys:
+    """Keys by which applications speak to `recollect serve`: each is bound to who it speaks for."""
+
+    _async: AsyncKeys
+    _portal: Portal
+
+    def __init__(self, client: AsyncKeys, portal: Portal) -> None:
+        self._async = client
+        self._portal = portal
+
+    def create(
+        self,
+        name: str,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        roles: Sequence[str] = (),
+        project: str | None = None,
+        team: str | None = None,
+        org: str | None = None,
+        expires_at: datetime | str | None = None,
+    ) -> NewKey:
+        """Make a key. Its token is in what is returned, and nowhere else: it can't be shown again."""
+        return self._portal.run(
+            self._async.create(
+                name,
+                user=user,
+                agent=agent,
+                roles=roles,
+                project=project,
+                team=team,
+                org=org,
+                expires_at=expires_at,
+            )
+        )
+
+    def list(self) -> Sequence[Key]:
+        """All keys of the tenant, the newest first, revoked and expired ones too."""
+        return self._portal.run(self._async.list())
+
+    def revoke(self, id: UUID | str) -> Key:
+        """End a key for good. Servers refuse it within seconds; one that was revoked stays so."""
+        return self._portal.run(self._async.revoke(id))
+
+    def rotate(self, id: UUID | str, *, overlap: timedelta | None = None) -> NewKey:
+        """Another token for the same rights. The old one ends now, or after `overlap`, when all have the new one."""
+        return self._portal.run(self._async.rotate(id, overlap=overlap))
+
+    def context_of(self, token: str) -> TenantContext:
+        """Who a token speaks for. Asked by servers for every request; no rights are needed, only the token."""
+        return self._portal.run(self._async.context_of(token))
 
 
 class Library:
@@ -522,6 +577,11 @@ class Recollect:
     def library(self) -> Library:
         """Whole documents: add, list, search, read and remove them."""
         return Library(self._async.library, self._portal)
+
+    @property
+    def keys(self) -> Keys:
+        """Keys by which applications speak to a server: make, list, rotate and revoke them. For admins."""
+        return Keys(self._async.keys, self._portal)
 
     @property
     def learning(self) -> Learning:

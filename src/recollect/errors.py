@@ -18,6 +18,7 @@
     │   ├── SourceNotFoundError
     │   ├── ScopeNotFoundError
     │   └── TenantNotFoundError
+    ├── UnauthorizedError            no key, or one that opens nothing: unknown, expired and revoked look the same
     ├── ForbiddenError               visible, but not allowed
     ├── ConflictError                it exists already, or changed meanwhile
     ├── EmbedderError
@@ -157,6 +158,12 @@ class TenantNotFoundError(NotFoundError):
     """No tenant with this id."""
 
     code = "tenant_not_found"
+
+
+class UnauthorizedError(RecollectError):
+    """No key was shown, or one that opens nothing: unknown, expired and revoked ones look the same."""
+
+    code = "unauthorized"
 
 
 class ForbiddenError(RecollectError):

@@ -19,6 +19,7 @@ from recollect.surfaces.cli.errors import EXIT_CODES, exit_code, report_error
 FAMILIES = {
     errors.InvalidInputError: 2,
     errors.NotFoundError: 3,
+    errors.UnauthorizedError: 4,
     errors.ForbiddenError: 4,
     errors.ConflictError: 5,
     errors.EmbedderError: 6,

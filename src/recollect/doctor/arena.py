@@ -25,6 +25,8 @@ from recollect.storage.store import caller_settings
 
 #: Store-wide tables: readable by every caller, and no row of theirs names a tenant.
 GLOBAL_TABLES = frozenset({"store", "space", "migration"})
+#: Tables that only a tenant's admins may read.
+ADMINS_ONLY = frozenset({"api_key"})
 #: Tables whose rows belong to a tenant as a whole; every caller of the tenant reads them.
 TENANT_WIDE = frozenset({"tenant", "retention", "ontology", "experiment"})
 _ADVICE = (

@@ -13,6 +13,7 @@ _FUNCTIONS = {
     "caller": False, "caller_tenant": False, "caller_is_admin": False, "caller_scopes": True, "enqueue": False,
     "forget_consultations": True,
     "forget_traces": True,
+    "key_context": True,
 }  # fmt: skip
 _COMMANDS = {"r": "select", "a": "insert", "w": "update", "d": "delete"}
 

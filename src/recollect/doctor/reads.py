@@ -12,6 +12,7 @@ from psycopg import sql
 
 from recollect.doctor import rules
 from recollect.doctor.arena import (
+    ADMINS_ONLY,
     GLOBAL_TABLES,
     TENANT_WIDE,
     Arena,
@@ -113,6 +114,7 @@ def every_caller_sees_exactly_what_the_rules_say(arena: Arena) -> Check:
     nameless = [table for table in arena.protected if "tenant_id" not in table.columns]
     scoped = [table for table in arena.scoped if table not in members]
     personal = [table for table in arena.protected if "user_id" in table.columns and table not in members]
+    secret = [table for table in arena.protected if table.parent in ADMINS_ONLY]
     with arena.attacker() as attacker:
         for context in world.callers():
             allowed = list(readable_scopes(world, context))
@@ -132,6 +134,7 @@ def every_caller_sees_exactly_what_the_rules_say(arena: Arena) -> Check:
                     "of other users": {}
                     if context.is_admin
                     else attacker.counts(personal, "user_id is distinct from %s", [context.user_id or ""]),
+                    "of the admins": {} if context.is_admin else attacker.counts(secret),
                 }
                 shown = attacker.counts(named)
             for kind, counts in findings.items():

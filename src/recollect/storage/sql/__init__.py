@@ -30,6 +30,7 @@ FILES = (
     "library.sql",
     "bootstrap.sql",
     "oracle.sql",
+    "keys.sql",
 )
 
 

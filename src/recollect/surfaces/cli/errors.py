@@ -51,6 +51,7 @@ EXIT_CODES: dict[str, int] = {
     "source_not_found": NOT_FOUND,
     "scope_not_found": NOT_FOUND,
     "tenant_not_found": NOT_FOUND,
+    "unauthorized": FORBIDDEN,
     "forbidden": FORBIDDEN,
     "conflict": CONFLICT,
     "embedder_error": EMBEDDER,

@@ -68,6 +68,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "scopes": f"{_HERE}.tenancy",
         "members": f"{_HERE}.tenancy",
         "forget-user": f"{_HERE}.tenancy",
+        "keys": f"{_HERE}.keys",
     },
     "The store": {
         "doctor": f"{_HERE}.upkeep",

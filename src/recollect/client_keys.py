@@ -1,0 +1,157 @@
+"""The client's face for keys: `r.keys`. For admins.
+
+Thin like client.py: check, hand over, decide nothing. What a token is made of is domain/keys.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Protocol
+from uuid import UUID
+
+from recollect.domain.ids import parse_id
+from recollect.domain.keys import Key, NewKey
+from recollect.domain.memory import check_time
+from recollect.domain.tenancy import TenantContext
+from recollect.domain.text import check_name
+from recollect.errors import ForbiddenError, InvalidInputError, NotFoundError, UnauthorizedError
+
+if TYPE_CHECKING:
+    from recollect.workspace import Workspace
+
+#: How long the old token of a rotated key may go on, at most.
+MAX_OVERLAP = timedelta(days=30)
+
+
+class Host(Protocol):
+    """What this face needs of the client it belongs to."""
+
+    @property
+    def tenant_context(self) -> TenantContext:
+        """Who is asking."""
+        ...
+
+    async def _workspace(self) -> Workspace: ...
+
+
+class AsyncKeys:
+    """Keys by which applications speak to `recollect serve`: each is bound to who it speaks for."""
+
+    def __init__(self, client: Host) -> None:
+        self._client = client
+
+    async def create(
+        self,
+        name: str,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        roles: Sequence[str] = (),
+        project: str | None = None,
+        team: str | None = None,
+        org: str | None = None,
+        expires_at: datetime | str | None = None,
+    ) -> NewKey:
+        """Make a key. Its token is in what is returned, and nowhere else: it can't be shown again."""
+        from recollect.storage import keys, scopes
+
+        called = check_name(name, what="name")
+        if isinstance(roles, str):
+            raise InvalidInputError(f"roles must be a list of roles, not the string {roles!r}")
+        speaks_for = TenantContext(
+            tenant_id=self._client.tenant_context.tenant_id,
+            user_id=user,
+            agent_id=agent,
+            project_id=project,
+            team_id=team,
+            org_id=org,
+            roles=tuple(roles),
+        )
+        if not (user or agent or speaks_for.roles):
+            raise InvalidInputError("the key speaks for nobody; give it a user, an agent or a role")
+        self._check_rights(speaks_for)
+        ends = check_time(expires_at, "expires_at")
+        workspace = await self._client._workspace()
+        now = workspace.clock()
+        if ends is not None and ends <= now:
+            raise InvalidInputError(f"expires_at {ends.isoformat()} is over already")
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            await scopes.describe_caller(tx)  # a tenant that is not there says so
+            return await keys.insert_key(tx, name=called, speaks_for=speaks_for, now=now, expires_at=ends)
+
+    async def list(self) -> Sequence[Key]:
+        """All keys of the tenant, the newest first, revoked and expired ones too."""
+        from recollect.storage import keys
+
+        self._check_rights()
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            return await keys.list_keys(tx)
+
+    async def revoke(self, id: UUID | str) -> Key:
+        """End a key for good. Servers refuse it within seconds; one that was revoked stays so."""
+        from recollect.storage import keys
+
+        self._check_rights()
+        wanted = parse_id(id)
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            now = workspace.clock()
+            await keys.revoke_key(tx, wanted, at=now, now=now)
+            return _found(await keys.find_key(tx, wanted), wanted)
+
+    async def rotate(self, id: UUID | str, *, overlap: timedelta | None = None) -> NewKey:
+        """Another token for the same rights. The old one ends now, or after `overlap`, when all have the new one."""
+        from recollect.storage import keys
+
+        self._check_rights()
+        wanted = parse_id(id)
+        longer = overlap or timedelta(0)
+        if not timedelta(0) <= longer <= MAX_OVERLAP:
+            raise InvalidInputError(f"overlap {overlap} is not between 0 and {MAX_OVERLAP.days} days")
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            now = workspace.clock()
+            old = _found(await keys.find_key(tx, wanted), wanted)
+            if old.state(now) != "active":
+                raise InvalidInputError(f"key {str(old.id)!r} is {old.state(now)}; make a new one")
+            speaks_for = TenantContext(
+                tenant_id=old.tenant_id,
+                user_id=old.user_id,
+                agent_id=old.agent_id,
+                project_id=old.project_id,
+                team_id=old.team_id,
+                org_id=old.org_id,
+                roles=old.roles,
+            )
+            self._check_rights(speaks_for)
+            made = await keys.insert_key(
+                tx, name=old.name, speaks_for=speaks_for, now=now, expires_at=old.expires_at
+            )
+            await keys.revoke_key(tx, wanted, at=now + longer, now=now)
+            return made
+
+    async def context_of(self, token: str) -> TenantContext:
+        """Who a token speaks for. Asked by servers for every request; no rights are needed, only the token."""
+        from recollect.storage import keys
+
+        workspace = await self._client._workspace()
+        found = await keys.authenticate(workspace.store, token) if isinstance(token, str) else None
+        if found is None:
+            raise UnauthorizedError("this key opens nothing; `recollect keys create` makes one that does")
+        return found
+
+    def _check_rights(self, speaks_for: TenantContext | None = None) -> None:
+        """Keys are the admins' affair; and nobody hands out what they do not have."""
+        mine = self._client.tenant_context
+        if not mine.is_admin:
+            raise ForbiddenError("only an admin of the tenant may make and see keys")
+        if speaks_for is not None and speaks_for.is_operator and not mine.is_operator:
+            raise ForbiddenError("only an operator may make a key for operators")
+
+
+def _found(key: Key | None, wanted: UUID) -> Key:
+    if key is None:
+        raise NotFoundError(f"no key {str(wanted)!r}; `recollect keys list` shows them")
+    return key

@@ -1,0 +1,86 @@
+"""Keys in the database. Who may make and see them is decided by row-level security: the tenant's admins."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from recollect.domain.ids import new_id
+from recollect.domain.keys import Key, NewKey, context_document, make_token, read_context, read_token
+from recollect.domain.tenancy import TenantContext
+from recollect.storage.store import Row, Store, Transaction
+
+
+async def insert_key(
+    tx: Transaction, *, name: str, speaks_for: TenantContext, now: datetime, expires_at: datetime | None
+) -> NewKey:
+    """Make a key and its token; only the token's hash is kept."""
+    key_id = new_id()
+    token, secret = make_token(tx.context.tenant_id, key_id)
+    await tx.execute(
+        "insert_key",
+        key=key_id,
+        name=name,
+        secret=secret,
+        context=context_document(speaks_for),
+        created_by=tx.context.user_id or tx.context.agent_id or "",
+        now=now,
+        expires_at=expires_at,
+    )
+    key = await find_key(tx, key_id)
+    assert key is not None, "it was just inserted"
+    return NewKey(key=key, token=token)
+
+
+async def list_keys(tx: Transaction) -> list[Key]:
+    """All keys of the tenant, the newest first."""
+    return [_key(tx, row) for row in await tx.fetch("list_keys")]
+
+
+async def find_key(tx: Transaction, key_id: UUID) -> Key | None:
+    """One key, or None."""
+    row = await tx.fetch_one("get_key", key=key_id)
+    return None if row is None else _key(tx, row)
+
+
+async def revoke_key(tx: Transaction, key_id: UUID, *, at: datetime, now: datetime) -> bool:
+    """End a key now, or let it run out at a moment to come. False: there is no such key, or it was revoked."""
+    return await tx.execute("revoke_key", key=key_id, at=at, now=now) > 0
+
+
+async def forget_user(tx: Transaction, user: str) -> int:
+    """Erase the keys that speak for a user."""
+    return await tx.execute("forget_user_keys", user=user)
+
+
+async def authenticate(store: Store, token: str) -> TenantContext | None:
+    """Who a token speaks for; None when it opens nothing, whatever the reason."""
+    shown = read_token(token)
+    if shown is None:
+        return None
+    # Whoever shows a key is nobody yet: the function asks for the secret before it tells anything.
+    async with store.transaction(TenantContext(tenant_id=shown.tenant_id)) as tx:
+        row = await tx.fetch_one("key_context", key=shown.key_id, secret=shown.secret)
+    if row is None or row["context"] is None:
+        return None
+    return read_context(shown.tenant_id, row["context"])
+
+
+def _key(tx: Transaction, row: Row) -> Key:
+    context = read_context(tx.context.tenant_id, row["context"])
+    return Key(
+        id=row["key_id"],
+        name=row["name"],
+        tenant_id=context.tenant_id,
+        user_id=context.user_id,
+        agent_id=context.agent_id,
+        project_id=context.project_id,
+        team_id=context.team_id,
+        org_id=context.org_id,
+        roles=context.roles,
+        created_by=row["created_by"],
+        created_at=row["created_at"],
+        expires_at=row["expires_at"],
+        revoked_at=row["revoked_at"],
+        used_at=row["used_at"],
+    )
