@@ -7,7 +7,7 @@ files that are meant is `ranking.py`, the formats of stack traces are in `traces
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -37,20 +37,24 @@ class CodeQuery:
     """A query taken apart.
 
     `identifiers` are names as written, `dotted` those with a qualifier (`a.b.C`, `A::b` as `A.b`); both, and the terms
-    in `words` (`terms.py`), with a weight from where and how often they stand. `places` are files and lines named in
-    the text, `frames` those of stack traces, innermost first. `hinted_*` are what the hints name.
+    in `words` (`terms.py`), with a weight from where and how often they stand. `said` and `pasted` are the same names,
+    by whether they stand in sentences or in code, and how often. `places` are files and lines named in the text,
+    `frames` those of stack traces, innermost first. `hinted_*` are what the hints name.
     """
 
     text: str
     identifiers: Mapping[str, float]
     dotted: Mapping[str, float]
     words: Mapping[str, float]
+    said: Mapping[str, float] = field(default_factory=dict)
+    pasted: Mapping[str, float] = field(default_factory=dict)
     places: tuple[Place, ...] = ()
     frames: tuple[Place, ...] = ()
     globs: tuple[str, ...] = ()
     hinted_places: tuple[Place, ...] = ()
     hinted_names: tuple[str, ...] = ()
     about_tests: bool = False
+    about_documents: bool = False
     segments: Segments = field(default=Segments(title="", prose="", code="", trace=""), repr=False)
 
 
@@ -94,6 +98,9 @@ _ABOUT_TESTS = re.compile(
     r"|tests?\s+(?:for|of|that|which|cover\w*|suite|case|cases|fail\w*)\b|test_\w+\.py)",
     re.IGNORECASE,
 )
+_ABOUT_DOCUMENTS = re.compile(
+    r"\b(?:documentation|documented|docs|readme|changelog|tutorial)\b", re.IGNORECASE
+)
 
 
 def read_query(query: str, hints: Sequence[str] = ()) -> CodeQuery:
@@ -101,15 +108,20 @@ def read_query(query: str, hints: Sequence[str] = ()) -> CodeQuery:
     text = _clean(query)
     parts = segments_of(text)
     weighted = ((parts.title, TITLE), (parts.prose, PROSE), (parts.code, CODE), (parts.trace, TRACE))
-    identifiers: Counter[str] = Counter()
-    dotted: Counter[str] = Counter()
-    words: Counter[str] = Counter()
+    identifiers: defaultdict[str, float] = defaultdict(float)
+    dotted: defaultdict[str, float] = defaultdict(float)
+    words: defaultdict[str, float] = defaultdict(float)
+    said: defaultdict[str, float] = defaultdict(float)
+    pasted: defaultdict[str, float] = defaultdict(float)
     for part, weight in weighted:
         in_code = weight < PROSE
+        mentioned, times = (pasted, 1.0) if in_code else (said, weight)
         for name in _identifiers(part, everything=in_code):
             identifiers[name] += weight
+            mentioned[name] += times
         for name in _dotted(part):
             dotted[name] += weight
+            mentioned[name] += times
         for term in terms_of(part):
             words[term] += weight
     hinted_places: list[Place] = []
@@ -125,12 +137,15 @@ def read_query(query: str, hints: Sequence[str] = ()) -> CodeQuery:
         identifiers=dict(identifiers),
         dotted=dict(dotted),
         words=dict(words),
+        said=dict(said),
+        pasted=dict(pasted),
         places=tuple(place for place in _places(text) if place.path not in traced),
         frames=frames,
         globs=tuple(globs),
         hinted_places=tuple(hinted_places),
         hinted_names=tuple(hinted_names),
         about_tests=bool(_ABOUT_TESTS.search(parts.title)),
+        about_documents=bool(_ABOUT_DOCUMENTS.search(parts.title)),
         segments=parts,
     )
 

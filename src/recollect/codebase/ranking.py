@@ -3,19 +3,73 @@
     rank(index, read_query(text, hints), limit=10)  -> list[RankedFile], best first
 
 Several signals (words in files and in definitions, names that are defined or used, paths, stack traces, the reference
-graph from these) are put together by a small linear formula. Taking a query apart is `query.py`, the graph `graph.py`.
+graph from these) are put together by a small linear formula. Taking a query apart is `query.py`, the signals are in
+`signals.py`, the walk over the graph in `graph.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from recollect.codebase.forms import words_of
+from recollect.codebase.graph import personalised_pagerank
 from recollect.codebase.query import CodeQuery
+from recollect.codebase.resolve import PathTable
+from recollect.codebase.roles import Role, role_of
+from recollect.codebase.signals import (
+    Evidence,
+    Signals,
+    hint_signal,
+    name_signals,
+    path_signals,
+    place_signals,
+    word_signals,
+)
 
 if TYPE_CHECKING:
-    from recollect.codebase.index import CodeIndex
+    import numpy as np
+
+    from recollect.codebase.index import CodeIndex, Definition
+
+    FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+    BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+
+#: What each signal is worth, when the best file of the program has 1 of it; `_AS_THEY_COME` are not scaled. Set by
+#: what they mean, then tried on a hundred issues of twelve projects: leaving any one out, or taking it 1.7 times, moves
+#: at most three issues. Weights fitted with one project left out in turn reach as much, so these are kept as they are.
+WEIGHTS: Mapping[str, float] = {
+    "file_title": 0.6, "file_prose": 0.4, "file_code": 0.2, "file_trace": 0.1,
+    "definition_title": 0.4, "definition_prose": 0.3, "definition_code": 0.3, "definition_trace": 0.1,
+    "base_title": 0.3, "base_prose": 0.1, "base_trace": 0.2,
+    "path_title": 0.1, "path_prose": 0.1,
+    "defines_said": 0.2, "defines_pasted": 0.1, "uses_said": 0.2, "uses_pasted": 0.1,
+    "method_said": 0.4, "method_pasted": 0.2, "module_said": 0.4, "module_pasted": 0.15,
+    "place": 1.0, "place_name": 0.5, "frame": 0.6,
+    "graph": 0.1, "hint": 2.0,
+}  # fmt: skip
+_AS_THEY_COME = frozenset(
+    """
+    defines_said defines_pasted method_said method_pasted module_said module_pasted place place_name frame hint
+    """.split()
+)
+#: What is taken off: tests and manuals speak about everything, and are rarely what has to be changed or read first.
+_SETBACKS = {
+    Role.TEST: 1.2,
+    Role.DOCUMENT: 1.0,
+    Role.EXAMPLE: 0.6,
+    Role.VENDORED: 0.6,
+    Role.DATA: 0.6,
+    Role.SOURCE: 0.0,
+}
+#: Chances are exp(score * this) over the sum of all files': with it, the issues of the benchmark are likeliest.
+_SHARPNESS = 4.0
+#: Spans of one file, and words that are named in a reason.
+MAX_SPANS = 6
+_REASONS = 4
+#: A definition speaks for its file when it has this share of the best definition's score.
+_SPAN_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +86,10 @@ class RankedSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedFile:
-    """A file, and what speaks for it: spans best first. `confidence` is between 0 and 1, `signals` are the parts of the score."""
+    """A file, and what speaks for it: spans best first, `signals` the parts of the score.
+
+    `confidence` is the estimated chance that this is the file that was meant.
+    """
 
     path: str
     score: float
@@ -42,5 +99,165 @@ class RankedFile:
 
 
 def rank(index: CodeIndex, query: CodeQuery, limit: int = 10) -> list[RankedFile]:
-    """The files a query is about, best first; files nothing speaks for are left out. Tests rank lower, unless asked for."""
-    raise NotImplementedError
+    """The files a query is about, best first; files that nothing speaks for are left out.
+
+    Tests, manuals, examples and what is brought along rank lower, unless the query is about them.
+    """
+    import numpy as np
+
+    paths = [file.path for file in index.files]
+    if not paths or limit < 1:
+        return []
+    roles = [role_of(path) for path in paths]
+    setbacks = np.array([_setback(role, query) for role in roles])
+    primary = setbacks == 0.0
+    if not primary.any():
+        primary = np.ones(len(paths), bool)
+    signals, evidence = _gather(index, query, paths, primary)
+    parts = {
+        name: WEIGHTS[name] * (values if name in _AS_THEY_COME else _scaled(values, primary))
+        for name, values in signals.items()
+        if name in WEIGHTS
+    }
+    found = sum(parts.values(), np.zeros(len(paths)))
+    scores = found - setbacks
+    order = np.lexsort((np.arange(len(paths)), -scores))
+    order = order[found[order] > 0]
+    chances = np.exp((scores[order] - scores[order[0]]) * _SHARPNESS) if len(order) else np.zeros(0)
+    chances = chances / max(float(chances.sum()), 1e-12)
+    return [
+        RankedFile(
+            path=paths[file],
+            score=float(scores[file]),
+            confidence=float(chance),
+            spans=_spans(index, file, evidence),
+            signals={name: float(values[file]) for name, values in parts.items() if values[file]},
+        )
+        for file, chance in zip(order[:limit].tolist(), chances, strict=False)
+    ]
+
+
+def _gather(
+    index: CodeIndex, query: CodeQuery, paths: Sequence[str], primary: BoolArray
+) -> tuple[Signals, Evidence]:
+    words = words_of(query.segments)
+    table = PathTable(paths)
+    signals, evidence = word_signals(index, words, primary, WEIGHTS)
+    signals |= path_signals(paths, words, primary)
+    signals |= name_signals(index, query, primary, evidence)
+    signals |= place_signals(table, query, len(paths), evidence)
+    signals["hint"] = hint_signal(index, table, query, evidence)
+    # The walk begins where something definite speaks for a file, at the hints most of all.
+    best = _scaled(signals["definition_title"] + signals["definition_prose"], primary)
+    seeds = best**2 + signals["defines_said"] + signals["place"] + signals["frame"] + 3 * signals["hint"]
+    signals["graph"] = personalised_pagerank(index.graph, seeds)
+    return signals, evidence
+
+
+def _setback(role: Role, query: CodeQuery) -> float:
+    if (role is Role.TEST and query.about_tests) or (role is Role.DOCUMENT and query.about_documents):
+        return 0.0
+    return _SETBACKS[role]
+
+
+def _scaled(values: FloatArray, primary: BoolArray) -> FloatArray:
+    """Share of the best file of the program; a test may have a little more than one."""
+    import numpy as np
+
+    best = float(values[primary].max(initial=0.0)) or float(values.max(initial=0.0))
+    return np.minimum(values / best, 1.5) if best > 0 else values
+
+
+# ------------------------------------------------------------ the lines
+
+
+def _spans(index: CodeIndex, file: int, evidence: Evidence) -> tuple[RankedSpan, ...]:
+    """Definitions with the query's words, those that are named, and lines that were named, best first."""
+    import numpy as np
+
+    first, last = np.searchsorted(index.definition_files, [file, file + 1]).tolist()
+    scores = evidence.definition_scores[first:last]
+    best = float(scores.max(initial=0.0))
+    spans: dict[tuple[int, int], RankedSpan] = {}
+    for number in np.argsort(-scores, kind="stable")[:MAX_SPANS].tolist():
+        if scores[number] <= 0 or scores[number] < _SPAN_SHARE * best:
+            break
+        definition = index.definition(first + number)
+        _keep(spans, _span(definition, float(scores[number]), _words_at(evidence, first + number)))
+    path = index.files[file].path
+    # Where nothing else was found, a name or a line that is meant still counts.
+    unit = best or 1.0
+    for name, (files, share) in evidence.defined.items():
+        if file in files:
+            for definition in index.definitions(name, limit=50):
+                if definition.path == path:
+                    own = float(evidence.definition_scores[definition.id])
+                    _keep(spans, _span(definition, own + share * unit, f"defines {name}"))
+    for order, (line, why) in enumerate(evidence.lines.get(file, ())[:MAX_SPANS]):
+        _keep(spans, _at_line(index, path, line, why, score=(3.0 - 0.1 * order) * unit))
+    ranked = sorted(spans.values(), key=lambda span: (-span.score, span.start_line))
+    return tuple(ranked[:MAX_SPANS])
+
+
+def _keep(spans: dict[tuple[int, int], RankedSpan], span: RankedSpan) -> None:
+    """One span for the same lines: the better score, and both reasons."""
+    key = (span.start_line, span.end_line)
+    known = spans.get(key)
+    if known is not None:
+        why = known.why if span.why in known.why else f"{span.why}; {known.why}"
+        better = span if span.score > known.score else known
+        span = RankedSpan(
+            name=better.name,
+            kind=better.kind,
+            start_line=span.start_line,
+            end_line=span.end_line,
+            score=better.score,
+            why=why,
+        )
+    spans[key] = span
+
+
+def _span(definition: Definition, score: float, why: str) -> RankedSpan:
+    symbol = definition.symbol
+    return RankedSpan(
+        name=symbol.qualified_name,
+        kind=symbol.kind,
+        start_line=symbol.start_line,
+        end_line=symbol.end_line,
+        score=score,
+        why=why,
+    )
+
+
+def _words_at(evidence: Evidence, definition: int) -> str:
+    import numpy as np
+
+    found = []
+    for word, ids, worths in evidence.hits:
+        at = int(np.searchsorted(ids, definition))
+        if at < len(ids) and ids[at] == definition and worths[at] > 0:
+            found.append((float(worths[at]), word))
+    found.sort(key=lambda one: (-one[0], one[1]))
+    return "has " + ", ".join(word for _, word in found[:_REASONS]) if found else ""
+
+
+def _at_line(index: CodeIndex, path: str, line: int, why: str, *, score: float) -> RankedSpan:
+    """The innermost definition around a line, or the line itself."""
+    symbols = index.symbols(path)
+    around = [
+        symbol
+        for symbol in (symbols.definitions if symbols else ())
+        if symbol.start_line <= line <= symbol.end_line
+    ]
+    why = f"line {line} is {why}"
+    if not around:
+        return RankedSpan(name="", kind="line", start_line=line, end_line=line, score=score, why=why)
+    inner = min(around, key=lambda symbol: symbol.end_line - symbol.start_line)
+    return RankedSpan(
+        name=inner.qualified_name,
+        kind=inner.kind,
+        start_line=inner.start_line,
+        end_line=inner.end_line,
+        score=score,
+        why=why,
+    )
