@@ -6,10 +6,35 @@ Lines are matched one by one, as ripgrep does; files are those of `SourceTree.fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
-from recollect.codebase.tree import Skipped, SourceTree
+from recollect.codebase.jail import Jail
+from recollect.codebase.pool import usable_cores
+from recollect.codebase.tree import MAX_FILE_BYTES, Skipped, SourceFile, SourceTree, read_text_file, text_of
+from recollect.errors import InvalidInputError, SourceNotFoundError
+from recollect.files.decode import looks_binary
+from recollect.files.globs import Glob
+from recollect.files.patterns import compile_pattern
+
+MAX_MATCHES = 10_000
+MAX_CONTEXT_LINES = 20
+#: Of a longer line the part around the match is shown.
+_LINE_CHARS = 400
+_MAX_NOTES = 100
+#: Work is handed to threads in pieces of this size: small enough to stop soon, large enough not to notice.
+_CHUNK_BYTES = 1_000_000
+_CHUNK_FILES = 200
+_WILDCARD = re.compile(r"[*?\[]")
+_SNIFFED_BYTES = 8_192
+#: Flags and anchors that a search through the whole file would understand otherwise than one through a line.
+_LINE_BY_LINE = re.compile(r"\\[Az]|\(\?[a-zA-Z]*[sm-]")
+_LITERAL_RUN = re.compile(r"[A-Za-z0-9_ ,;:/=<>\"'@%&~#!-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,4 +70,318 @@ def grep(
     timeout_s: float | None = None,
 ) -> GrepResult:
     """Search the files that `paths` name (files, folders or globs; none means all)."""
-    raise NotImplementedError
+    if not isinstance(pattern, str) or not pattern:
+        raise InvalidInputError("the pattern is empty; give a regular expression, or words to look for")
+    if not 1 <= limit <= MAX_MATCHES or not 0 <= context_lines <= MAX_CONTEXT_LINES:
+        raise InvalidInputError(
+            f"limit must be 1 to {MAX_MATCHES:,} and context_lines 0 to {MAX_CONTEXT_LINES},"
+            f" not {limit!r} and {context_lines!r}"
+        )
+    search = _Search(pattern, ignore_case=ignore_case, context_lines=context_lines, limit=limit)
+    stop_at = None if timeout_s is None else time.monotonic() + timeout_s
+    files, skipped = _chosen(tree, paths)
+    matches: list[GrepMatch] = []
+    searched = matched = 0
+    stopped_by: str | None = None
+    for found in _results(tree, files, search, stop_at):
+        matches += found.matches
+        searched += found.searched
+        matched += found.matched
+        skipped += found.skipped
+        if len(matches) >= limit:
+            stopped_by = "limit" if len(matches) > limit or found.more or searched < len(files) else None
+            break
+        if found.late:
+            stopped_by = "deadline"
+            break
+    return GrepResult(
+        matches=tuple(matches[:limit]),
+        files_searched=searched,
+        files_matched=matched,
+        skipped=tuple(skipped[:_MAX_NOTES]),
+        stopped_by=stopped_by,
+    )
+
+
+# ---------------------------------------------------------------- which files
+
+
+def _chosen(tree: SourceTree, paths: Sequence[str]) -> tuple[Sequence[SourceFile], list[Skipped]]:
+    """The files that paths and globs name, by path, and notes about those that name nothing."""
+    files = tree.files()
+    if isinstance(paths, str) or not all(isinstance(path, str) for path in paths):
+        raise InvalidInputError(f"paths must be a list of files, folders and globs, not {paths!r}")
+    if not paths or any(path in {".", "./", "", "*", "**", "**/*"} for path in paths):
+        return files, []
+    chosen: dict[str, SourceFile] = {}
+    notes: list[Skipped] = []
+    for path in paths:
+        found = _named(tree, files, path)
+        if not found:
+            notes.append(Skipped(path=path, why="it names no file that is searched"))
+        chosen.update((file.path, file) for file in found)
+    return [chosen[path] for path in sorted(chosen)], notes
+
+
+def _named(tree: SourceTree, files: Sequence[SourceFile], path: str) -> list[SourceFile]:
+    if _WILDCARD.search(path):
+        # A glob without a folder means files of that name anywhere, as in an ignore file.
+        glob = Glob(path if "/" in path else f"**/{path}")
+        return [file for file in files if glob.match_file(file.path)]
+    try:
+        name = tree.resolve(path)
+    except SourceNotFoundError:
+        return []
+    file = tree.find(name)
+    if file is not None:
+        return [file]
+    return [one for one in files if name == "." or one.path.startswith(f"{name}/")]
+
+
+# ---------------------------------------------------------------- searching
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one piece of the work gave."""
+
+    matches: list[GrepMatch]
+    skipped: list[Skipped]
+    searched: int = 0
+    matched: int = 0
+    more: bool = False
+    late: bool = False
+
+
+def _results(
+    tree: SourceTree, files: Sequence[SourceFile], search: _Search, stop_at: float | None
+) -> Iterator[_Found]:
+    """The pieces in the order of their files; reading overlaps with searching, which lets other threads run."""
+    chunks = list(_chunks(files))
+    threads = min(usable_cores(), len(chunks))
+    stop = threading.Event()
+    if threads <= 1:
+        for chunk in chunks:
+            yield _search_chunk(tree, chunk, search, stop_at, stop)
+        return
+    with ThreadPoolExecutor(threads, thread_name_prefix="grep") as pool:
+        running: list[Future[_Found]] = []
+        waiting = iter(chunks)
+        try:
+            for chunk in waiting:
+                running.append(pool.submit(_search_chunk, tree, chunk, search, stop_at, stop))
+                if len(running) > 2 * threads:
+                    yield running.pop(0).result()
+            while running:
+                yield running.pop(0).result()
+        finally:
+            stop.set()
+            for future in running:
+                future.cancel()
+
+
+def _chunks(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
+    chunk: list[SourceFile] = []
+    size = 0
+    for file in files:
+        chunk.append(file)
+        size += file.size
+        if size >= _CHUNK_BYTES or len(chunk) >= _CHUNK_FILES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _search_chunk(
+    tree: SourceTree,
+    files: Sequence[SourceFile],
+    search: _Search,
+    stop_at: float | None,
+    stop: threading.Event,
+) -> _Found:
+    found = _Found([], [])
+    with tree.jail() as jail:
+        for file in files:
+            if stop.is_set() or len(found.matches) >= search.limit:
+                found.more = True
+                break
+            if stop_at is not None and time.monotonic() > stop_at:
+                found.late = True
+                break
+            found.searched += 1
+            data, why = _read(jail, file)
+            if data is None:
+                found.skipped.append(Skipped(path=file.path, why=why))
+                continue
+            lines = search.lines(data)
+            if lines:
+                found.matched += 1
+                found.matches += search.shown(file.path, data, lines)
+    return found
+
+
+def _read(jail: Jail, file: SourceFile) -> tuple[bytes | None, str]:
+    """A file as UTF-8 with line feeds; the usual one, which is that already, as it is."""
+    try:
+        data = jail.read(file.path, MAX_FILE_BYTES)
+    except (OSError, ValueError):
+        return read_text_file(jail, file.path)
+    if data is None or len(data) > MAX_FILE_BYTES:
+        return read_text_file(jail, file.path)
+    if data.find(b"\x00", 0, _SNIFFED_BYTES) >= 0:
+        if looks_binary(data):
+            return None, "it is binary"
+        return text_of(data)[0].encode("utf-8", "replace"), ""
+    if not data.isascii():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            return text_of(data)[0].encode("utf-8", "replace"), ""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return data, ""
+
+
+class _Search:
+    """A pattern, and how much of what it finds is wanted. Threads share it."""
+
+    def __init__(self, pattern: str, *, ignore_case: bool, context_lines: int, limit: int) -> None:
+        self.limit = limit
+        self._context = context_lines
+        self._regex: Any = compile_pattern(pattern, ignore_case=ignore_case, of_bytes=True)
+        self._line_by_line = _LINE_BY_LINE.search(pattern) is not None
+        required = "" if ignore_case or self._line_by_line else required_literal(pattern)
+        self._required = required.encode("utf-8", "replace")
+
+    def lines(self, data: bytes) -> list[tuple[int, int, int]]:
+        """(number, where it begins, where the match begins in it) of lines that match, one more than wanted at most."""
+        if self._required and self._required not in data:
+            return []
+        return list(self._each_line(data) if self._line_by_line else self._through(data))
+
+    def _through(self, data: bytes) -> Iterator[tuple[int, int, int]]:
+        """Search the whole file; each line that a match begins in is then searched by itself.
+
+        What matches within a line matches in the file too, so no line is passed over; what matches only across lines
+        falls out.
+        """
+        number, counted_to, position = 1, 0, 0
+        end = len(data)
+        found = 0
+        while position <= end and found <= self.limit:
+            match = self._regex.search(data, position)
+            if match is None:
+                return
+            begin = data.rfind(b"\n", 0, match.start()) + 1
+            stop = data.find(b"\n", match.start())
+            stop = end if stop < 0 else stop
+            # The last line feed ends the last line; there is no line behind it.
+            if begin == end and end and data.endswith(b"\n"):
+                return
+            within = match if match.end() <= stop else self._regex.search(data[begin:stop])
+            if within is not None:
+                number += data.count(b"\n", counted_to, begin)
+                counted_to = begin
+                found += 1
+                yield number, begin, within.start() - (begin if within is match else 0)
+            position = stop + 1
+
+    def _each_line(self, data: bytes) -> Iterator[tuple[int, int, int]]:
+        begin = found = 0
+        for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
+            match = self._regex.search(line)
+            if match is not None:
+                found += 1
+                yield number, begin, match.start()
+                if found > self.limit:
+                    return
+            begin += len(line) + 1
+
+    def shown(self, path: str, data: bytes, lines: Sequence[tuple[int, int, int]]) -> list[GrepMatch]:
+        """Matches with the lines around them."""
+        return [
+            GrepMatch(
+                path=path,
+                line=number,
+                text=_cut(_line_at(data, begin)[0], around=where),
+                before=tuple(self._before(data, begin)),
+                after=tuple(self._after(data, begin)),
+            )
+            for number, begin, where in lines
+        ]
+
+    def _before(self, data: bytes, begin: int) -> list[str]:
+        taken: list[str] = []
+        while begin > 0 and len(taken) < self._context:
+            previous = data.rfind(b"\n", 0, begin - 1) + 1
+            taken.append(_cut(data[previous : begin - 1]))
+            begin = previous
+        return taken[::-1]
+
+    def _after(self, data: bytes, begin: int) -> list[str]:
+        taken: list[str] = []
+        _, following = _line_at(data, begin)
+        while following < len(data) and len(taken) < self._context:
+            line, following = _line_at(data, following)
+            taken.append(_cut(line))
+        return taken
+
+
+def required_literal(pattern: str) -> str:
+    """The longest plain text every match must contain, or nothing when that is not plain to see.
+
+    Only runs outside of brackets count, without a letter that a following sign makes optional.
+    """
+    if "|" in pattern or "(?" in pattern or "\\Q" in pattern:
+        return ""
+    best = run = ""
+    depth, position = 0, 0
+    while position <= len(pattern):
+        sign = pattern[position : position + 1]
+        if sign and depth == 0 and _LITERAL_RUN.match(sign):
+            run += sign
+        else:
+            kept = run[:-1] if sign and sign in "?*{" else run
+            best = max(best, kept, key=len)
+            run = ""
+            if sign == "\\":
+                position += 1
+            elif sign == "[":
+                position = _class_end(pattern, position)
+            elif sign in {"(", ")"}:
+                depth += 1 if sign == "(" else -1
+        position += 1
+    return best if len(best) > 1 else ""
+
+
+def _class_end(pattern: str, position: int) -> int:
+    """Where a class that begins here ends; a bracket in first place belongs to it."""
+    position += 2 if pattern[position + 1 : position + 2] == "^" else 1
+    first = True
+    while position < len(pattern):
+        if pattern[position] == "\\":
+            position += 1
+        elif pattern[position] == "]" and not first:
+            return position
+        elif pattern.startswith("[:", position):
+            end = pattern.find(":]", position)
+            position = end + 1 if end > 0 else position
+        first = False
+        position += 1
+    return position
+
+
+def _line_at(data: bytes, begin: int) -> tuple[bytes, int]:
+    """The line that begins here, and where the next one does."""
+    end = data.find(b"\n", begin)
+    end = len(data) if end < 0 else end
+    return data[begin:end], end + 1
+
+
+def _cut(line: bytes, *, around: int = 0) -> str:
+    if len(line) <= _LINE_CHARS:
+        return line.decode("utf-8", "replace")
+    start = max(0, min(around - _LINE_CHARS // 4, len(line) - _LINE_CHARS))
+    text = line[start : start + _LINE_CHARS].decode("utf-8", "ignore")
+    return f"{'…' if start else ''}{text}{'…' if start + _LINE_CHARS < len(line) else ''}"

@@ -46,8 +46,11 @@ def escape(text: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "_ " else f"\\{letter}" for letter in text)
 
 
-def compile_pattern(pattern: str) -> Any:
-    """The expression, ready to search."""
+def compile_pattern(pattern: str, *, ignore_case: bool = False, of_bytes: bool = False) -> Any:
+    """The expression, ready to search.
+
+    With `of_bytes` it searches UTF-8 as it is: `^` and `$` are ends of lines, and groups are not told apart.
+    """
     try:
         import re2  # type: ignore[import-untyped]
     except ImportError as error:
@@ -61,8 +64,14 @@ def compile_pattern(pattern: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _MAX_MEMORY_BYTES
+    options.case_sensitive = not ignore_case
+    options.never_capture = of_bytes
     try:
-        return re2.compile(pattern, options=options)
+        # Brackets around it, or `a|b` would have the flag for `a` alone; checked without, for the message's sake.
+        plain = re2.compile(pattern, options=options)
+        return (
+            re2.compile(f"(?m:{pattern})".encode("utf-8", "replace"), options=options) if of_bytes else plain
+        )
     except re2.error as error:
         reason = error.args[0] if error.args else error
         if isinstance(reason, bytes):
