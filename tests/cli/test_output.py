@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.domain.layers import Layer
-from recollect.surfaces.cli.output import moment, one_line, plain, to_json, visible
+from recollect.surfaces.cli.output import moment, one_line, to_json, visible
+from recollect.surfaces.plain import plain
 
 
 @given(st.text())

@@ -20,7 +20,8 @@ from recollect.surfaces.cli.invocation import (
     parse_object,
     read_argument,
 )
-from recollect.surfaces.cli.output import one_line, plain, visible
+from recollect.surfaces.cli.output import one_line, visible
+from recollect.surfaces.plain import plain
 
 app = typer.Typer(rich_markup_mode=None)
 

@@ -15,7 +15,7 @@ import typer
 
 from recollect.errors import ForbiddenError, InvalidInputError
 from recollect.surfaces.cli.invocation import Invocation, JsonOption, YesOption, confirm, invocation, noun_app
-from recollect.surfaces.cli.output import plain
+from recollect.surfaces.plain import plain
 
 if TYPE_CHECKING:
     from recollect.config import Settings

@@ -19,7 +19,8 @@ from recollect.surfaces.cli.invocation import (
     read_argument,
     read_file,
 )
-from recollect.surfaces.cli.output import Column, Output, plain
+from recollect.surfaces.cli.output import Column, Output
+from recollect.surfaces.plain import plain
 
 if TYPE_CHECKING:
     from recollect.domain.answers import DomainResults

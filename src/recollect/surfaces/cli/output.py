@@ -11,16 +11,15 @@ This module knows no command. rich is imported only when a terminal is there to 
 from __future__ import annotations
 
 import dataclasses
-import enum
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from uuid import UUID
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from recollect.surfaces.plain import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,25 +47,6 @@ def one_line(text: str) -> str:
 def _spelled(letter: str) -> str:
     number = ord(letter)
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
-
-
-def plain(value: object) -> Any:
-    """Any value of the domain as plain JSON data."""
-    if value is None or isinstance(value, bool | int | float) or type(value) is str:
-        return value
-    if isinstance(value, enum.Enum):
-        return plain(value.value)
-    if isinstance(value, UUID | Path | str):
-        return str(value)
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {item.name: plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(plain(key)): plain(item) for key, item in value.items()}
-    if isinstance(value, Sequence | set | frozenset):
-        return [plain(item) for item in value]
-    return str(value)
 
 
 def to_json(value: object, *, indent: int | None = None) -> str:

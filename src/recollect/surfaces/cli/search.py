@@ -21,7 +21,8 @@ from recollect.surfaces.cli.invocation import (
     read_argument,
 )
 from recollect.surfaces.cli.memories import spoken
-from recollect.surfaces.cli.output import Column, Output, moment, plain
+from recollect.surfaces.cli.output import Column, Output, moment
+from recollect.surfaces.plain import plain
 
 if TYPE_CHECKING:
     from recollect.domain.results import SearchResults
