@@ -23,6 +23,17 @@ MAX_WORDS = 250
 SEGMENTS = ("title", "prose", "code", "trace")
 #: No endings are taken off shorter words: `is`, `was`, `css`.
 _SHORT = 4
+#: Words that hold sentences together; in a small tree they would look rare.
+_FILLERS = frozenset(
+    """
+    a an the it its is are was were be been being am do does did done doing has have had having i you he she we they me
+    my your our their them this that these those there here and or but nor so if then else than as at by for from in
+    into of on onto to up with without within about after before between over under again also just only very too not no
+    yes can cannot could should would may might must will shall what which who whom whose when where why how all any
+    both each few more most other some such own same because while until during via per etc eg ie get gets got seem
+    seems please think like want wants
+    """.split()
+)
 _ENDINGS = ("", "s", "es", "ed", "ing", "er", "ion", "or")
 
 
@@ -36,11 +47,11 @@ class Word:
 
 
 def words_of(segments: Segments, *, limit: int = MAX_WORDS) -> list[Word]:
-    """The words of a query; forms of one word are one. Those that stand in the title come first."""
+    """The words of a query; forms of one word are one, fillers are none. Those of the title come first."""
     counts = [Counter(terms_of(getattr(segments, name))) for name in SEGMENTS]
     every: dict[str, None] = {}
     for counted in counts:
-        every.update(dict.fromkeys(counted))
+        every.update(dict.fromkeys(term for term in counted if term not in _FILLERS))
     groups: list[list[str]] = []
     by_form: dict[str, int] = {}
     for term in sorted(every, key=lambda term: (len(term), term)):

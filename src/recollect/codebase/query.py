@@ -53,6 +53,7 @@ class CodeQuery:
     globs: tuple[str, ...] = ()
     hinted_places: tuple[Place, ...] = ()
     hinted_names: tuple[str, ...] = ()
+    hinted_frames: tuple[Place, ...] = ()
     about_tests: bool = False
     about_documents: bool = False
     segments: Segments = field(default=Segments(title="", prose="", code="", trace=""), repr=False)
@@ -99,7 +100,8 @@ _ABOUT_TESTS = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_DOCUMENTS = re.compile(
-    r"\b(?:documentation|documented|docs|readme|changelog|tutorial)\b", re.IGNORECASE
+    r"\b(?:where|which|what|how)\b.*\b(?:documented|documentation|docs|readme|tutorial)\b|\breadme\b",
+    re.IGNORECASE,
 )
 
 
@@ -144,6 +146,7 @@ def read_query(query: str, hints: Sequence[str] = ()) -> CodeQuery:
         globs=tuple(globs),
         hinted_places=tuple(hinted_places),
         hinted_names=tuple(hinted_names),
+        hinted_frames=tuple(hinted_frames),
         about_tests=bool(_ABOUT_TESTS.search(parts.title)),
         about_documents=bool(_ABOUT_DOCUMENTS.search(parts.title)),
         segments=parts,

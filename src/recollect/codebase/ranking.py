@@ -46,7 +46,7 @@ WEIGHTS: Mapping[str, float] = {
     "path_title": 0.1, "path_prose": 0.1,
     "defines_said": 0.2, "defines_pasted": 0.1, "uses_said": 0.2, "uses_pasted": 0.1,
     "method_said": 0.4, "method_pasted": 0.2, "module_said": 0.4, "module_pasted": 0.15,
-    "place": 1.0, "place_name": 0.5, "frame": 0.6,
+    "place": 1.0, "place_name": 0.5, "frame": 0.8,
     "graph": 0.1, "hint": 2.0,
 }  # fmt: skip
 _AS_THEY_COME = frozenset(
@@ -63,6 +63,8 @@ _SETBACKS = {
     Role.DATA: 0.6,
     Role.SOURCE: 0.0,
 }
+#: What is added for tests or manuals when they are asked for.
+_LIFT = 0.5
 #: Chances are exp(score * this) over the sum of all files': with it, the issues of the benchmark are likeliest.
 _SHARPNESS = 4.0
 #: Spans of one file, and words that are named in a reason.
@@ -110,7 +112,7 @@ def rank(index: CodeIndex, query: CodeQuery, limit: int = 10) -> list[RankedFile
         return []
     roles = [role_of(path) for path in paths]
     setbacks = np.array([_setback(role, query) for role in roles])
-    primary = setbacks == 0.0
+    primary = setbacks <= 0.0
     if not primary.any():
         primary = np.ones(len(paths), bool)
     signals, evidence = _gather(index, query, paths, primary)
@@ -156,7 +158,7 @@ def _gather(
 
 def _setback(role: Role, query: CodeQuery) -> float:
     if (role is Role.TEST and query.about_tests) or (role is Role.DOCUMENT and query.about_documents):
-        return 0.0
+        return -_LIFT
     return _SETBACKS[role]
 
 

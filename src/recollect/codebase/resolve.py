@@ -73,6 +73,10 @@ class PathTable:
                 return Match(files=tuple(found), parts=length, whole=False), length
         return NOTHING, 0
 
+    def stands_for_folder(self, file: int) -> bool:
+        """Whether a file is what its folder is imported as."""
+        return len(module_parts(self._parts[file])) < len(self._parts[file])
+
     def folder(self, named: str) -> tuple[int, ...]:
         """Files below a folder."""
         wanted = _wanted(named)

@@ -259,8 +259,11 @@ def place_signals(table: PathTable, query: CodeQuery, count: int, evidence: Evid
             if "." not in dotted:
                 continue
             match, length = table.module(dotted)
+            whole = length == dotted.count(".") + 1
             for file in match.files:
-                modules[file] += min(1.0, length / 3) / len(match.files)
+                # A package is imported for what lies below it; a module that is named itself is meant.
+                sure = 0.3 if table.stands_for_folder(file) else 2.0 if whole and kind == "said" else 1.0
+                modules[file] += sure * min(1.0, length / 3) / len(match.files)
         signals[f"module_{kind}"] = np.minimum(modules, 2.0)
     return signals
 
@@ -277,6 +280,11 @@ def hint_signal(index: CodeIndex, table: PathTable, query: CodeQuery, evidence: 
             _note(evidence, file, one, "hinted at")
         if not match.files:
             _spread(hinted, table.folder(one.path))
+    for order, one in enumerate(query.hinted_frames[:_FRAMES]):
+        match = table.path(one.path)
+        for file in match.files if match.parts > 1 or len(match.files) == 1 else ():
+            hinted[file] = max(hinted[file], 1.0 / (1 + 0.2 * order))
+            _note(evidence, file, one, "in the stack trace")
     for pattern in query.globs:
         _spread(hinted, table.glob(pattern))
     for name in query.hinted_names:
