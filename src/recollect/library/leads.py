@@ -33,8 +33,9 @@ _PART = re.compile(
     re.I,
 )
 _MIN_PART_WORDS = 3
-#: Places of the whole question that come before the best ones of its parts.
-_WHOLE_FIRST = 3
+#: Places of the whole question that come before the best ones of its parts: those that are sure to be shown. With 3
+#: the parts push right places of two manuals out of the first five (69 instead of 72 %) and bring none in.
+_WHOLE_FIRST = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ def merge_looks(
     """The places of a question and of its parts in one ranking, the best first.
 
     A question is answered when it is as a whole, or when each of its parts is: a part alone ("what is its default?")
-    fits anything. The best place of every part then stands among the first, in scores that fall with the ranking.
+    fits anything. The best place of every part then follows the best of the whole, and scores fall with the ranking.
     """
     answered = [look for look in parts if look and look[0].score >= threshold]
     as_whole = bool(whole) and whole[0].score >= threshold
@@ -75,12 +76,13 @@ def merge_looks(
     for lead in [*first, *(look[0] for look in answered), *rest]:
         if not any(_same_place(lead, other) for other in ordered):
             ordered.append(lead)
-    ordered = ordered[:limit]
-    top = max(lead.score for lead in ordered)
-    return [
-        replace(lead, score=threshold + (top - threshold) * (1.0 - place / len(ordered)))
-        for place, lead in enumerate(ordered)
+    good = [lead for lead in ordered if lead.score >= threshold]
+    top = max(lead.score for lead in good)
+    ranked = [
+        replace(lead, score=threshold + (top - threshold) * (1.0 - place / len(good)))
+        for place, lead in enumerate(good)
     ]
+    return [*ranked, *(lead for lead in ordered if lead.score < threshold)][:limit]
 
 
 def _same_place(one: Lead, other: Lead) -> bool:

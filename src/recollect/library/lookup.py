@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.domain.documents import PATH_SEPARATOR, PageSpan, pages_of
 from recollect.domain.findings import Citation, span_hash
@@ -28,11 +29,13 @@ from recollect.library.ranking import (
     POOL_PASSAGES,
     Pool,
     answer_score,
+    comparable,
+    covered,
     rank_sections,
 )
 from recollect.library.shelf import DOCUMENT, get_documents
 from recollect.retrieval.pipeline import calibration_of
-from recollect.retrieval.rank.calibration import Calibration
+from recollect.retrieval.rank.calibration import MINILM, Calibration
 from recollect.retrieval.rank.lexical import inverse_frequency
 from recollect.storage import library, scopes
 from recollect.storage.store import Row, Transaction
@@ -44,6 +47,8 @@ _LONG_DOCUMENT_TOKENS = 50_000
 #: A passage with every word of a question answers at least so surely, whatever the embedder makes of it. Questions
 #: about other products are not taken in: their names are words, too.
 _SPELLED_OUT = 0.6
+#: Of the question's words, by weight; a word of the title alone is in every passage of a document.
+_ENOUGH_WORDS = 0.34
 _QUOTE_CHARS = 1_000
 _MAX_QUERY_CHARS = 4_000
 
@@ -132,7 +137,8 @@ def score_sections(
 ) -> tuple[list[Scored], bool]:
     """The sections of the passages that were found, the best first, and whether they answer.
 
-    The scores of the sections that would be cited stand on the same side of `ANSWERED` as the answer.
+    The scores of the sections that would be cited stand on the same side of `ANSWERED` as the answer, but for those
+    that have nothing to do with it.
     """
     keys = [(row["document_id"], row["section"]) for row in rows]
     pool = _pool(asked, rows, keys)
@@ -144,10 +150,14 @@ def score_sections(
         sure = max(sure, _SPELLED_OUT)
     answered = sure >= ANSWERED
     top = max(ranked[0].relevance, 1e-9)
+    related = _related(pool, calibration)
     scored = []
     for place, one in enumerate(ranked[:limit]):
         share = min(max(one.relevance / top, 0.0), 1.0)
         least = ANSWERED if answered and place < CITED_SECTIONS else 0.0
+        if place and not related[list(one.passages)].any():
+            # In a small library the best five are not all about it.
+            least, share = 0.0, share * ANSWERED
         document_id, section = keys[one.passages[0]]
         scored.append(
             Scored(
@@ -158,7 +168,14 @@ def score_sections(
                 reasons=one.reasons,
             )
         )
-    return scored, answered
+    return sorted(scored, key=lambda one: -one.score), answered
+
+
+def _related(pool: Pool, calibration: Calibration) -> NDArray[np.bool_]:
+    """Which passages are nearer to the question than what is about something else, or have enough of its words."""
+    near: NDArray[np.bool_] = comparable(pool.cosine, calibration) >= (MINILM.floor or 0.0)
+    total = float(pool.idf.sum())
+    return np.logical_or(near, covered(pool) >= _ENOUGH_WORDS * total) if total else near
 
 
 def _spelled_out(asked: Asked, rows: Sequence[Row]) -> bool:

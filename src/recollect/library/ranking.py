@@ -191,6 +191,11 @@ def comparable(cosine: Floats, calibration: Calibration) -> Floats:
     return (MINILM.floor or 0.0) + (filled - floor) * (calibration.gain / MINILM.gain)
 
 
+def covered(pool: Pool) -> Floats:
+    """The weight of the question's terms that each passage has."""
+    return _has_terms(pool) @ pool.idf
+
+
 def _fitting(pool: Pool, asked: Asked, weights: Weights) -> Floats:
     """What each passage gains by having the kind of thing that is asked for."""
     bonus = np.zeros(len(pool))

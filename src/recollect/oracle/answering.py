@@ -76,6 +76,9 @@ async def compose(
     if not findings or (not spoken and model is None and findings[0].confidence < threshold):
         return Answered(text=NOT_IN_DOCUMENTS, citations=(), found=False, notes=_nearest(findings))
     notes: tuple[str, ...] = ()
+    if model is None and not spoken:
+        # What is listed as it stands must answer by itself.
+        findings = [one for one in findings if one.confidence >= threshold]
     if model is not None and not spoken:
         try:
             made = await synthesise_with_model(model, problem, findings)
