@@ -153,8 +153,8 @@ def path_signals(paths: Sequence[str], words: Sequence[Word], primary: BoolArray
     weights = np.minimum(np.array([word.weights for word in words]).reshape(len(words), len(SEGMENTS)), 1.0)
     signals: Signals = {}
     total = max(int(primary.sum()), 1)
-    for name, (files, numbers) in rows.items():
-        files_, numbers_ = np.array(files, np.int64), np.array(numbers, np.int64)
+    for name, (in_files, of_words) in rows.items():
+        files_, numbers_ = np.array(in_files, np.int64), np.array(of_words, np.int64)
         counted = primary[files_] if len(files_) else np.zeros(0, bool)
         frequent = np.bincount(numbers_[counted], minlength=len(words))
         rarity = np.log(1 + np.maximum(total - frequent + 0.5, 0.5) / (frequent + 0.5))
@@ -262,8 +262,8 @@ def place_signals(table: PathTable, query: CodeQuery, count: int, evidence: Evid
             whole = length == dotted.count(".") + 1
             for file in match.files:
                 # A package is imported for what lies below it; a module that is named itself is meant.
-                sure = 0.3 if table.stands_for_folder(file) else 2.0 if whole and kind == "said" else 1.0
-                modules[file] += sure * min(1.0, length / 3) / len(match.files)
+                meant = 0.3 if table.stands_for_folder(file) else 2.0 if whole and kind == "said" else 1.0
+                modules[file] += meant * min(1.0, length / 3) / len(match.files)
         signals[f"module_{kind}"] = np.minimum(modules, 2.0)
     return signals
 
