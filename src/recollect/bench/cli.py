@@ -237,6 +237,28 @@ def library(
 
 
 @app.command()
+def codebase(
+    ctx: typer.Context,
+    lines: Annotated[
+        int, typer.Option(help="Lines of the made-up tree.", min=1_000, metavar="N")
+    ] = 1_000_000,
+    queries: Annotated[int, typer.Option(help="Explorations to time.", min=1, metavar="N")] = 10,
+    seed: Annotated[int, typer.Option(help="Another tree for another number.", metavar="N")] = 7,
+    tree: Annotated[
+        Path | None, typer.Option(help="Measure on this folder instead; it is only read.", metavar="FOLDER")
+    ] = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Map, explore and search a source tree of a million lines."""
+    from recollect.bench.codebase import Plan, run_codebase
+
+    show = _show(ctx, json, out)
+    plan = Plan(lines=lines, queries=queries, seed=seed, tree=tree)
+    _finish(ctx, json, out, run_codebase(plan, show=show))
+
+
+@app.command()
 def codeloc(
     ctx: typer.Context,
     repos: Annotated[

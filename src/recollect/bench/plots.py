@@ -31,6 +31,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "multihop": _multihop,
         "ablate": _ablate,
         "aggregation": _aggregation,
+        "codebase": _codebase,
         "codeloc": _codeloc,
         "route": _route,
         "scale": _scale,
@@ -64,6 +65,20 @@ def _multihop(figure: Any, result: Result) -> None:
     for axes, (name, measures) in zip(every, sets.items(), strict=True):
         _recall_bars(axes, measures["recall"])
         axes.set_title(f"{name}, {result.arguments['embedder']}")
+
+
+def _codebase(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    for number, bar in enumerate(result.bars):
+        share = bar.value / bar.bar
+        axes.barh(bar.name, share, color=_BLUE if bar.reached else _LIGHT)
+        axes.text(share, number, f" {bar.value:.3g} of {bar.bar:g}", va="center", fontsize=8)
+    axes.axvline(1.0, color=_GREY, linestyle="--", linewidth=1)
+    axes.invert_yaxis()
+    axes.margins(x=0.2)
+    axes.set_xlabel("share of what is allowed")
+    axes.set_title(f"A source tree of {result.measures['lines']:,} lines")
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _codeloc(figure: Any, result: Result) -> None:

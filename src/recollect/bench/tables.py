@@ -375,12 +375,40 @@ def _codeloc(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _codebase(measures: Mapping[str, Any]) -> list[Table]:
+    cold, warm, changed = measures["cold"], measures["warm"], measures["one_file_changed"]
+    explored = warm["explore_s"]
+    rows = [
+        ["files / lines", f"{measures['files']:,} / {measures['lines']:,}"],
+        ["definitions / references between files", f"{measures['definitions']:,} / {measures['edges']:,}"],
+        ["cold map, s", f"{cold['map_s']:.1f}"],
+        ["one exploration, median / worst, s", f"{explored['median']:.2f} / {explored['worst']:.2f}"],
+        ["memory at the peak, cold / warm, MB", f"{cold['peak_mb']:.0f} / {warm['peak_mb']:.0f}"],
+    ]
+    if changed:
+        rows.append(["opened again after one file changed, s", f"{changed['seconds']:.2f}"])
+    searches = [
+        [
+            f"`{one['pattern']}`".replace("|", "\\|"),
+            f"{one['matches']:,}",
+            f"{one['ours_s'] * 1000:.0f}",
+            f"{one['ripgrep_s'] * 1000:.0f}" if one["ripgrep_s"] else "-",
+        ]
+        for one in measures["grep"]
+    ]
+    return [
+        Table(title="The tree", columns=["", ""], rows=rows),
+        Table(title="Search, ms", columns=["pattern", "lines found", "ours", "ripgrep"], rows=searches),
+    ]
+
+
 _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "locomo": _locomo,
     "longmemeval": _longmemeval,
     "multihop": _multihop,
     "ablate": _ablate,
     "aggregation": _aggregation,
+    "codebase": _codebase,
     "codeloc": _codeloc,
     "learning": _learning,
     "library": _library,
