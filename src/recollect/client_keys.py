@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recollect.workspace import Workspace
 
 #: How long the old token of a rotated key may go on, at most.
-MAX_OVERLAP = timedelta(days=30)
+MAX_OVERLAP_HOURS = 24 * 30
 
 
 class Host(Protocol):
@@ -101,15 +101,16 @@ class AsyncKeys:
             await keys.revoke_key(tx, wanted, at=now, now=now)
             return _found(await keys.find_key(tx, wanted), wanted)
 
-    async def rotate(self, id: UUID | str, *, overlap: timedelta | None = None) -> NewKey:
-        """Another token for the same rights. The old one ends now, or after `overlap`, when all have the new one."""
+    async def rotate(self, id: UUID | str, *, overlap_hours: float = 0) -> NewKey:
+        """Another token for the same rights. The old one ends now, or some hours on, when all have the new one."""
         from recollect.storage import keys
 
         self._check_rights()
         wanted = parse_id(id)
-        longer = overlap or timedelta(0)
-        if not timedelta(0) <= longer <= MAX_OVERLAP:
-            raise InvalidInputError(f"overlap {overlap} is not between 0 and {MAX_OVERLAP.days} days")
+        if isinstance(overlap_hours, bool) or not isinstance(overlap_hours, int | float):
+            raise InvalidInputError(f"overlap_hours {overlap_hours!r} is not a number")
+        if not 0 <= overlap_hours <= MAX_OVERLAP_HOURS:
+            raise InvalidInputError(f"overlap_hours {overlap_hours!r} is not from 0 to {MAX_OVERLAP_HOURS}")
         workspace = await self._client._workspace()
         async with workspace.store.transaction(self._client.tenant_context) as tx:
             now = workspace.clock()
@@ -129,7 +130,7 @@ class AsyncKeys:
             made = await keys.insert_key(
                 tx, name=old.name, speaks_for=speaks_for, now=now, expires_at=old.expires_at
             )
-            await keys.revoke_key(tx, wanted, at=now + longer, now=now)
+            await keys.revoke_key(tx, wanted, at=now + timedelta(hours=overlap_hours), now=now)
             return made
 
     async def context_of(self, token: str) -> TenantContext:

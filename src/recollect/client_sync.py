@@ -8,7 +8,7 @@ run the generator.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, TextIO
 from uuid import UUID
@@ -247,9 +247,9 @@ class Keys:
         """End a key for good. Servers refuse it within seconds; one that was revoked stays so."""
         return self._portal.run(self._async.revoke(id))
 
-    def rotate(self, id: UUID | str, *, overlap: timedelta | None = None) -> NewKey:
-        """Another token for the same rights. The old one ends now, or after `overlap`, when all have the new one."""
-        return self._portal.run(self._async.rotate(id, overlap=overlap))
+    def rotate(self, id: UUID | str, *, overlap_hours: float = 0) -> NewKey:
+        """Another token for the same rights. The old one ends now, or some hours on, when all have the new one."""
+        return self._portal.run(self._async.rotate(id, overlap_hours=overlap_hours))
 
     def context_of(self, token: str) -> TenantContext:
         """Who a token speaks for. Asked by servers for every request; no rights are needed, only the token."""

@@ -386,6 +386,23 @@ class Settings:
         _whole_number(1, 2_000_000_000),
         default=100_000_000,  # a thousand pages of scanned paper
     )
+    serve_host: str = _setting(
+        "Address that `recollect serve` listens at; 0.0.0.0 for every network.", _line, default="127.0.0.1"
+    )
+    serve_port: int = _setting("Port that `recollect serve` listens at.", _whole_number(0, 65_535), default=8484)
+    serve_roots: tuple[Path, ...] | None = _setting(
+        "Folders below which a client may name paths; a list, or separated as in PATH.",
+        _optional(_folders),
+        default_text="none",
+    )
+    serve_max_body_bytes: int = _setting(
+        "Largest body of a request that is no document, in bytes.",
+        _whole_number(1_000, 2_000_000_000),
+        default=10_000_000,
+    )
+    serve_requests_per_minute: int = _setting(
+        "Requests one key may send in a minute; 0 for any number.", _whole_number(0, 10_000_000), default=0
+    )
     library_queue_tokens: int = _setting(
         "Documents of at least so many tokens are indexed by a worker, where there is one.",
         _whole_number(1, 2_000_000_000),

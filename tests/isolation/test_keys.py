@@ -98,7 +98,7 @@ def test_a_rotated_key_has_a_new_token_and_the_old_one_ends(client: Recollect, s
 
 def test_an_overlap_lets_the_old_token_go_on_for_a_while(client: Recollect, store: Recollect) -> None:
     old = client.keys.create("bot", user="ana")
-    new = client.keys.rotate(old.key.id, overlap=timedelta(hours=1))
+    new = client.keys.rotate(old.key.id, overlap_hours=1)
 
     assert store.keys.context_of(old.token) == store.keys.context_of(new.token)
     ends = {key.id: key.expires_at for key in client.keys.list()}

@@ -28,3 +28,13 @@ def plain(value: object) -> Any:
     if isinstance(value, Sequence | set | frozenset):
         return [plain(item) for item in value]
     return str(value)
+
+
+def document_of(value: object) -> Any:
+    """A result of the client as `--json` prints it: some say themselves what they are as a document."""
+    document = getattr(value, "document", None)
+    if callable(document):
+        return document()
+    if isinstance(value, list | tuple):
+        return [document_of(one) for one in value]
+    return plain(value)

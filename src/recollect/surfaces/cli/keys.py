@@ -87,7 +87,7 @@ def rotate_key(
     """Make another token with the same rights; the old one ends."""
     inv = invocation(ctx)
     with inv.client() as client:
-        made = client.keys.rotate(id, overlap=timedelta(hours=overlap_hours))
+        made = client.keys.rotate(id, overlap_hours=overlap_hours)
     _show_new(inv, made)
 
 

@@ -71,6 +71,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "keys": f"{_HERE}.keys",
     },
     "The store": {
+        "serve": f"{_HERE}.serve",
         "doctor": f"{_HERE}.upkeep",
         "sweep": f"{_HERE}.upkeep",
         "worker": f"{_HERE}.consolidate",

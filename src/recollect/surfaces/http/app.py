@@ -1,0 +1,105 @@
+"""The application behind `recollect serve`, put together from its parts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from recollect.client import AsyncRecollect
+from recollect.surfaces.http import problems
+from recollect.surfaces.http.auth import Doorkeeper
+from recollect.surfaces.http.health import add_health
+from recollect.surfaces.http.limits import BodyLimit, RateLimit
+from recollect.surfaces.http.routes import add_verbs
+from recollect.surfaces.http.uploads import UPLOAD_PATH, add_uploads
+
+if TYPE_CHECKING:
+    from recollect.config import Settings
+
+
+class TooManyRequestsError(Exception):
+    """The key has no request left; `wait_s` says when it has."""
+
+    def __init__(self, wait_s: float) -> None:
+        super().__init__(f"too many requests; try again in {wait_s:.1f} s")
+        self.wait_s = wait_s
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The application on one store, which it opens when it starts and closes when it ends."""
+    client = AsyncRecollect(settings=settings)
+    doorkeeper = Doorkeeper(client)
+    rate = RateLimit(settings.serve_requests_per_minute)
+    roots = [Path(root).resolve() for root in settings.serve_roots or ()]
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with client:
+            yield
+
+    app = FastAPI(
+        title="Recollect",
+        summary="The memory of AI agents.",
+        version=_version(),
+        lifespan=lifespan,
+        openapi_url="/v1/openapi.json",
+        docs_url="/v1/docs",
+        redoc_url=None,
+    )
+
+    async def admit(request: Request) -> AsyncRecollect:
+        caller = await doorkeeper.admit(request.headers)
+        wait_s = rate.wait_s(request.headers.get("authorization", ""))
+        if wait_s > 0:
+            raise TooManyRequestsError(wait_s)
+        return caller
+
+    @app.exception_handler(TooManyRequestsError)
+    async def _too_many(request: Request, error: TooManyRequestsError) -> Response:
+        after = {"Retry-After": str(max(1, round(error.wait_s)))}
+        return problems.respond(HTTPStatus.TOO_MANY_REQUESTS, "too_many_requests", str(error), headers=after)
+
+    problems.install(app)
+    add_health(app, client)
+    add_uploads(app, admit)
+    add_verbs(app, admit, roots)
+    app.add_middleware(
+        BodyLimit,
+        max_bytes=settings.serve_max_body_bytes,
+        max_upload_bytes=settings.library_max_file_bytes,
+        upload_path=UPLOAD_PATH,
+    )
+    app.state.client = client
+    _secured(app)
+    return app
+
+
+def _secured(app: FastAPI) -> None:
+    """Say in the OpenAPI document that everything under /v1 needs a key."""
+    plain = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = plain()
+        parts = document.setdefault("components", {})
+        parts["securitySchemes"] = {
+            "key": {"type": "http", "scheme": "bearer", "description": "A key of `recollect keys create`."}
+        }
+        for path, operations in document["paths"].items():
+            if path.startswith("/v1/"):
+                for operation in operations.values():
+                    operation["security"] = [{"key": []}]
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("recollect")

@@ -1,0 +1,91 @@
+"""How much one caller may send: the size of a body, and requests a minute. Counted here, before anything is read."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from contextlib import suppress
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from recollect.surfaces.http.problems import respond
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_MOST = 10_000
+
+
+class _TooLargeError(Exception):
+    """The body went past the limit while it was being read."""
+
+
+class BodyLimit:
+    """Refuses a body that is too large, by what it says of itself or by counting as it comes."""
+
+    def __init__(self, app: ASGIApp, *, max_bytes: int, max_upload_bytes: int, upload_path: str) -> None:
+        self._app = app
+        self._max_bytes, self._max_upload_bytes = max_bytes, max_upload_bytes
+        self._upload_path = upload_path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        limit = self._max_upload_bytes if scope["path"] == self._upload_path else self._max_bytes
+        said = dict(scope["headers"]).get(b"content-length", b"")
+        started = False
+        taken = 0
+
+        async def counted() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > limit:
+                raise _TooLargeError
+            return message
+
+        async def noted(message: Message) -> None:
+            nonlocal started
+            # Whoever was reading may make something else of the fault than what it was.
+            if taken > limit and not started:
+                return
+            started = True
+            await send(message)
+
+        refusal = respond(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            "body_too_large",
+            f"a body may have {limit:,} bytes here",
+            headers={"Connection": "close"},
+        )
+        if said.isdigit() and int(said) > limit:
+            await refusal(scope, receive, send)
+            return
+        with suppress(_TooLargeError):
+            await self._app(scope, counted, noted)
+        if taken > limit and not started:
+            await refusal(scope, receive, send)
+
+
+class RateLimit:
+    """So many requests a minute for each key, with as many at once; a bucket that fills steadily."""
+
+    def __init__(self, per_minute: int) -> None:
+        self._per_s = per_minute / 60
+        self._most = float(per_minute)
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait_s(self, who: str) -> float:
+        """Take one request; how long to wait when there is none left."""
+        if self._most <= 0:
+            return 0.0
+        now = time.monotonic()
+        left, since = self._buckets.get(who, (self._most, now))
+        left = min(self._most, left + (now - since) * self._per_s)
+        self._buckets[who] = (left - 1 if left >= 1 else left, now)
+        self._buckets.move_to_end(who)
+        while len(self._buckets) > _MOST:
+            self._buckets.popitem(last=False)
+        return 0.0 if left >= 1 else (1 - left) / self._per_s

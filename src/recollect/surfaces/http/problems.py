@@ -1,0 +1,149 @@
+"""Errors as HTTP tells them: a status, and a document of RFC 9457 with the stable code.
+
+One table maps codes to statuses; the words are those of the error. An error that nobody foresaw says only that: its
+text may hold what a stranger must not see.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from recollect import errors
+from recollect.errors import RecollectError
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+
+#: The nearest class of an error decides.
+_STATUSES: Mapping[type[RecollectError], HTTPStatus] = {
+    errors.InvalidInputError: HTTPStatus.BAD_REQUEST,
+    errors.ConfigurationError: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.DocumentTooLargeError: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    errors.DocumentUnsupportedError: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    errors.DocumentReaderMissingError: HTTPStatus.NOT_IMPLEMENTED,
+    errors.NotFoundError: HTTPStatus.NOT_FOUND,
+    errors.UnauthorizedError: HTTPStatus.UNAUTHORIZED,
+    errors.ForbiddenError: HTTPStatus.FORBIDDEN,
+    errors.ConflictError: HTTPStatus.CONFLICT,
+    errors.EmbedderError: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.ModelError: HTTPStatus.BAD_GATEWAY,
+    errors.RunError: HTTPStatus.CONFLICT,
+    errors.StoreError: HTTPStatus.SERVICE_UNAVAILABLE,
+    RecollectError: HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+
+
+class FieldProblem(BaseModel):
+    """What is wrong with one field."""
+
+    field: str
+    message: str
+
+
+class Problem(BaseModel):
+    """What went wrong. `code` is stable and for programs, `detail` is for people."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: list[FieldProblem] | None = None
+
+
+def status_of(error: RecollectError) -> HTTPStatus:
+    """The status of the error's family."""
+    return next(_STATUSES[cls] for cls in type(error).__mro__ if cls in _STATUSES)
+
+
+def respond(
+    status: HTTPStatus | int,
+    code: str,
+    detail: str,
+    *,
+    fields: Sequence[FieldProblem] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """A problem as a response."""
+    number = HTTPStatus(status)
+    problem = Problem(
+        type=f"urn:recollect:{code}",
+        title=number.phrase,
+        status=number.value,
+        detail=detail,
+        code=code,
+        errors=list(fields) or None,
+    )
+    return JSONResponse(
+        problem.model_dump(exclude_none=True),
+        status_code=number.value,
+        media_type=MEDIA_TYPE,
+        headers=dict(headers or {}),
+    )
+
+
+def refuse(error: RecollectError) -> Response:
+    """An error that Recollect raised on purpose."""
+    headers = {}
+    if isinstance(error, errors.UnauthorizedError):
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, errors.StoreBusyError):
+        headers["Retry-After"] = "1"
+    return respond(status_of(error), error.code, str(error), headers=headers)
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error with a problem."""
+
+    @app.exception_handler(RecollectError)
+    async def _known(request: Request, error: RecollectError) -> Response:
+        return refuse(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def _malformed(request: Request, error: RequestValidationError) -> Response:
+        fields = [_field(one) for one in error.errors()[:20]]
+        detail = "; ".join(f"{one.field}: {one.message}" for one in fields[:3]) or "the request can't be read"
+        return respond(HTTPStatus.BAD_REQUEST, "invalid_input", detail, fields=fields)
+
+    @app.exception_handler(HTTPException)
+    async def _plain(request: Request, error: HTTPException) -> Response:
+        code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
+        return respond(error.status_code, code, str(error.detail), headers=error.headers)
+
+    @app.exception_handler(Exception)
+    async def _unforeseen(request: Request, error: Exception) -> Response:
+        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        return respond(
+            HTTPStatus.INTERNAL_SERVER_ERROR,
+            "unexpected",
+            "something failed here; the server's log says what",
+        )
+
+
+def _field(error: Mapping[str, Any]) -> FieldProblem:
+    """Pydantic's words for what is wrong, without what was given: that may be somebody's secret."""
+    # The first part says whether it stood in the body, the address or a header.
+    place = [str(part) for part in error["loc"][1:]]
+    name = ".".join(place) or "the request"
+    if error["type"] == "extra_forbidden":
+        return FieldProblem(field=name, message=f"unknown field {place[-1]!r}")
+    if error["type"] == "json_invalid":
+        return FieldProblem(field="the request", message="its body is no JSON")
+    return FieldProblem(field=name, message=str(error["msg"]))
+
+
+#: What every route may answer beside its result, for the OpenAPI document.
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {}}}
+    for status in (400, 401, 403, 404, 409, 413, 429, 503)
+}

@@ -1,0 +1,194 @@
+"""A route for each verb: the client's signature is the request's form, what `--json` prints is the answer."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+
+from fastapi import Body, Query, Request
+from fastapi import Path as PathParameter
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from recollect.client import UNCHANGED
+from recollect.errors import ForbiddenError, InvalidInputError
+from recollect.surfaces.http.problems import RESPONSES
+from recollect.surfaces.http.streams import stream, wants_stream
+from recollect.surfaces.plain import document_of
+from recollect.surfaces.verbs import VERBS, Parameter, Verb, arguments_of, description, parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fastapi import FastAPI
+
+    from recollect.client import AsyncRecollect
+
+_BODIES = frozenset({"POST", "PATCH", "PUT"})
+_SLOT = re.compile(r"\{(\w+)(?::path)?\}")
+_STRICT = ConfigDict(extra="forbid", strict=True)
+_LOOSE = ConfigDict(extra="forbid")
+
+Admit = Callable[[Request], Any]
+
+
+def add_verbs(app: FastAPI, admit: Admit, roots: Sequence[Path]) -> None:
+    """Give the application a route for each verb."""
+    for verb in VERBS:
+        app.add_api_route(
+            verb.path,
+            _endpoint(verb, admit, roots),
+            methods=[verb.method],
+            status_code=verb.status,
+            summary=description(verb).split("\n", 1)[0],
+            description=description(verb),
+            tags=[verb.tag],
+            name=verb.name,
+            operation_id=_operation(verb),
+            response_class=Response,
+            responses={verb.status: _answer(verb), **RESPONSES},
+        )
+
+
+def _operation(verb: Verb) -> str:
+    name = verb.name.replace(".", "_")
+    return f"{name}_by_condition" if verb.name == "delete" and not verb.only else name
+
+
+def _answer(verb: Verb) -> dict[str, Any]:
+    content: dict[str, Any] = {"application/json": {"schema": {}}}
+    if verb.streams:
+        content["text/event-stream"] = {"schema": {"type": "string"}}
+    return {"description": "What the verb returns.", "content": content}
+
+
+def _endpoint(verb: Verb, admit: Admit, roots: Sequence[Path]) -> Callable[..., Any]:
+    """The function that FastAPI calls, with the verb's own parameters as its signature."""
+    in_path = _SLOT.findall(verb.path)
+    rest = [one for one in parameters(verb) if one.name not in in_path]
+    form = _form(verb, rest) if rest else None
+
+    async def endpoint(request: Request, **said: Any) -> Response:
+        client: AsyncRecollect = await admit(request)
+        sent: BaseModel | None = said.pop("body", None) or said.pop("query", None)
+        given = {**said, **_given(sent, rest)}
+        check_roots(verb, given, roots)
+        call = verb.bind(client)
+        kwargs = arguments_of(verb, given)
+        if verb.streams and wants_stream(request):
+            return stream(call, kwargs)
+        return answer(await call(**kwargs), request, status=verb.status, cached=verb.method == "GET")
+
+    endpoint.__signature__ = inspect.Signature(_signature(verb, in_path, form))  # type: ignore[attr-defined]
+    endpoint.__annotations__ = {}
+    return endpoint
+
+
+def _signature(verb: Verb, in_path: Sequence[str], form: type[BaseModel] | None) -> list[inspect.Parameter]:
+    only = inspect.Parameter.KEYWORD_ONLY
+    found = [inspect.Parameter("request", only, annotation=Request)]
+    found += [
+        inspect.Parameter(name, only, annotation=Annotated[str, PathParameter(max_length=1_000)])
+        for name in in_path
+    ]
+    if form is not None and verb.method in _BODIES:
+        found.append(inspect.Parameter("body", only, annotation=Annotated[form, Body()]))
+    elif form is not None:
+        found.append(inspect.Parameter("query", only, annotation=Annotated[form, Query()]))
+    return found
+
+
+def _form(verb: Verb, rest: Sequence[Parameter]) -> type[BaseModel]:
+    """What a request says, as a model: unknown names are refused, and types are not guessed."""
+    bodied = verb.method in _BODIES
+    fields: dict[str, Any] = {}
+    for one in rest:
+        type_ = one.type if bodied else _in_query(one.type)
+        if one.required:
+            fields[one.name] = (type_, ...)
+        elif one.default is UNCHANGED:
+            fields[one.name] = (type_, Field(default=None, json_schema_extra=_without_default))
+        else:
+            fields[one.name] = (type_, list(one.default) if isinstance(one.default, tuple) else one.default)
+    title = "".join(part.capitalize() for part in re.split(r"[._]", _operation(verb)))
+    return create_model(f"{title}Request", __config__=_STRICT if bodied else _LOOSE, **fields)
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    """What is left out stays as it is, which no value says."""
+    schema.pop("default", None)
+
+
+def _in_query(type_: Any) -> Any:
+    """An object can't stand in an address: it is written as JSON."""
+    if any(get_origin(one) is dict for one in (type_, *get_args(type_))):
+        return str | None
+    return type_
+
+
+def _given(sent: BaseModel | None, rest: Sequence[Parameter]) -> dict[str, Any]:
+    """What was said, and nothing that was not; objects in an address are read."""
+    if sent is None:
+        return {}
+    said = {name: getattr(sent, name) for name in sent.model_fields_set}
+    for one in rest:
+        value = said.get(one.name)
+        takes_object = any(get_origin(part) is dict for part in (one.type, *get_args(one.type)))
+        takes_text = one.type is str or str in get_args(one.type)
+        if isinstance(value, str) and takes_object and not takes_text:
+            said[one.name] = _object(value, one.name)
+    return said
+
+
+def _object(text: str, name: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} is no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"{name} must be a JSON object, not {type(value).__name__}")
+    return value
+
+
+def check_roots(verb: Verb, given: Mapping[str, Any], roots: Sequence[Path]) -> None:
+    """A path of the server's disk that a client names must be below one of the roots that the server opens."""
+    for name in verb.paths:
+        value = given.get(name)
+        if value is None:
+            continue
+        try:
+            place = Path(value).resolve()
+        except (OSError, ValueError, RuntimeError) as error:
+            raise InvalidInputError(f"{name} {value!r} is no path") from error
+        if not any(place.is_relative_to(root) for root in roots):
+            raise ForbiddenError(
+                f"{name} {value!r} is not below a folder that this server opens; "
+                "its operator names such folders with `recollect serve --root FOLDER`"
+            )
+
+
+def to_bytes(value: object) -> bytes:
+    """A result as JSON."""
+    document = document_of(value)
+    try:
+        return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 can't say and JSON can
+        return json.dumps(document, allow_nan=False, separators=(",", ":")).encode()
+
+
+def answer(value: object, request: Request, *, status: int, cached: bool) -> Response:
+    """A result as a response; of a read that was seen before, only that it is the same."""
+    content = to_bytes(value)
+    if not cached:
+        return Response(content, status_code=status, media_type="application/json")
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+    seen = {part.strip().removeprefix("W/") for part in request.headers.get("if-none-match", "").split(",")}
+    if tag in seen or "*" in seen:
+        return Response(status_code=304, headers=headers)
+    return Response(content, status_code=status, media_type="application/json", headers=headers)
