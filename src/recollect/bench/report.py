@@ -42,8 +42,8 @@ ABOUT = {
         "What each signal is worth",
         "Every question asked with all signals, and again with each one left out. `crafted` is a small set of made-up "
         "questions for signals that the data sets do not have (importance, proven use, summaries): there, the wanted "
-        "memory must come first.",
-        "recollect bench ablate --data FOLDER",
+        "memory must come first. Two hundred questions of each data set, spread evenly.",
+        "recollect bench ablate --data FOLDER --limit-questions 200",
     ),
     "temporal": (
         "Times that texts name",
