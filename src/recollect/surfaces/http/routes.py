@@ -20,7 +20,7 @@ from recollect.errors import ForbiddenError, InvalidInputError
 from recollect.surfaces.http.problems import RESPONSES
 from recollect.surfaces.http.streams import stream, wants_stream
 from recollect.surfaces.plain import document_of
-from recollect.surfaces.verbs import VERBS, Parameter, Verb, arguments_of, description, parameters
+from recollect.surfaces.verbs import VERBS, Parameter, Verb, arguments_of, description, parameters, returned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,10 +61,10 @@ def _operation(verb: Verb) -> str:
 
 
 def _answer(verb: Verb) -> dict[str, Any]:
-    content: dict[str, Any] = {"application/json": {"schema": {}}}
+    said: dict[str, Any] = {"description": "What the verb returns.", "model": returned(verb)}
     if verb.streams:
-        content["text/event-stream"] = {"schema": {"type": "string"}}
-    return {"description": "What the verb returns.", "content": content}
+        said["content"] = {"text/event-stream": {"schema": {"type": "string"}}}
+    return said
 
 
 def _endpoint(verb: Verb, admit: Admit, roots: Sequence[Path]) -> Callable[..., Any]:
