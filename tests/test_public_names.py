@@ -28,6 +28,8 @@ PUBLIC = [
     "OracleConsultResult",
     "OracleConsultation",
     "Page",
+    "RLMOrchestrator",
+    "RLMResult",
     "Receipt",
     "Recollect",
     "RecollectError",
@@ -38,6 +40,7 @@ PUBLIC = [
     "TenantContext",
     "Understanding",
     "__version__",
+    "should_explore",
 ]
 
 

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from recollect.client import AsyncRecollect as AsyncRecollect
     from recollect.client_sync import Recollect as Recollect
+    from recollect.codebase.explore import RLMOrchestrator as RLMOrchestrator
+    from recollect.codebase.triggers import should_explore as should_explore
     from recollect.config import Settings as Settings
+    from recollect.domain.codebase import RLMResult as RLMResult
     from recollect.domain.context import AugmentedContext as AugmentedContext
     from recollect.domain.entities import Entity as Entity
     from recollect.domain.layers import Layer as Layer
@@ -60,6 +63,8 @@ _HOMES = {
     "OracleConsultResult": "recollect.domain.oracle",
     "OracleConsultation": "recollect.domain.oracle",
     "Page": "recollect.domain.results",
+    "RLMOrchestrator": "recollect.codebase.explore",
+    "RLMResult": "recollect.domain.codebase",
     "Receipt": "recollect.domain.results",
     "Recollect": "recollect.client_sync",
     "RecollectError": "recollect.errors",
@@ -69,6 +74,7 @@ _HOMES = {
     "Tenant": "recollect.domain.results",
     "TenantContext": "recollect.domain.tenancy",
     "Understanding": "recollect.domain.query",
+    "should_explore": "recollect.codebase.triggers",
 }
 
 __all__ = [
@@ -90,6 +96,8 @@ __all__ = [
     "OracleConsultResult",
     "OracleConsultation",
     "Page",
+    "RLMOrchestrator",
+    "RLMResult",
     "Receipt",
     "Recollect",
     "RecollectError",
@@ -100,6 +108,7 @@ __all__ = [
     "TenantContext",
     "Understanding",
     "__version__",
+    "should_explore",
 ]
 
 

@@ -262,11 +262,7 @@ class _Exploration:
             error = error or self._agent.model_failure
         if not findings and error is None:
             error = "nothing was found" if ended.stopped_by == "done" else f"stopped by {ended.stopped_by}"
-        skipped = self._tree.skipped
-        if skipped:
-            few = "; ".join(f"{one.path}: {one.why}" for one in skipped[:3])
-            more = f"; and {len(skipped) - 3} more" if len(skipped) > 3 else ""
-            self._notes.append(f"{len(skipped)} files were left out ({few}{more})")
+        self._notes += self._left_out()
         return RLMResult(
             task_id=self._request.task_id,
             success=bool(findings),
@@ -283,6 +279,13 @@ class _Exploration:
             notes=tuple(dict.fromkeys([*self._notes, *record.notes])),
             record=record,
         )
+
+    def _left_out(self) -> list[str]:
+        """Files that could not be read, apart from pictures and the like."""
+        skipped = [one for one in self._tree.skipped if "binary" not in one.why]
+        few = "; ".join(f"{one.path}: {one.why}" for one in skipped[:3])
+        more = f"; and {len(skipped) - 3} more" if len(skipped) > 3 else ""
+        return [f"{len(skipped)} files were left out ({few}{more})"] if skipped else []
 
     def _record(self, result: RLMResult) -> RLMResult:
         """Write the audit; one that can't be written costs nobody the answer."""
@@ -314,8 +317,8 @@ class _Exploration:
         request, preset = self._request, self._request.preset
         course = Course(question=request.query, hints=request.context_hints)
         if preset is not None:
-            # A map of everything is for a question about everything; a question of one's own has a focus.
-            focused = preset.focused or request.query != preset.question or bool(request.context_hints)
+            # A preset's own question is about everything, and so is its map; a question of one's own has a focus.
+            focused = request.query != preset.question or bool(request.context_hints)
             course = replace(course, focused=focused, reads=preset.reads, uses=preset.uses)
         if self._models.root is None:
             return RLMAgent(course)

@@ -8,11 +8,12 @@ from typing import Any
 
 from recollect.codebase.evidence import Pages, beginning, cite, found, shown_line
 from recollect.codebase.grep import grep
+from recollect.codebase.index import Definition, FoundReference
 from recollect.codebase.reading import Span, described
 from recollect.codebase.symbols.values import SymbolInfo
-from recollect.codebase.terms import terms_of
 from recollect.codebase.tool_parameters import FindReferences, Grep
 from recollect.codebase.view import View
+from recollect.codebase.wording import stems_of
 from recollect.domain.findings import Finding
 from recollect.recursion.citations import lines_of
 from recollect.recursion.environment import Observation
@@ -26,6 +27,8 @@ _MAX_DEFINITIONS = 10
 #: Of the matches and uses of one call, those that are offered as findings.
 _OFFERED = 12
 _GREP_TIMEOUT_S = 20.0
+#: How far a use stands back behind a call.
+_KINDS = {"call": 0, "inherit": 0, "use": 2, "import": 100}
 _ANSWERING = 8
 #: An answer's quote of fewer characters could stand anywhere.
 _MIN_QUOTE_CHARS = 6
@@ -119,7 +122,7 @@ def find_references(view: View, wanted: FindReferences) -> Observation:
         )
         if offered is not None:
             findings.append(offered)
-    rows = _use_rows(view, pages, _spread(uses), last, findings)
+    rows = _use_rows(view, pages, _spread(uses, defined), last, findings)
     paths = {one.path for one in uses}
     summary = f"{last}: {len(defined)} definitions, {len(uses)} uses in {len(paths)} files"
     listed = "\n".join(
@@ -144,23 +147,23 @@ def find_references(view: View, wanted: FindReferences) -> Observation:
     )
 
 
-def _spread(uses: Sequence[Any]) -> list[Any]:
-    """Some uses of each file before more of one; a file that uses a name a hundred times is one user."""
-    rounds: dict[str, int] = {}
+def _spread(uses: Sequence[FoundReference], defined: Sequence[Definition]) -> list[FoundReference]:
+    """Calls before other uses, other files before those of the definitions, and one of each file before a second.
+
+    A file that uses a name a hundred times is one user; an import says only that it will be used.
+    """
+    home = {one.path for one in defined}
+    seen: dict[tuple[str, str], int] = {}
     placed = []
     for order, one in enumerate(uses):
-        if one.reference.kind == "import":
-            # An import says where a name goes; that it is called there says more.
-            rounds.setdefault(one.path, 0)
-            placed.append((100, order, one))
-            continue
-        rounds[one.path] = rounds.get(one.path, 0) + 1
-        placed.append((rounds[one.path], order, one))
+        kind = one.reference.kind
+        round_ = seen[one.path, kind] = seen.get((one.path, kind), 0) + 1
+        placed.append((round_ + _KINDS.get(kind, 2) + (3 if one.path in home else 0), order, one))
     return [one for _, _, one in sorted(placed, key=lambda row: row[:2])[:_MAX_USES]]
 
 
 def _use_rows(
-    view: View, pages: Pages, uses: Sequence[Any], name: str, findings: list[Finding]
+    view: View, pages: Pages, uses: Sequence[FoundReference], name: str, findings: list[Finding]
 ) -> list[dict[str, Any]]:
     rows = []
     for one in uses:
@@ -201,9 +204,9 @@ def _shown_end(symbol: SymbolInfo, most: int = 30) -> int:
 
 def answering(view: View, prompt: str, text: str, span: Span | None) -> Observation:
     """The lines of a text that share the most words with a prompt, in their order."""
-    asked = set(terms_of(prompt))
+    asked = stems_of(prompt)
     lines = lines_of(text)
-    scored = [(len(asked & set(terms_of(line))), number) for number, line in enumerate(lines) if line.strip()]
+    scored = [(len(asked & stems_of(line)), number) for number, line in enumerate(lines) if line.strip()]
     best = sorted((one for one in scored if one[0]), key=lambda one: (-one[0], one[1]))[:_ANSWERING]
     chosen = sorted(number for _, number in best)
     findings: tuple[Finding, ...] = ()

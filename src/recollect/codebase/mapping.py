@@ -7,7 +7,7 @@ findings in the order of the ranking. Without one the most used files come first
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from recollect.codebase.evidence import Pages
@@ -18,6 +18,7 @@ from recollect.codebase.reading import described
 from recollect.codebase.symbols.values import SymbolInfo
 from recollect.codebase.tool_parameters import Outline
 from recollect.codebase.view import View
+from recollect.codebase.wording import said_in, weights_of
 from recollect.domain.findings import Finding
 from recollect.errors import RecollectError
 from recollect.recursion.environment import Observation
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 MAX_FILES = 12
 MAX_SPANS = 4
 _MAP_TOKENS = 4_000
+_SMALL = frozenset({"variable", "constant", "field"})
 #: Definitions longer than this are cited by their first lines; reading them is the next step's business.
 _WHOLE_LINES = 30
 _HEAD_LINES = 8
@@ -41,8 +43,8 @@ def outline(view: View, wanted: Outline) -> Observation:
     """The map."""
     folder = view.tree.resolve(wanted.directory)
     if wanted.focus.strip() or wanted.hints:
-        ranked = _ranked(view, read_query(wanted.focus, wanted.hints), folder)
-        return _focused(view, ranked)
+        query = read_query(wanted.focus, wanted.hints)
+        return _focused(view, _ranked(view, query, folder), weights_of(query))
     if view.index is None:
         return _listing(view, folder)
     return _most_used(view, view.index, folder)
@@ -58,17 +60,17 @@ def _ranked(view: View, query: CodeQuery, folder: str) -> list[RankedFile]:
     return [one for one in ranked if one.path.startswith(prefix) or one.path == folder][:MAX_FILES]
 
 
-def _focused(view: View, ranked: Sequence[RankedFile]) -> Observation:
+def _focused(view: View, ranked: Sequence[RankedFile], words: Mapping[str, float]) -> Observation:
     pages = Pages(view.tree)
     rows: list[dict[str, Any]] = []
     findings: list[Finding] = []
     for file in ranked:
         symbols = _symbols(view, file.path)
-        spans = list(file.spans[:MAX_SPANS])
+        spans = _best_spans(file.spans, words)
         places = []
         for order, span in enumerate(spans):
             symbol = _symbol_at(symbols, span)
-            places.append(_place(span, symbol))
+            places.append(_place(view, span, symbol))
             # Places of a file rank below its first one, and never below the next file's.
             made = _finding(pages, file, span, symbol, confidence=file.confidence * (1 - 0.02 * order))
             if made is not None:
@@ -103,6 +105,22 @@ def _focused(view: View, ranked: Sequence[RankedFile]) -> Observation:
     )
 
 
+def _best_spans(spans: Sequence[RankedSpan], words: Mapping[str, float]) -> list[RankedSpan]:
+    """The places of a file to look at first: what the ranking says, and what their own names say.
+
+    A definition called what the question asks about is likelier the answer than one that mentions it; a constant
+    seldom is one.
+    """
+    best = max((span.score for span in spans), default=0.0) or 1.0
+    most = sum(words.values()) or 1.0
+
+    def worth(span: RankedSpan) -> float:
+        named = said_in(span.name, words) / most
+        return span.score / best + named - (0.3 if span.kind in _SMALL else 0.0)
+
+    return sorted(spans, key=worth, reverse=True)[:MAX_SPANS]
+
+
 def _finding(
     pages: Pages, file: RankedFile, span: RankedSpan, symbol: SymbolInfo | None, *, confidence: float
 ) -> Finding | None:
@@ -127,16 +145,24 @@ def _head(pages: Pages, file: RankedFile) -> Finding | None:
     return pages.find(file.path, 1, last, description=f"the file {file.path}", confidence=file.confidence)
 
 
-def _place(span: RankedSpan, symbol: SymbolInfo | None) -> dict[str, Any]:
-    about = described(symbol).partition(": ")[2] if symbol else ""
+def _place(view: View, span: RankedSpan, symbol: SymbolInfo | None) -> dict[str, Any]:
+    about = " ".join((symbol.doc or symbol.signature).split())[:160] if symbol else ""
     return {
         "name": symbol.qualified_name if symbol else span.name,
         "kind": symbol.kind if symbol else span.kind,
         "lines": [span.start_line, span.end_line],
         "score": round(span.score, 4),
         "why": span.why[:200],
+        "defined_in": _defined_in(view, symbol),
         "about": about or span.why[:200],
     }
+
+
+def _defined_in(view: View, symbol: SymbolInfo | None) -> int:
+    """How many files define this name: one that many do says little about who uses this one."""
+    if view.index is None or symbol is None:
+        return 1
+    return len(view.index.defining_files(symbol.name))
 
 
 def _symbols(view: View, path: str) -> Sequence[SymbolInfo]:
@@ -174,11 +200,7 @@ def _most_used(view: View, index: CodeIndex, folder: str) -> Observation:
         path = index.files[number].path
         symbols = _symbols(view, path)
         tops = sorted(
-            (
-                one
-                for one in symbols
-                if one.kind not in {"variable", "constant", "field"} and "." not in one.qualified_name
-            ),
+            (one for one in symbols if one.kind not in _SMALL and "." not in one.qualified_name),
             key=lambda one: -int(index.referencing_files(one.name).counts.sum()),
         )[:MAX_SPANS]
         places = []
@@ -191,7 +213,7 @@ def _most_used(view: View, index: CodeIndex, folder: str) -> Observation:
                 score=float(used[number]),
                 why="used most",
             )
-            places.append(_place(span, one))
+            places.append(_place(view, span, one))
             file = RankedFile(path=path, score=float(used[number]), confidence=0.9, spans=(), signals={})
             made = _finding(pages, file, span, one, confidence=0.9 - 0.04 * rank_ - 0.002 * at)
             if made is not None:

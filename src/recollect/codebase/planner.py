@@ -23,6 +23,8 @@ READS = 10
 USES = 4
 #: Lines of one read; longer definitions are read in their beginning, where what they do is said.
 READ_LINES = 120
+#: A name that more files than this define is not looked up: its uses are mostly of another one.
+_FEW = 3
 _USED_KINDS = frozenset("function method class interface struct trait macro type enum".split())
 
 
@@ -144,7 +146,8 @@ def _places(situation: Situation) -> Iterator[tuple[str, int, int, str]]:
                 continue
             place = file["places"][order]
             first, last = place["lines"]
-            name = place["name"] if place["kind"] in _USED_KINDS else ""
+            telling = place["kind"] in _USED_KINDS and place.get("defined_in", 1) <= _FEW
+            name = place["name"] if telling else ""
             yield file["path"], first, min(last, first + READ_LINES - 1), name
 
 

@@ -174,7 +174,10 @@ def read_context(view: View, context: str) -> tuple[str, Span | None]:
 def described(symbol: SymbolInfo) -> str:
     """A definition in a line: what it is, its name, and what its documentation or its first line says."""
     about = " ".join((symbol.doc or symbol.signature).split())
-    return f"{symbol.kind} `{symbol.qualified_name}`" + (f": {about[:160]}" if about else "")
+    first, last = symbol.start_line, symbol.end_line
+    lines = f"line {first}" if first == last else f"lines {first}-{last}"
+    named = f"{symbol.kind} `{symbol.qualified_name}` ({lines})"
+    return f"{named}: {about[:160]}" if about else named
 
 
 def _symbol_line(symbol: SymbolInfo) -> str:

@@ -14,16 +14,19 @@ from dataclasses import replace
 from recollect.codebase.evidence import FILE, Pages, cite
 from recollect.codebase.looking import MATCHES, USED_IN, locate
 from recollect.codebase.query import CodeQuery
-from recollect.codebase.terms import terms_of
+from recollect.codebase.wording import asks_for_uses, said_in, weights_of
 from recollect.domain.findings import Citation, Finding
 from recollect.domain.trajectory import CallRecord, Trajectory
 
-#: Files an answer names, places of one file, and uses elsewhere.
+#: Files an answer names, and uses elsewhere.
 MAX_FILES = 8
-MAX_PLACES = 3
 MAX_USES = 6
+#: Places of one file: of the first ones more than of those behind.
+_PLACES = (3, 3, 2, 2, 2)
+_QUESTION_CHARS = 200
 #: Lines of evidence for one place.
 WINDOW_LINES = 12
+_USES = re.compile(r"(?:calls|imports|inherits from|uses) `([^`]+)`")
 _TEST = re.compile(
     r"(?i)(^|/)(tests?|spec|specs|__tests__|testing)/|(^|[/_.-])(test|spec)[_.-]|[_.-](test|spec)s?\."
 )
@@ -49,19 +52,20 @@ def refine(
             uses.append(finding)
     kept: list[Finding] = []
     # A file that nothing could be cited from is left out, so the count is of those that are named.
-    for path in [one for one in ranked if one in by_file][:MAX_FILES]:
-        # The order of the files is the ranking's; inside a file what speaks most about the question comes first.
-        places = _places(by_file[path], spans, words, pages)[:MAX_PLACES]
+    for number, path in enumerate([one for one in ranked if one in by_file][:MAX_FILES]):
+        most = _PLACES[number] if number < len(_PLACES) else 1
+        places = _places(by_file[path], spans, words, pages)[:most]
         for order, place in enumerate(places):
             kept.append(replace(place, confidence=round(ranked[path] * (1 - 0.001 * order), 6)))
-    if tests:
-        uses.sort(key=lambda one: not is_test(one.source_file))
-    least = min((one.confidence for one in kept), default=0.6)
-    for order, use in enumerate(_distinct(uses, kept)[: 2 * MAX_USES if tests else MAX_USES]):
-        if ranked:
-            kept.append(replace(use, confidence=round(least * (0.5 - 0.01 * order), 6)))
-        else:
-            kept.append(use)
+    uses = _in_turns(sorted(uses, key=lambda one: is_test(one.source_file) is not tests))
+    # A long text that mentions uses is a report, not a question for them.
+    asked = len(query.text) <= _QUESTION_CHARS and asks_for_uses(query.text)
+    most = MAX_USES if not (tests or asked) else 2 * MAX_USES
+    # Who asks for uses gets them right behind the definition, also those whose place is shown already.
+    sure = [one.confidence for one in kept] or [0.6]
+    top = sure[0] * 0.9995 if asked else min(sure) * 0.5
+    for order, use in enumerate(_distinct(uses, () if asked else kept)[:most]):
+        kept.append(replace(use, confidence=round(top * (1 - 0.001 * order), 6)) if ranked else use)
     return tuple(kept)
 
 
@@ -74,6 +78,18 @@ def sharpen(record: Trajectory, findings: Sequence[Finding], pages: Pages) -> tu
         if placed is not None:
             sharpened.append(placed)
     return tuple(sharpened)
+
+
+def _in_turns(uses: Sequence[Finding]) -> list[Finding]:
+    """A use of each name before a second one of any."""
+    turn: dict[str, int] = {}
+    placed = []
+    for order, use in enumerate(uses):
+        named = _USES.search(use.description)
+        name = named[1] if named else ""
+        turn[name] = turn.get(name, 0) + 1
+        placed.append((turn[name], order, use))
+    return [use for *_, use in sorted(placed, key=lambda row: row[:2])]
 
 
 def is_test(path: str) -> bool:
@@ -104,26 +120,13 @@ def calls_of(record: Trajectory) -> Iterator[CallRecord]:
                 yield from calls_of(call.child)
 
 
-def weights_of(query: CodeQuery) -> dict[str, float]:
-    """What to look for in a line: the words of the question, and the names in it for more."""
-    words = dict(query.words)
-    for name, weight in {
-        **query.identifiers,
-        **query.dotted,
-        **dict.fromkeys(query.hinted_names, 1.0),
-    }.items():
-        for term in terms_of(name):
-            words[term] = max(words.get(term, 0.0), 2.0 * weight)
-    return words
-
-
 def best_window(
     lines: Sequence[str], words: Mapping[str, float], *, most: int = WINDOW_LINES
 ) -> tuple[int, int, float]:
-    """The run of lines that speaks most about the words, from 0, both ends; and how much that is."""
+    """The run of lines that speaks most about the words (stems), from 0, both ends; and how much that is."""
     if not lines:
         return 0, 0, 0.0
-    scores = [sum(words.get(term, 0.0) for term in set(terms_of(line))) for line in lines]
+    scores = [said_in(line, words) for line in lines]
     best, at = -1.0, 0
     for first in range(max(1, len(lines) - most + 1)):
         window = sum(scores[first : first + most])
@@ -143,9 +146,9 @@ def _places(
     words: Mapping[str, float],
     pages: Pages,
 ) -> list[Finding]:
-    """The places of one file, the one that speaks most first; those that were read, in the lines that speak."""
-    scored: list[tuple[float, int, Finding]] = []
-    for order, finding in enumerate(sorted(offered, key=lambda one: -one.confidence)):
+    """The places of one file in the map's order, each in the lines that speak about the question."""
+    placed: list[Finding] = []
+    for finding in sorted(offered, key=lambda one: -one.confidence):
         first, last = finding.line_range or (1, 1)
         whole = max((one for one in spans if one[0] == finding.source_file and one[1] == first), default=None)
         if whole is not None:
@@ -153,19 +156,19 @@ def _places(
         lines = (pages.lines(finding.source_file) or [])[first - 1 : last]
         if not lines:
             continue
-        at, end, score = best_window(lines, words)
-        if len(lines) <= _WHOLE_LINES:
-            at, end = 0, len(lines) - 1
+        at, end = 0, len(lines) - 1
+        if len(lines) > _WHOLE_LINES:
+            at, end, _ = best_window(lines, words)
         citation = cite(finding.source_file, first + at, lines[at : end + 1])
-        placed = replace(
-            finding,
-            evidence=citation.quote,
-            line_range=(citation.line_start, citation.line_end),
-            citations=(citation,),
+        placed.append(
+            replace(
+                finding,
+                evidence=citation.quote,
+                line_range=(citation.line_start, citation.line_end),
+                citations=(citation,),
+            )
         )
-        scored.append((score + 0.5 * finding.confidence, -order, placed))
-    scored.sort(key=lambda row: (-row[0], -row[1]))
-    return _distinct([one for *_, one in scored], ())
+    return _distinct(placed, ())
 
 
 def _distinct(findings: Sequence[Finding], known: Sequence[Finding]) -> list[Finding]:

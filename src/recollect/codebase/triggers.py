@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from recollect.codebase.wording import is_across
 from recollect.errors import InvalidInputError
 
 #: More context than this is explored instead of read.
@@ -19,21 +20,6 @@ MAX_FAILURES = 4
 #: Source code has about so many bytes to a token.
 BYTES_PER_TOKEN = 3.5
 
-#: Questions whose answer lies in several files at once.
-_ACROSS = re.compile(
-    r"""(?ix)
-    \b(?:
-        (?:who|what|which\ \w+|where)\b.{0,40}\b(?:call|use|import|depend|reference|inherit|implement|override)s?\b
-      | \b(?:call|used?|imported|referenced|inherited|implemented|overridden)(?:ed)?\ (?:by|from)\b
-      | usages?\b | callers?\b | callees?\b | call\ (?:graph|chain|stack|tree|hierarchy)
-      | depend(?:s|ed|ency|encies|ent)?\b | impact\b | affect(?:s|ed)?\b
-      | trac(?:e|ing)\b | flows?\ (?:from|through|into)\b | end[-\ ]to[-\ ]end
-      | across\ (?:\w+\ ){0,2}(?:files|modules|packages|services|the\ codebase)
-      | (?:between|among)\ .{0,40}\ and\b
-      | architecture | layers?\b | circular
-      | everywhere | all\ (?:places|files|uses|usages|occurrences)
-    )"""
-)
 #: A file as people write it in a question.
 _FILE = re.compile(r"\b[\w./-]+\.(?:py|pyi|js|jsx|ts|tsx|go|rs|java|c|h|cc|cpp|hpp|rb|php|cs|sh)\b")
 
@@ -79,7 +65,7 @@ def should_explore(
     named = {*files, *_FILE.findall(query)}
     if len(named) > 1:
         reasons.append(f"it is about {len(named)} files")
-    elif _ACROSS.search(query):
+    elif is_across(query):
         reasons.append("the question is about dependencies between files")
     if fail_count > MAX_FAILURES:
         reasons.append(f"it has failed {fail_count} times, more than {MAX_FAILURES}")

@@ -51,6 +51,9 @@ class View:
         resolved = self.tree.resolve(path)
         key = (resolved, self.stamp_of(resolved))
         if key not in self._symbols:
+            indexed = self._indexed(resolved, key[1])
+            if indexed is not None:
+                return indexed
             language = language_of(resolved)
             if language is None:
                 raise GrammarMissingError(f"{resolved!r} is in no language there is a grammar for")
@@ -58,6 +61,14 @@ class View:
                 self._symbols.clear()
             self._symbols[key] = parse(self.tree.read_bytes(resolved), language)
         return self._symbols[key]
+
+    def _indexed(self, path: str, stamp: str) -> FileSymbols | None:
+        """What the index has of a file that is as it was when the tree was listed."""
+        file = self.tree.find(path) if self.index is not None else None
+        if file is None or self.index is None:
+            return None
+        listed = f"{path}\0{file.size}\0{file.mtime_ns}\0{file.inode}"
+        return self.index.symbols(path) if listed == stamp else None
 
     def enclosing(self, path: str, line: int) -> SymbolInfo | None:
         """The innermost definition around a line; None outside of all, or without a grammar."""

@@ -26,15 +26,13 @@ _PART = re.compile(r"^## (\w+)\n\n(.*?)(?=\n## |\Z)", re.MULTILINE | re.DOTALL)
 class Preset:
     """A preset. `triggers` say when such an agent should explore, `question` is what it asks when nobody says more.
 
-    `focused`: look around the question, else at what is used most. `reads` and `uses` are how many places to read and
-    names to look up; `searches` are patterns to look for. `tests`: what tests the places found belongs to the answer.
+    `reads` and `uses` are how many places to read and names to look up. `tests`: uses in tests belong to the answer.
     """
 
     name: str
     question: str
     triggers: tuple[str, ...]
     prompt: str
-    focused: bool
     reads: int
     uses: int
     tests: bool = False
@@ -62,7 +60,6 @@ def find_preset(name: str | None) -> Preset | None:
         question=" ".join(parts["question"].split()),
         triggers=tuple(line.removeprefix("- ") for line in parts["triggers"].strip().splitlines()),
         prompt=" ".join(parts["prompt"].split()),
-        focused=course["map"] == "around the question",
         reads=int(course["places to read"]),
         uses=int(course["names to look up"]),
         tests=course.get("tests") == "yes",

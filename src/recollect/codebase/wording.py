@@ -1,0 +1,91 @@
+"""What the words of a question say: how much a line speaks about it, and whether it asks about several files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from recollect.codebase.query import CodeQuery
+from recollect.codebase.terms import terms_of
+
+#: Words of questions that say nothing about code.
+_COMMON = frozenset(
+    """
+    a about after all also an and any are as at be because been before being but by can could did do does doing done
+    for from get gets had has have here how i if in into is it its just like made make me my need not of off on one or
+    our out please should show so some such tell than that the their them then there these they this those through to
+    up use used using was we were what when where which while who why will with work works would you your
+    """.split()
+)
+#: Questions about who uses what.
+_USES = re.compile(
+    r"""(?ix)
+    \b(?:
+        (?:who|what|which\ \w+|where)\b.{0,40}\b(?:call|use|import|reference|inherit|implement|override)s?\b
+      | (?:called|used|imported|referenced|inherited|implemented|overridden)\ (?:by|from)\b
+      | where\ (?:is|are)\ .{1,60}\ (?:called|used|imported|referenced)\b
+      | usages?\b | uses\ of\b | callers?\b | call\ sites?
+    )"""
+)
+#: Other questions whose answer lies in several files at once.
+_ACROSS = re.compile(
+    r"""(?ix)
+    \b(?:
+        callees?\b | call\ (?:graph|chain|stack|tree|hierarchy)
+      | depend(?:s|ed|ency|encies|ent)?\b | impact\b | affect(?:s|ed)?\b
+      | trac(?:e|ing)\b | flows?\ (?:from|through|into)\b | end[-\ ]to[-\ ]end
+      | across\ (?:\w+\ ){0,2}(?:files|modules|packages|services|the\ codebase)
+      | (?:between|among)\ .{0,40}\ and\b
+      | architecture | layers?\b | circular
+      | everywhere | all\ (?:places|files|uses|usages|occurrences)
+    )"""
+)
+#: A name in a question says more than a word.
+_NAME_WEIGHT = 3.0
+
+
+def weights_of(query: CodeQuery) -> dict[str, float]:
+    """What to look for in a line: the stems of the question's words, and of the names in it for more."""
+    words = {_stem(word): 1.0 for word in query.words if word not in _COMMON}
+    for name in (*query.identifiers, *query.dotted, *query.hinted_names):
+        for stem in stems_of(name):
+            words[stem] = _NAME_WEIGHT
+    return words
+
+
+def said_in(text: str, words: Mapping[str, float]) -> float:
+    """How much a text says of the words."""
+    return sum(words.get(stem, 0.0) for stem in stems_of(text))
+
+
+def stems_of(text: str) -> set[str]:
+    """The stems of a text's words; of an identifier, those of its parts."""
+    return {_stem(term) for term in _each(terms_of(text))}
+
+
+def asks_for_uses(question: str) -> bool:
+    """Whether a question is about who uses something."""
+    return _USES.search(question) is not None
+
+
+def is_across(question: str) -> bool:
+    """Whether the answer to a question lies in several files at once."""
+    return asks_for_uses(question) or _ACROSS.search(question) is not None
+
+
+def _each(terms: Iterable[str]) -> Iterable[str]:
+    return (term for term in terms if term not in _COMMON)
+
+
+@lru_cache(maxsize=50_000)
+def _stem(word: str) -> str:
+    return str(_stemmer().stemWord(word))
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    import snowballstemmer  # type: ignore[import-untyped]  # it ships no types
+
+    return snowballstemmer.stemmer("english")
