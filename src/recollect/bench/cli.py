@@ -267,6 +267,7 @@ def codeloc(
     ],
     data: DataFolder,
     limit_questions: LimitOption = None,
+    home: HomeOption = None,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -274,7 +275,7 @@ def codeloc(
     from recollect.bench.codeloc import run_codeloc
 
     show = _show(ctx, json, out)
-    _finish(ctx, json, out, run_codeloc(data, repos, limit_questions=limit_questions, show=show))
+    _finish(ctx, json, out, run_codeloc(data, repos, limit_questions=limit_questions, home=home, show=show))
 
 
 @app.command()

@@ -63,8 +63,10 @@ class Found:
         return set(self.issue.files) <= set((self.cited if strict else self.counted)[:cutoff])
 
 
-def run_codeloc(data: Path, repos: Path, *, limit_questions: int | None = None, show: Show) -> Result:
-    """Explore every tree for its issue, and count."""
+def run_codeloc(
+    data: Path, repos: Path, *, limit_questions: int | None = None, home: Path | None = None, show: Show
+) -> Result:
+    """Explore every tree for its issue, and count. The index is kept in `home`, if there is one."""
     environment = describe_environment()
     issues = read_issues(data / _FILE, limit_questions=limit_questions)
     clones = {issue.repository: find_clone(repos, issue.repository) for issue in issues}
@@ -75,7 +77,7 @@ def run_codeloc(data: Path, repos: Path, *, limit_questions: int | None = None, 
     ):
         for repository, clone in clones.items():
             own = [issue for issue in issues if issue.repository == repository]
-            for one in _explore_all(own, clone, Path(folder)):
+            for one in _explore_all(own, clone, Path(folder), home or Path(folder) / "home"):
                 found.append(one)
                 progress(len(found), len(issues))
     return Result(
@@ -186,7 +188,7 @@ class Layout:
             process.stdin.close()
 
 
-def _explore_all(issues: Sequence[Issue], clone: Path, folder: Path) -> Iterator[Found]:
+def _explore_all(issues: Sequence[Issue], clone: Path, folder: Path, home: Path) -> Iterator[Found]:
     """One tree after the other, in one folder: the index parses again only what differs."""
     import asyncio
 
@@ -197,7 +199,7 @@ def _explore_all(issues: Sequence[Issue], clone: Path, folder: Path) -> Iterator
 
     root = folder / "trees" / clone.parent.name / clone.name
     layout = Layout(clone, root)
-    settings = Settings(home=folder / "home")
+    settings = Settings(home=home)
     for issue in issues:
         layout.show(issue.commit)
         # Parsing is another benchmark's business, and has no place under an exploration's wall clock here.
