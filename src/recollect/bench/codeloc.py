@@ -205,7 +205,8 @@ def _explore_all(issues: Sequence[Issue], clone: Path, folder: Path, home: Path)
         # Parsing is another benchmark's business, and has no place under an exploration's wall clock here.
         CodeIndex.open(open_tree(root), settings.home / "cache" / "codebase").close()
         started = time.perf_counter()
-        result = asyncio.run(RLMOrchestrator(root, settings=settings).explore(issue.id, issue.text))
+        explorer = RLMOrchestrator(root, settings=settings, audit_dir=folder / "audit")
+        result = asyncio.run(explorer.explore(issue.id, issue.text))
         yield Found(issue=issue, cited=result.files, seconds=time.perf_counter() - started)
 
 
