@@ -153,6 +153,8 @@ def _spread(uses: Sequence[FoundReference], defined: Sequence[Definition]) -> li
     A file that uses a name a hundred times is one user; an import says only that it will be used.
     """
     home = {one.path for one in defined}
+    users = {one.path for one in uses if one.reference.kind != "import"}
+    uses = [one for one in uses if one.reference.kind != "import" or one.path not in users]
     seen: dict[tuple[str, str], int] = {}
     placed = []
     for order, one in enumerate(uses):

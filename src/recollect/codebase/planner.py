@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from recollect.codebase.query import read_query
+from recollect.codebase.wording import asks_for_uses
 from recollect.errors import PlannerError
 from recollect.recursion.planners.contract import Call, Plan, Planner, Situation
 
@@ -118,13 +120,23 @@ class RLMAgent:
         calls = [call for call in wanted if _key(call.tool, call.parameters) not in done]
         if calls:
             return self._plan(situation, calls, f"Read the {len(calls)} likeliest places.", "read_file")
-        names = list(dict.fromkeys(name for *_, name in places if name))[: self._course.uses]
+        names = self._names(situation, places)
         calls = [Call(tool="find_references", parameters={"name": name}) for name in names]
         calls = [call for call in calls if _key(call.tool, call.parameters) not in done]
         if calls:
             listed = ", ".join(str(call.parameters["name"]) for call in calls)
             return self._plan(situation, calls, f"Who uses {listed}?", "find_references")
         return Plan(thought="The places are read and their uses are known.", done=True)
+
+    def _names(self, situation: Situation, places: Sequence[tuple[str, int, int, str]]) -> list[str]:
+        """Whose uses to look up: what the question names, when it asks for uses; else what the map points at."""
+        asked = (self._course.question if situation.depth == 0 else "") or situation.query
+        found = list(dict.fromkeys(name for *_, name in places if name))
+        if asks_for_uses(asked):
+            query = read_query(asked, self._course.hints if situation.depth == 0 else ())
+            named = list(dict.fromkeys([*query.dotted, *query.identifiers, *query.hinted_names]))
+            found = named or found
+        return found[: self._course.uses]
 
     def _plan(self, situation: Situation, calls: Sequence[Call], thought: str, direction: str) -> Plan:
         left = max(situation.remaining.subcalls_this_step, 1)

@@ -49,8 +49,20 @@ _PLACEHOLDER = re.compile(
 )
 
 
+#: In lower case: a text with none of these has no secret that is known here. Most texts have none, and looking for
+#: words is a hundred times faster than the patterns.
+_SIGNS = (
+    "sk-", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "aiza", "k_live_",
+    "k_test_", "npm_", "pypi-", "hf_", "eyj", "private key", "://", "bearer", "basic", "passw", "passphrase",
+    "secret", "key", "token",
+)  # fmt: skip
+
+
 def mask(text: str) -> str:
     """The text with what looks like a secret replaced."""
+    lowered = text.lower()
+    if not any(sign in lowered for sign in _SIGNS):
+        return text
     masked = _PRIVATE_KEY.sub(lambda found: f"{found[1]}\n{HIDDEN}\n{found[2]}", text)
     masked = _KEYS.sub(HIDDEN, masked)
     masked = _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", masked)

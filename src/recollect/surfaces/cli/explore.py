@@ -144,7 +144,10 @@ def show(
 
 @explorations_app.command("replay")
 def replay(ctx: typer.Context, task_id: _Task, json: JsonOption = False) -> None:
-    """Play an exploration again from its record: no tree is read and no model is asked."""
+    """Play an exploration again from its record.
+
+    No tree is read and no model is asked.
+    """
     inv = invocation(ctx)
     with inv.unopened_client() as client:
         result = client.explorations.replay(task_id)
