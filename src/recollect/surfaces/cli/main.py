@@ -72,6 +72,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "The store": {
         "serve": f"{_HERE}.serve",
+        "mcp": f"{_HERE}.mcp",
         "doctor": f"{_HERE}.upkeep",
         "sweep": f"{_HERE}.upkeep",
         "worker": f"{_HERE}.consolidate",

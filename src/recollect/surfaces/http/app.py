@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,15 @@ from fastapi.responses import Response
 
 from recollect.client import AsyncRecollect
 from recollect.surfaces.http import problems
-from recollect.surfaces.http.auth import Doorkeeper
+from recollect.surfaces.http.auth import Doorkeeper, Guarded
 from recollect.surfaces.http.health import add_health
 from recollect.surfaces.http.limits import BodyLimit, RateLimit
 from recollect.surfaces.http.routes import add_verbs
 from recollect.surfaces.http.uploads import UPLOAD_PATH, add_uploads
 
 if TYPE_CHECKING:
+    from mcp.server.mcpserver import Context, MCPServer
+
     from recollect.config import Settings
 
 
@@ -38,9 +40,14 @@ def create_app(settings: Settings) -> FastAPI:
     rate = RateLimit(settings.serve_requests_per_minute)
     roots = [Path(root).resolve() for root in settings.serve_roots or ()]
 
+    tools = _tools(doorkeeper, roots)
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with client:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(client)
+            if tools is not None:
+                await stack.enter_async_context(tools.session_manager.run())
             yield
 
     app = FastAPI(
@@ -75,9 +82,25 @@ def create_app(settings: Settings) -> FastAPI:
         max_upload_bytes=settings.library_max_file_bytes,
         upload_path=UPLOAD_PATH,
     )
+    if tools is not None:
+        mounted = tools.streamable_http_app(streamable_http_path="/", stateless_http=True)
+        app.mount("/mcp", Guarded(mounted, doorkeeper))
     app.state.client = client
     _secured(app)
     return app
+
+
+def _tools(doorkeeper: Doorkeeper, roots: list[Path]) -> MCPServer[Any] | None:
+    """The MCP server of the same store, for holders of the same keys; None without its package."""
+    try:
+        from recollect.surfaces.mcp.server import create_server
+    except ImportError:
+        return None
+
+    async def admit(context: Context[Any, Any]) -> AsyncRecollect:
+        return await doorkeeper.admit(context.headers or {})
+
+    return create_server(admit, roots=roots)
 
 
 def _secured(app: FastAPI) -> None:

@@ -10,10 +10,15 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from recollect.errors import ForbiddenError, UnauthorizedError
+from starlette.datastructures import Headers
+
+from recollect.errors import ForbiddenError, RecollectError, UnauthorizedError
+from recollect.surfaces.http.problems import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from recollect.client import AsyncRecollect
     from recollect.domain.tenancy import TenantContext
@@ -54,6 +59,23 @@ class Doorkeeper:
         while len(self._known) > _MOST:
             self._known.popitem(last=False)
         return context
+
+
+class Guarded:
+    """An application behind the same door: without a key nothing of it is seen."""
+
+    def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper) -> None:
+        self._app, self._doorkeeper = app, doorkeeper
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] == "http":
+            try:
+                await self._doorkeeper.admit(Headers(scope=scope))
+            except RecollectError as error:
+                await refuse(error)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 def _token(headers: Mapping[str, str]) -> str:

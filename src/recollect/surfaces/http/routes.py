@@ -6,8 +6,7 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from fastapi import Body, Query, Request
@@ -16,14 +15,16 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from recollect.client import UNCHANGED
-from recollect.errors import ForbiddenError, InvalidInputError
+from recollect.errors import InvalidInputError
 from recollect.surfaces.http.problems import RESPONSES
 from recollect.surfaces.http.streams import stream, wants_stream
 from recollect.surfaces.plain import document_of
+from recollect.surfaces.roots import check_roots
 from recollect.surfaces.verbs import VERBS, Parameter, Verb, arguments_of, description, parameters, returned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from fastapi import FastAPI
 
@@ -153,23 +154,6 @@ def _object(text: str, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInputError(f"{name} must be a JSON object, not {type(value).__name__}")
     return value
-
-
-def check_roots(verb: Verb, given: Mapping[str, Any], roots: Sequence[Path]) -> None:
-    """A path of the server's disk that a client names must be below one of the roots that the server opens."""
-    for name in verb.paths:
-        value = given.get(name)
-        if value is None:
-            continue
-        try:
-            place = Path(value).resolve()
-        except (OSError, ValueError, RuntimeError) as error:
-            raise InvalidInputError(f"{name} {value!r} is no path") from error
-        if not any(place.is_relative_to(root) for root in roots):
-            raise ForbiddenError(
-                f"{name} {value!r} is not below a folder that this server opens; "
-                "its operator names such folders with `recollect serve --root FOLDER`"
-            )
 
 
 def to_bytes(value: object) -> bytes:
