@@ -329,6 +329,5 @@ def _arrays(store: Store, tree: int, root: Path, known: dict[str, KnownFile]) ->
     folder = store.folder / "trees" / place / state.hexdigest()[:16]
     found = open_arrays(folder)
     if found is None:
-        rows = ((path, language, numbers) for path, language, _, _, numbers in store.contents(tree))
-        found = build_arrays(folder, rows)
+        found = build_arrays(folder, store.contents(tree))
     return found

@@ -96,6 +96,9 @@ class Store:
     def open_tree(self, root: str) -> int:
         """The number of a tree, remembered as used today."""
         day = _today()
+        found = self._run("get_tree", root=root)
+        if found and found[0][1] == day:
+            return int(found[0][0])
         with self.transaction():
             self._run("drop_old_trees", day=day - _KEPT_DAYS)
             self._run("drop_old_contents", day=day - _KEPT_DAYS)
@@ -123,10 +126,14 @@ class Store:
             language=record.language,
             lines=record.lines,
             note=record.note,
+            day=_today(),
+        )
+        self._run(
+            "add_record",
+            sha256=sha256,
             numbers=record.numbers,
             definitions=record.definitions,
             symbol_references=record.references,
-            day=_today(),
         )
 
     def put_file(self, tree: int, path: str, known: KnownFile) -> None:
@@ -148,8 +155,8 @@ class Store:
         for path in paths:
             self._run("drop_file", tree=tree, path=path)
 
-    def contents(self, tree: int) -> Iterator[tuple[str, str | None, int, str, bytes]]:
-        """Path, language, lines, note and numbers of every file with a record, by path."""
+    def contents(self, tree: int) -> Iterator[tuple[str, str | None, bytes]]:
+        """Path, language and numbers of every file with a record, by path."""
         with self._lock:
             cursor = self._connection.execute(queries()["tree_contents"], {"tree": tree})
             yield from cursor

@@ -2,17 +2,20 @@
 -- Each query has a name, after "name:", and a sentence.
 
 -- name: schema
--- Records of files by the hash of their content, and the trees they were last seen in.
+-- Files by the hash of their content, their records apart (they are large), and the trees they were last seen in.
 create table if not exists content (
     sha256     text primary key,
     language   text,
     lines      integer not null,
     note       text not null,
-    numbers    blob not null,
-    definitions blob not null,
-    symbol_references blob not null,
     used_day   integer not null
 ) without rowid;
+create table if not exists record (
+    sha256     text primary key references content (sha256) on delete cascade,
+    numbers    blob not null,
+    definitions blob not null,
+    symbol_references blob not null
+);
 create table if not exists tree (
     id         integer primary key,
     root       text not null unique,
@@ -31,8 +34,8 @@ create table if not exists file (
 ) without rowid;
 
 -- name: get_tree
--- The number of a tree.
-select id from tree where root = :root;
+-- The number of a tree, and the day it was used last.
+select id, used_day from tree where root = :root;
 
 -- name: add_tree
 -- A tree that is seen for the first time, or again.
@@ -51,10 +54,15 @@ select 1 from content limit 1;
 select sha256 from content where sha256 in (select value from json_each(:hashes));
 
 -- name: add_content
--- A record.
-insert into content (sha256, language, lines, note, numbers, definitions, symbol_references, used_day)
-values (:sha256, :language, :lines, :note, :numbers, :definitions, :symbol_references, :day)
+-- A content that was read.
+insert into content (sha256, language, lines, note, used_day) values (:sha256, :language, :lines, :note, :day)
 on conflict (sha256) do update set used_day = :day;
+
+-- name: add_record
+-- What was read from it.
+insert into record (sha256, numbers, definitions, symbol_references)
+values (:sha256, :numbers, :definitions, :symbol_references)
+on conflict (sha256) do nothing;
 
 -- name: put_file
 -- A file as it was seen now.
@@ -69,8 +77,8 @@ delete from file where tree = :tree and path = :path;
 
 -- name: tree_contents
 -- Every file that has a record, by path, with what the arrays are built from.
-select file.path, content.language, content.lines, content.note, content.numbers
-from file join content on content.sha256 = file.sha256
+select file.path, content.language, record.numbers
+from file join content on content.sha256 = file.sha256 join record on record.sha256 = file.sha256
 where file.tree = :tree order by file.path;
 
 -- name: tree_languages
@@ -81,7 +89,8 @@ where file.tree = :tree order by file.path;
 
 -- name: get_symbols
 -- The record of one content.
-select language, lines, definitions, symbol_references from content where sha256 = :sha256;
+select content.language, content.lines, record.definitions, record.symbol_references
+from content join record on record.sha256 = content.sha256 where content.sha256 = :sha256;
 
 -- name: drop_old_trees
 -- Trees nobody has opened for long.
