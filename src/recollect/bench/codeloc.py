@@ -80,9 +80,17 @@ def run_codeloc(
             for one in _explore_all(own, clone, Path(folder), home or Path(folder) / "home"):
                 found.append(one)
                 progress(len(found), len(issues))
+    arguments = {"data": fingerprint(data / _FILE), "limit_questions": limit_questions}
+    return summarise(found, arguments=arguments, environment=environment)
+
+
+def summarise(
+    found: Sequence[Found], *, arguments: Mapping[str, Any], environment: Mapping[str, Any]
+) -> Result:
+    """The measures and bars of what was found."""
     return Result(
         bench="codeloc",
-        arguments={"data": fingerprint(data / _FILE), "limit_questions": limit_questions},
+        arguments=arguments,
         measures={
             "found": _table(found),
             "every_cited_file_counts": {
