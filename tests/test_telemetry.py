@@ -119,6 +119,25 @@ def test_training_tells_its_reward_and_how_much_it_explores(heard: Heard) -> Non
     assert rate.value == 0.05
 
 
+def test_an_exploration_of_code_tells_how_it_ended_and_what_the_cache_answered(
+    heard: Heard, tmp_path: Path
+) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "zebra.py").write_text("def zebra_endpoint():\n    return 1\n")
+    client = Recollect(settings=Settings(home=tmp_path / "home"))
+    for _ in range(2):
+        client.explore(tmp_path / "code", SIMPLE)
+    client.close()
+    (outcome,) = heard.points("codebase.rlm.outcome")
+    assert (outcome.value, outcome.attributes["stopped_by"]) == (2, "done")
+    (calls,) = heard.points("codebase.rlm.subcalls")
+    (rate,) = heard.points("codebase.rlm.cache_hit_rate")
+    assert (calls.count, calls.min) == (2, 0)
+    assert (rate.min, rate.max) == (0.0, 1.0)
+    assert heard.points("codebase.rlm.duration_ms")[0].count == 2
+    assert {"explore", "outline", "read_file"} <= heard.names
+
+
 def test_a_standard_search_has_a_span_for_each_stage_below_its_own(heard: Heard, teams: Recollect) -> None:
     teams.search(SIMPLE)
     assert {"search", "understand", "generate", "rank"} <= heard.names
@@ -219,7 +238,7 @@ def test_prometheus_and_an_applications_own_provider_both_hear() -> None:
 
 def test_the_page_names_every_metric_with_its_kind() -> None:
     page = (Path(__file__).parent.parent / "docs" / "telemetry.md").read_text(encoding="utf-8")
-    rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| `memory.")]
+    rows = [line.split("|")[1:3] for line in page.splitlines() if ".rlm." in line and line.startswith("| `")]
     documented = {name.strip().strip("`"): kind.strip() for name, kind in rows}
     assert documented == {metric.name: metric.kind for metric in telemetry.METRICS}
 

@@ -46,10 +46,10 @@ def refine(
     for finding in findings:
         if not finding.citations or finding.citations[0].kind != FILE:
             continue
-        if finding.source_file in ranked and not _is_use(finding):
-            by_file.setdefault(finding.source_file, []).append(finding)
-        else:
+        if _is_use(finding) or not ranked:
             uses.append(finding)
+        elif finding.source_file in ranked:
+            by_file.setdefault(finding.source_file, []).append(finding)
     kept: list[Finding] = []
     # A file that nothing could be cited from is left out, so the count is of those that are named.
     for number, path in enumerate([one for one in ranked if one in by_file][:MAX_FILES]):

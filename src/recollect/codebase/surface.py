@@ -139,9 +139,12 @@ class REPLToolSurface:
         )
         record = answered.record
         if record.refused:
+            advice = (
+                "call budget.start_iteration()" if self.budget.remaining_subcalls else "give a larger budget"
+            )
             raise BudgetExhaustedError(
-                f"{tool!r} was not called: {self.budget.subcall_count} sub-calls are used "
-                f"(limit reached: {answered.refused_by}); call budget.start_iteration() or give more"
+                f"{tool!r} was not called: {self.budget.subcall_count} sub-calls are used, "
+                f"and {answered.refused_by} is the limit; {advice}"
             )
         if record.error is not None:
             raise RunError(record.error)

@@ -26,8 +26,9 @@ app.add_typer(explorations_app)
 
 _Task = Annotated[str, typer.Argument(help="The task's id.", metavar="TASK_ID")]
 _LimitOption = Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)]
-#: Lines of code shown for one citation.
+#: Lines of code shown for one citation, and how many citations have some.
 _SHOWN_LINES = 8
+_WITH_CODE = 6
 
 
 @app.command()
@@ -178,7 +179,7 @@ def _show_result(out: Output, result: RLMResult) -> None:
         out.line(
             f"[{number}] {one.file_path}:{one.line_start}-{one.line_end} {one.status.value}", style="cyan"
         )
-        if out.on_terminal:
+        if out.on_terminal and number <= _WITH_CODE:
             _show_code(out, one.line_start, evidence.get(one, one.quote))
     for note in result.notes:
         out.aside(f"note: {note}", style="yellow")

@@ -69,6 +69,7 @@ class StepTree:
                     self._end_call(event)
                 case "finding_added":
                     self._found += 1
+                    return
                 case _:
                     return
             self._live.refresh()
