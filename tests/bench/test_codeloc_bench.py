@@ -99,11 +99,15 @@ def test_issues_are_explored_and_counted(repos, tmp_path):
         {"id": "2", "base_commit": second, "query": "No receipt is sent", "gold_files": ["shop/mail.py"]},
         {"id": "3", "base_commit": second, "query": "zyzzyva", "gold_files": ["shop/mail.py"]},
     ]
-    issues = [{**row, "repo": "me/shop"} for row in rows]
+    changed = {"shop/mail.py": ["send_receipt", "imports"], "shop/cart.py": ["imports"]}
+    issues = [{**row, "repo": "me/shop", "gold_spans": changed} for row in rows]
     (tmp_path / "issues_dev.json").write_text(json.dumps(issues))
     result = run_codeloc(tmp_path, folder, show=Show(quiet=True))
     assert result.measures["found"]["all"]["issues"] == 3
     assert result.measures["found"]["all"]["@1"] == pytest.approx(2 / 3)
     assert result.measures["missed"] == ["3"]
+    # The third finds nothing at all.
+    assert result.measures["function_cited"]["issues"] == 3
+    assert 1 / 3 <= result.measures["function_cited"]["share"] < 1
     assert {bar.bar for bar in result.bars} == {0.76, 0.5}
     assert any("me/shop" in row for table in tables_of(result) for row in table.rows)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -23,6 +23,8 @@ from recollect.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show
+    from recollect.codebase.index import CodeIndex
+    from recollect.domain.findings import Citation
 
 CUTOFFS = (1, 3, 5, 10)
 #: All files of an issue among the first five, and among the first.
@@ -41,15 +43,21 @@ class Issue:
     commit: str
     text: str
     files: tuple[str, ...]
+    #: The functions that were changed, by file, where the data names them.
+    functions: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What an exploration cited for an issue, the likeliest first, and how long it took once the index was there."""
+    """What an exploration cited for an issue, the likeliest first, and how long it took once the index was there.
+
+    `function`: whether lines of a changed function were cited; None when no function was changed that existed.
+    """
 
     issue: Issue
     cited: tuple[str, ...]
     seconds: float
+    function: bool | None = None
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -97,6 +105,7 @@ def summarise(
                 f"@{cutoff}": _share(found, cutoff, strict=True) for cutoff in CUTOFFS
             },
             "bm25_over_files": {f"@{cutoff}": share for cutoff, share in PLAIN.items()},
+            "function_cited": _functions(found),
             "missed": [one.issue.id for one in found if not one.within(5)],
             "explore_ms": latency([one.seconds * 1_000 for one in found]),
         },
@@ -118,6 +127,7 @@ def read_issues(file: Path, *, limit_questions: int | None = None) -> list[Issue
                 commit=row["base_commit"],
                 text=row["query"],
                 files=tuple(row["gold_files"]),
+                functions=row.get("gold_spans", {}),
             )
             for row in read_json(file, what="data")
         ]
@@ -211,11 +221,37 @@ def _explore_all(issues: Sequence[Issue], clone: Path, folder: Path, home: Path)
     for issue in issues:
         layout.show(issue.commit)
         # Parsing is another benchmark's business, and has no place under an exploration's wall clock here.
-        CodeIndex.open(open_tree(root), settings.home / "cache" / "codebase").close()
+        with CodeIndex.open(open_tree(root), settings.home / "cache" / "codebase") as index:
+            functions = changed_functions(index, issue)
         started = time.perf_counter()
         explorer = RLMOrchestrator(root, settings=settings, audit_dir=folder / "audit")
         result = asyncio.run(explorer.explore(issue.id, issue.text))
-        yield Found(issue=issue, cited=result.files, seconds=time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        yield Found(
+            issue=issue,
+            cited=result.files,
+            seconds=seconds,
+            function=any(overlap(one, functions) for one in result.citations) if functions else None,
+        )
+
+
+def changed_functions(index: CodeIndex, issue: Issue) -> set[tuple[str, int, int]]:
+    """Where the functions stand that were changed for an issue: path, first and last line."""
+    return {
+        (path, found.symbol.start_line, found.symbol.end_line)
+        for path, names in issue.functions.items()
+        for name in names
+        for found in index.definitions(name)
+        if found.path == path and found.symbol.kind in ("function", "method")
+    }
+
+
+def overlap(citation: Citation, functions: Iterable[tuple[str, int, int]]) -> bool:
+    """Whether a citation has a line of one of the functions."""
+    return any(
+        citation.file_path == path and citation.line_start <= last and first <= citation.line_end
+        for path, first, last in functions
+    )
 
 
 # ------------------------------------------------------------ counting
@@ -223,6 +259,11 @@ def _explore_all(issues: Sequence[Issue], clone: Path, folder: Path, home: Path)
 
 def _share(found: Sequence[Found], cutoff: int, *, strict: bool = False) -> float:
     return sum(one.within(cutoff, strict=strict) for one in found) / max(1, len(found))
+
+
+def _functions(found: Sequence[Found]) -> dict[str, float]:
+    asked = [one.function for one in found if one.function is not None]
+    return {"issues": len(asked), "share": sum(asked) / max(1, len(asked))}
 
 
 def _table(found: Sequence[Found]) -> Mapping[str, Any]:
