@@ -349,6 +349,9 @@ def required_literal(pattern: str) -> str:
                 position += 1
             elif sign == "[":
                 position = _class_end(pattern, position)
+            elif sign == "{":
+                end = pattern.find("}", position)
+                position = end if end > 0 else len(pattern)
             elif sign in {"(", ")"}:
                 depth += 1 if sign == "(" else -1
         position += 1

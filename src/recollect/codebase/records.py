@@ -23,7 +23,7 @@ from recollect.codebase.tree import text_of
 from recollect.errors import GrammarMissingError
 
 #: Raise it when what is kept of a file changes; queries are part of the fingerprint by themselves (`store.py`).
-FORMAT = 2
+FORMAT = 3
 #: Larger source files were generated, and a syntax tree takes fifty times the memory of its text.
 MAX_PARSE_BYTES = 2_000_000
 #: Larger texts without a grammar are data.

@@ -13,14 +13,31 @@ from hashlib import blake2b
 
 #: What counts as an identifier or a word: two characters or more.
 IDENTIFIER = re.compile(r"[^\W\d]\w+")
-_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 #: Longer "words" are keys, hashes and packed data.
 _MAX_CHARS = 80
 
 
 def split_identifier(name: str) -> tuple[str, ...]:
     """The parts of an identifier, in lower case, in order; numbers and single letters are no parts."""
-    return tuple(part.lower() for part in _PART.findall(name) if len(part) > 1 and not part.isdigit())
+    parts = _PART.findall(name) if name.isascii() else _wide_parts(name)
+    return tuple(part.lower() for part in parts if len(part) > 1 and not part.isdigit())
+
+
+def _wide_parts(name: str) -> list[str]:
+    """The parts of an identifier with letters beyond ASCII, which expressions do not tell upper from lower in."""
+    parts = []
+    for word in _LETTERS.findall(name):
+        begin = 0
+        for place in range(1, len(word)):
+            after_lower = not word[place - 1].isupper()
+            before_lower = word[place + 1 : place + 2].islower()
+            if word[place].isupper() and (after_lower or before_lower):
+                parts.append(word[begin:place])
+                begin = place
+        parts.append(word[begin:])
+    return parts
 
 
 @lru_cache(maxsize=100_000)
