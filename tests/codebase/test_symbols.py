@@ -92,8 +92,8 @@ EXPECTED: dict[str, tuple[set[str], set[str], set[str], set[str]]] = {
     "Store.cs": (
         {"namespace Shop", "class Shop.Store", "field Shop.Store.count", "field Shop.Store.Name",
          "method Shop.Store.Store", "method Shop.Store.Sell", "interface Shop.IOpen", "method Shop.IOpen.Open",
-         "enum Shop.Kind", "constant Shop.Kind.Small", "constant Shop.Kind.Large", "struct Shop.Point", "field Shop.Point.X",
-         "class Shop.Line"},
+         "enum Shop.Kind", "constant Shop.Kind.Small", "constant Shop.Kind.Large", "struct Shop.Point",
+         "field Shop.Point.X", "class Shop.Line"},
         {"Write", "Receipt", "Count"},
         {"Place", "IOpen"},
         {"System.Collections.Generic", "Shop.Prices"},
