@@ -8,6 +8,7 @@ same connections.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import datetime, tzinfo
@@ -19,8 +20,8 @@ from uuid import UUID
 
 from recollect.client_codebase import AsyncExplorations
 from recollect.client_entities import AsyncEntities
-from recollect.client_learning import AsyncLearning
 from recollect.client_keys import AsyncKeys
+from recollect.client_learning import AsyncLearning
 from recollect.client_library import AsyncLibrary
 from recollect.client_ontology import AsyncOntology
 from recollect.client_oracle import AsyncConsultations
@@ -119,8 +120,22 @@ class AsyncRecollect:
     """Memories of agents: stored durably, isolated by tenant and scope, found by meaning and by words.
 
     With nothing given, the store is an embedded PostgreSQL under the platform's user data folder, and the
-    caller is this operating system's user with every right to it.
+    caller is this operating system's user with every right to it. With a `url`, and a key for it, the same verbs are
+    asked of a server.
     """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """A client of a store, or of a server when a url is given or set."""
+        if cls is not AsyncRecollect:
+            return super().__new__(cls)
+        given = inspect.signature(cls.__init__).bind(None, *args, **kwargs).arguments
+        given.pop("self")
+        given.pop("context", None)
+        if _settings(given.pop("settings", None), **given).url is None:
+            return super().__new__(cls)
+        from recollect.remote.client import AsyncRemote
+
+        return super().__new__(AsyncRemote)  # type: ignore[return-value]
 
     def __init__(
         self,
@@ -128,12 +143,11 @@ class AsyncRecollect:
         database_url: str | None = None,
         context: TenantContext | None = None,
         settings: Settings | None = None,
+        *,
+        url: str | None = None,
+        api_key: str | None = None,
     ) -> None:
-        if settings is None:
-            settings = Settings.load(home=home, database_url=database_url)
-        elif home is not None or database_url is not None:
-            given = {"home": home, "database_url": database_url}
-            settings = settings.replace(**{key: value for key, value in given.items() if value is not None})
+        settings = _settings(settings, home=home, database_url=database_url, url=url, api_key=api_key)
         self._shared = _Shared(settings)
         self._owner = True
         self._context = context or TenantContext(
@@ -877,6 +891,12 @@ def _types(types: Sequence[str] | None) -> list[MemoryType] | None:
     if isinstance(types, str):
         raise InvalidInputError(f"types must be a list, not the string {types!r}; write [{types!r}]")
     return [MemoryType.parse(kind) for kind in types]
+
+
+def _settings(settings: Settings | None, **given: Any) -> Settings:
+    """Settings as given, or as loaded, with what was said beside them."""
+    said = {name: value for name, value in given.items() if value is not None}
+    return Settings.load(**said) if settings is None else settings.replace(**said)
 
 
 def _with_conversation(

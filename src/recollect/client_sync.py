@@ -520,7 +520,8 @@ class Recollect:
     """Memories of agents: stored durably, isolated by tenant and scope, found by meaning and by words.
 
     With nothing given, the store is an embedded PostgreSQL under the platform's user data folder, and the
-    caller is this operating system's user with every right to it.
+    caller is this operating system's user with every right to it. With a `url`, and a key for it, the same verbs are
+    asked of a server.
     """
 
     _async: AsyncRecollect
@@ -532,8 +533,11 @@ class Recollect:
         database_url: str | None = None,
         context: TenantContext | None = None,
         settings: Settings | None = None,
+        *,
+        url: str | None = None,
+        api_key: str | None = None,
     ) -> None:
-        self._async = AsyncRecollect(home, database_url, context, settings)
+        self._async = AsyncRecollect(home, database_url, context, settings, url=url, api_key=api_key)
         self._portal = Portal(on_close=self._async.close)
         self._owns_portal = True
 

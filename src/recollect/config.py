@@ -386,6 +386,12 @@ class Settings:
         _whole_number(1, 2_000_000_000),
         default=100_000_000,  # a thousand pages of scanned paper
     )
+    url: str | None = _setting(
+        "Server to ask instead of a store of one's own, such as http://127.0.0.1:8484.",
+        _optional(_line),
+        default_text="none",
+    )
+    api_key: str | None = _setting("Key for that server.", _optional(_line), default_text="none", secret=True)
     serve_host: str = _setting(
         "Address that `recollect serve` listens at; 0.0.0.0 for every network.", _line, default="127.0.0.1"
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.errors import ForbiddenError, InvalidInputError
 
 if TYPE_CHECKING:
-    from recollect.surfaces.verbs import Verb
+    from recollect.verbs import Verb
 
 
 def check_roots(verb: Verb, given: Mapping[str, Any], roots: Sequence[Path]) -> None:

@@ -124,7 +124,7 @@ def psql(
     if not owner and sys.stdin.isatty() and not arguments:
         from recollect.storage.store import caller_settings
 
-        introduction = caller_settings(inv.context(settings)).as_string().replace("set local", "set")
+        introduction = caller_settings(inv.owner_of_store(settings)).as_string().replace("set local", "set")
         print(f"rows appear after: {introduction};", file=sys.stderr)
     sys.stdout.flush()
     os.execve(program[0], [*program, *(arguments or [])], environment)  # noqa: S606

@@ -33,6 +33,7 @@ class Invocation:
 
     home: Path | None = None
     database_url: str | None = None
+    url: str | None = None
     tenant: str | None = None
     user: str | None = None
     roles: tuple[str, ...] = ()
@@ -44,7 +45,11 @@ class Invocation:
         from recollect.config import Settings
 
         return Settings.load(
-            home=self.home, database_url=self.database_url, tenant=self.tenant, user=self.user
+            home=self.home,
+            database_url=self.database_url,
+            url=self.url,
+            tenant=self.tenant,
+            user=self.user,
         )
 
     def logged_settings(self) -> Settings:
@@ -53,16 +58,30 @@ class Invocation:
         _log_to_stderr(settings.log_level)
         return settings
 
-    def context(self, settings: Settings) -> TenantContext:
+    def context(self, settings: Settings) -> TenantContext | None:
         """Who is asking.
 
         Whoever can start the command owns the store, so the default is its admin and operator. `--user` means
-        "as that user", who has no roles but those given.
+        "as that user", who has no roles but those given. Of a server it is whom the key speaks for: None.
         """
+        return self._said_to_server(settings) if settings.url is not None else self.owner_of_store(settings)
+
+    def owner_of_store(self, settings: Settings) -> TenantContext:
+        """The caller of a store of one's own."""
         from recollect.domain.tenancy import TenantContext
 
         roles = self.roles or (() if self.user else ("admin", "operator"))
         return TenantContext(tenant_id=settings.tenant, user_id=settings.user, roles=roles, **self.places)
+
+    def _said_to_server(self, settings: Settings) -> TenantContext | None:
+        """What the options say beside the key; roles are the key's alone."""
+        from recollect.domain.keys import read_token
+        from recollect.domain.tenancy import TenantContext
+
+        token = read_token(settings.api_key or "")
+        if token is None or not (self.user or self.places):
+            return None
+        return TenantContext(tenant_id=token.tenant_id, user_id=self.user).replace(**self.places)
 
     @contextmanager
     def client(self) -> Iterator[Recollect]:

@@ -220,6 +220,10 @@ def recollect(
     database_url: Annotated[
         str | None, typer.Option("--database-url", help="A PostgreSQL to use instead.", metavar="URL")
     ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option("--url", help="A server to ask instead; its key is RECOLLECT_API_KEY.", metavar="URL"),
+    ] = None,
     tenant: Annotated[str | None, typer.Option("--tenant", help="Whose store.", metavar="ID")] = None,
     user: Annotated[
         str | None,
@@ -245,6 +249,7 @@ def recollect(
     ctx.obj = Invocation(
         home=home,
         database_url=database_url,
+        url=url,
         tenant=tenant,
         user=user,
         roles=tuple(role or ()),

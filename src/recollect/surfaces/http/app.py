@@ -35,7 +35,8 @@ class TooManyRequestsError(Exception):
 
 def create_app(settings: Settings) -> FastAPI:
     """The application on one store, which it opens when it starts and closes when it ends."""
-    client = AsyncRecollect(settings=settings)
+    # Of the store itself, whatever server this machine's own commands ask.
+    client = AsyncRecollect(settings=settings.replace(url=None, api_key=None))
     doorkeeper = Doorkeeper(client)
     rate = RateLimit(settings.serve_requests_per_minute)
     roots = [Path(root).resolve() for root in settings.serve_roots or ()]

@@ -20,7 +20,7 @@ from recollect.surfaces.http.problems import RESPONSES
 from recollect.surfaces.http.streams import stream, wants_stream
 from recollect.surfaces.plain import document_of
 from recollect.surfaces.roots import check_roots
-from recollect.surfaces.verbs import VERBS, Parameter, Verb, arguments_of, description, parameters, returned
+from recollect.verbs import VERBS, Parameter, Verb, arguments_of, description, parameters, returned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ from recollect.errors import RecollectError
 from recollect.surfaces.mcp.words import say
 from recollect.surfaces.plain import document_of
 from recollect.surfaces.roots import check_roots
-from recollect.surfaces.verbs import BY_NAME, Verb, arguments_of, parameters, returned
+from recollect.verbs import BY_NAME, Verb, arguments_of, parameters, returned
 
 if TYPE_CHECKING:
     from recollect.client import AsyncRecollect
