@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import subprocess
 import sys
@@ -16,9 +17,10 @@ from tests.codebase.shop import FILES, TRACE, lay_out
 
 from recollect import Recollect, RLMOrchestrator, RLMResult, Settings
 from recollect.codebase.audit import audit_path, file_name, read_audit, replay_audit
+from recollect.codebase.surface import REPLToolSurface
 from recollect.codebase.verifying import verify_exploration
 from recollect.domain.findings import CitationStatus
-from recollect.errors import ForbiddenError, InvalidInputError, InvalidTextError, NotFoundError
+from recollect.errors import ForbiddenError, InvalidInputError, InvalidTextError, NotFoundError, RunError
 from recollect.recursion.events import Event
 from recollect.recursion.trajectory import to_json
 
@@ -229,6 +231,54 @@ def test_a_folder_that_is_not_there_or_not_allowed_is_refused(tmp_path: Path, sh
         asyncio.run(
             RLMOrchestrator(tmp_path / "none", settings=Settings(home=tmp_path)).explore("t", QUESTION)
         )
+
+
+def test_a_nasty_tree_is_explored_and_nothing_leads_out_of_it(
+    explore: Explore, shop: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside.py").write_text("def season_discount_outside(): ...\n")
+    (shop / "out.py").symlink_to(tmp_path / "outside.py")
+    (shop / "round").symlink_to(shop)
+    os.mkfifo(shop / "pipe.py")
+    (shop / "nul.py").write_bytes(b"season_discount = 1\0\n")
+    (shop / "latin.py").write_bytes(
+        "# Rabatt für die Saison: discount of the season\nx = 1\n".encode("latin-1")
+    )
+    (shop / "line.js").write_text("var season_discount=[" + "1," * 400_000 + "];")
+    (shop / os.fsdecode(b"bad-\xff.py")).write_text("def discount_of_the_season():\n    return 1\n")
+    (shop / "locked.py").write_text("discount = 1\n")
+    (shop / "locked.py").chmod(0)
+    result = explore(
+        QUESTION + " season_discount discount_of_the_season", ["/etc/passwd", "../outside.py", "a[b", "x" * 9]
+    )
+    assert result.success
+    assert "shop/prices.py" in result.files
+    assert not {"out.py", "pipe.py", "nul.py"} & set(result.files)
+    assert all("outside" not in one.evidence for one in result.findings)
+    assert verify_exploration(json.loads(json.dumps(result.document()))).holds
+    assert result.audit_file is not None
+    assert verify_exploration(read_audit(result.audit_file)).holds
+    assert any("left out" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("pattern", ["(", "a" * 1_001, "(?P<x>a)(?P=x)"])
+def test_a_pattern_that_can_not_be_used_is_an_error_of_that_call(shop: Path, pattern: str) -> None:
+    tools = REPLToolSurface(shop)
+    with pytest.raises(RunError):
+        asyncio.run(tools.grep(pattern))
+    assert tools.budget.subcall_count == 1
+
+
+def test_a_file_that_changes_while_it_is_explored_is_not_cited_as_it_was(
+    explore: Explore, shop: Path
+) -> None:
+    def change(event: Event) -> None:
+        if event.type == "call_ended":
+            (shop / "shop/prices.py").write_text("# all gone\n")
+
+    result = explore(on_event=change)
+    assert "shop/prices.py" not in result.files
+    assert all(one.status is CitationStatus.VERIFIED for one in result.citations)
 
 
 # ---------------------------------------------------------------- citations

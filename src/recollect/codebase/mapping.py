@@ -18,7 +18,7 @@ from recollect.codebase.reading import described
 from recollect.codebase.symbols.values import SymbolInfo
 from recollect.codebase.tool_parameters import Outline
 from recollect.codebase.view import View
-from recollect.codebase.wording import said_in, weights_of
+from recollect.codebase.wording import best_window, said_in, weights_of
 from recollect.domain.findings import Finding
 from recollect.errors import RecollectError
 from recollect.recursion.environment import Observation
@@ -31,6 +31,9 @@ MAX_FILES = 12
 MAX_SPANS = 4
 _MAP_TOKENS = 4_000
 _SMALL = frozenset({"variable", "constant", "field"})
+_TEST_NAME = re.compile(r"(?:^|\.)(?:tests?\.|[Tt]est_?[A-Z_a-z]*)")
+#: Of a file that no definition speaks for, so many lines are looked through for those that do.
+_HEAD_SEARCH_LINES = 5_000
 #: Definitions longer than this are cited by their first lines; reading them is the next step's business.
 _WHOLE_LINES = 30
 _HEAD_LINES = 8
@@ -44,7 +47,7 @@ def outline(view: View, wanted: Outline) -> Observation:
     folder = view.tree.resolve(wanted.directory)
     if wanted.focus.strip() or wanted.hints:
         query = read_query(wanted.focus, wanted.hints)
-        return _focused(view, _ranked(view, query, folder), weights_of(query))
+        return _focused(view, _ranked(view, query, folder), query)
     if view.index is None:
         return _listing(view, folder)
     return _most_used(view, view.index, folder)
@@ -60,13 +63,14 @@ def _ranked(view: View, query: CodeQuery, folder: str) -> list[RankedFile]:
     return [one for one in ranked if one.path.startswith(prefix) or one.path == folder][:MAX_FILES]
 
 
-def _focused(view: View, ranked: Sequence[RankedFile], words: Mapping[str, float]) -> Observation:
+def _focused(view: View, ranked: Sequence[RankedFile], query: CodeQuery) -> Observation:
+    words = weights_of(query)
     pages = Pages(view.tree)
     rows: list[dict[str, Any]] = []
     findings: list[Finding] = []
     for file in ranked:
         symbols = _symbols(view, file.path)
-        spans = _best_spans(file.spans, words)
+        spans = _best_spans(file.spans, words, tests=query.about_tests)
         places = []
         for order, span in enumerate(spans):
             symbol = _symbol_at(symbols, span)
@@ -75,7 +79,7 @@ def _focused(view: View, ranked: Sequence[RankedFile], words: Mapping[str, float
             made = _finding(pages, file, span, symbol, confidence=file.confidence * (1 - 0.02 * order))
             if made is not None:
                 findings.append(made)
-        if not spans and (head := _head(pages, file)) is not None:
+        if not spans and (head := _head(pages, file, words)) is not None:
             findings.append(head)
         rows.append(
             {
@@ -105,18 +109,21 @@ def _focused(view: View, ranked: Sequence[RankedFile], words: Mapping[str, float
     )
 
 
-def _best_spans(spans: Sequence[RankedSpan], words: Mapping[str, float]) -> list[RankedSpan]:
+def _best_spans(spans: Sequence[RankedSpan], words: Mapping[str, float], *, tests: bool) -> list[RankedSpan]:
     """The places of a file to look at first: what the ranking says, and what their own names say.
 
-    A definition called what the question asks about is likelier the answer than one that mentions it; a constant
-    seldom is one.
+    A definition called what the question asks about is likelier the answer than one that mentions it; a constant or a
+    test beside the code seldom is one.
     """
+    large = [span for span in spans if span.kind not in _SMALL or span.name in words]
+    spans = large or spans
     best = max((span.score for span in spans), default=0.0) or 1.0
     most = sum(words.values()) or 1.0
 
     def worth(span: RankedSpan) -> float:
         named = said_in(span.name, words) / most
-        return span.score / best + named - (0.3 if span.kind in _SMALL else 0.0)
+        minor = span.kind in _SMALL or (not tests and _TEST_NAME.search(span.name) is not None)
+        return span.score / best + named - (0.6 if minor else 0.0)
 
     return sorted(spans, key=worth, reverse=True)[:MAX_SPANS]
 
@@ -136,13 +143,22 @@ def _said(span: RankedSpan) -> str:
     return f"{what}: {span.why}" if span.why else what
 
 
-def _head(pages: Pages, file: RankedFile) -> Finding | None:
-    """A file that only its name speaks for: its first lines."""
-    lines = pages.lines(file.path)
+def _head(pages: Pages, file: RankedFile, words: Mapping[str, float]) -> Finding | None:
+    """A file that no definition speaks for: the lines of it that do, or its first ones."""
+    lines = (pages.lines(file.path) or [])[:_HEAD_SEARCH_LINES]
     if not lines:
         return None
-    last = min(len(lines), _HEAD_LINES)
-    return pages.find(file.path, 1, last, description=f"the file {file.path}", confidence=file.confidence)
+    first, last, said = best_window(lines, words, most=_HEAD_LINES)
+    if not said:
+        first, last = 0, min(len(lines), _HEAD_LINES) - 1
+    shown = " ".join(lines[first].split())[:160]
+    return pages.find(
+        file.path,
+        first + 1,
+        last + 1,
+        description=f"line {first + 1}: {shown}" if shown else f"the file {file.path}",
+        confidence=file.confidence,
+    )
 
 
 def _place(view: View, span: RankedSpan, symbol: SymbolInfo | None) -> dict[str, Any]:

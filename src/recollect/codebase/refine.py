@@ -14,7 +14,7 @@ from dataclasses import replace
 from recollect.codebase.evidence import FILE, Pages, cite
 from recollect.codebase.looking import MATCHES, USED_IN, locate
 from recollect.codebase.query import CodeQuery
-from recollect.codebase.wording import asks_for_uses, said_in, weights_of
+from recollect.codebase.wording import asks_for_uses, best_window, weights_of
 from recollect.domain.findings import Citation, Finding
 from recollect.domain.trajectory import CallRecord, Trajectory
 
@@ -23,9 +23,9 @@ MAX_FILES = 8
 MAX_USES = 6
 #: Places of one file: of the first ones more than of those behind.
 _PLACES = (3, 3, 2, 2, 2)
+#: The first few files are named unless there are none; those behind them must not be far off the best.
+_FIRST, _FAR_OFF = 5, 0.1
 _QUESTION_CHARS = 200
-#: Lines of evidence for one place.
-WINDOW_LINES = 12
 _USES = re.compile(r"(?:calls|imports|inherits from|uses) `([^`]+)`")
 _TEST = re.compile(
     r"(?i)(^|/)(tests?|spec|specs|__tests__|testing)/|(^|[/_.-])(test|spec)[_.-]|[_.-](test|spec)s?\."
@@ -52,7 +52,11 @@ def refine(
             by_file.setdefault(finding.source_file, []).append(finding)
     kept: list[Finding] = []
     # A file that nothing could be cited from is left out, so the count is of those that are named.
-    for number, path in enumerate([one for one in ranked if one in by_file][:MAX_FILES]):
+    files = [one for one in ranked if one in by_file][:MAX_FILES]
+    least = ranked[files[0]] * _FAR_OFF if files else 0.0
+    for number, path in enumerate(files):
+        if number >= _FIRST and ranked[path] < least:
+            break
         most = _PLACES[number] if number < len(_PLACES) else 1
         places = _places(by_file[path], spans, words, pages)[:most]
         for order, place in enumerate(places):
@@ -118,26 +122,6 @@ def calls_of(record: Trajectory) -> Iterator[CallRecord]:
                 yield call
             if call.child is not None:
                 yield from calls_of(call.child)
-
-
-def best_window(
-    lines: Sequence[str], words: Mapping[str, float], *, most: int = WINDOW_LINES
-) -> tuple[int, int, float]:
-    """The run of lines that speaks most about the words (stems), from 0, both ends; and how much that is."""
-    if not lines:
-        return 0, 0, 0.0
-    scores = [said_in(line, words) for line in lines]
-    best, at = -1.0, 0
-    for first in range(max(1, len(lines) - most + 1)):
-        window = sum(scores[first : first + most])
-        if window > best + 1e-9:
-            best, at = window, first
-    last = min(at + most, len(lines)) - 1
-    while last > at and not scores[last]:
-        last -= 1
-    while at < last and not scores[at]:
-        at += 1
-    return at, last, best
 
 
 def _places(

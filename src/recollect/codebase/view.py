@@ -51,15 +51,16 @@ class View:
         resolved = self.tree.resolve(path)
         key = (resolved, self.stamp_of(resolved))
         if key not in self._symbols:
-            indexed = self._indexed(resolved, key[1])
-            if indexed is not None:
-                return indexed
-            language = language_of(resolved)
-            if language is None:
-                raise GrammarMissingError(f"{resolved!r} is in no language there is a grammar for")
+            found = self._indexed(resolved, key[1])
+            if found is None:
+                language = language_of(resolved)
+                if language is None:
+                    raise GrammarMissingError(f"{resolved!r} is in no language there is a grammar for")
+                found = parse(self.tree.read_bytes(resolved), language)
             if len(self._symbols) >= 256:
                 self._symbols.clear()
-            self._symbols[key] = parse(self.tree.read_bytes(resolved), language)
+            self._symbols[key] = found
+            return found
         return self._symbols[key]
 
     def _indexed(self, path: str, stamp: str) -> FileSymbols | None:

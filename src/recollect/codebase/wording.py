@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -42,6 +42,8 @@ _ACROSS = re.compile(
       | everywhere | all\ (?:places|files|uses|usages|occurrences)
     )"""
 )
+#: Lines of evidence for one place.
+WINDOW_LINES = 12
 #: A name in a question says more than a word.
 _NAME_WEIGHT = 3.0
 
@@ -63,6 +65,26 @@ def said_in(text: str, words: Mapping[str, float]) -> float:
 def stems_of(text: str) -> set[str]:
     """The stems of a text's words; of an identifier, those of its parts."""
     return {_stem(term) for term in _each(terms_of(text))}
+
+
+def best_window(
+    lines: Sequence[str], words: Mapping[str, float], *, most: int = WINDOW_LINES
+) -> tuple[int, int, float]:
+    """The run of lines that speaks most about the words (stems), from 0, both ends; and how much that is."""
+    if not lines:
+        return 0, 0, 0.0
+    scores = [said_in(line, words) for line in lines]
+    best, at = -1.0, 0
+    for first in range(max(1, len(lines) - most + 1)):
+        window = sum(scores[first : first + most])
+        if window > best + 1e-9:
+            best, at = window, first
+    last = min(at + most, len(lines)) - 1
+    while last > at and not scores[last]:
+        last -= 1
+    while at < last and not scores[at]:
+        at += 1
+    return at, last, best
 
 
 def asks_for_uses(question: str) -> bool:
