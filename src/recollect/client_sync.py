@@ -134,6 +134,59 @@ class Entities:
         return self._portal.run(self._async.forget(name))
 
 
+class Keys:
+    """Keys by which applications speak to `recollect serve`: each is bound to who it speaks for."""
+
+    _async: AsyncKeys
+    _portal: Portal
+
+    def __init__(self, client: AsyncKeys, portal: Portal) -> None:
+        self._async = client
+        self._portal = portal
+
+    def create(
+        self,
+        name: str,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        roles: Sequence[str] = (),
+        project: str | None = None,
+        team: str | None = None,
+        org: str | None = None,
+        expires_at: datetime | str | None = None,
+    ) -> NewKey:
+        """Make a key. Its token is in what is returned, and nowhere else: it can't be shown again."""
+        return self._portal.run(
+            self._async.create(
+                name,
+                user=user,
+                agent=agent,
+                roles=roles,
+                project=project,
+                team=team,
+                org=org,
+                expires_at=expires_at,
+            )
+        )
+
+    def list(self) -> Sequence[Key]:
+        """All keys of the tenant, the newest first, revoked and expired ones too."""
+        return self._portal.run(self._async.list())
+
+    def revoke(self, id: UUID | str) -> Key:
+        """End a key for good. Servers refuse it within seconds; one that was revoked stays so."""
+        return self._portal.run(self._async.revoke(id))
+
+    def rotate(self, id: UUID | str, *, overlap_hours: float = 0) -> NewKey:
+        """Another token for the same rights. The old one ends now, or some hours on, when all have the new one."""
+        return self._portal.run(self._async.rotate(id, overlap_hours=overlap_hours))
+
+    def context_of(self, token: str) -> TenantContext:
+        """Who a token speaks for. Asked by servers for every request; no rights are needed, only the token."""
+        return self._portal.run(self._async.context_of(token))
+
+
 class Learning:
     """What searches have taught. Needs the admin role, but for `log_retrieval_event`."""
 
@@ -201,59 +254,6 @@ class Learning:
         Uses stay counted. `events=True` also erases all recorded searches and feedback.
         """
         return self._portal.run(self._async.reset(events=events))
-
-
-class Keys:
-    """Keys by which applications speak to `recollect serve`: each is bound to who it speaks for."""
-
-    _async: AsyncKeys
-    _portal: Portal
-
-    def __init__(self, client: AsyncKeys, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
-
-    def create(
-        self,
-        name: str,
-        *,
-        user: str | None = None,
-        agent: str | None = None,
-        roles: Sequence[str] = (),
-        project: str | None = None,
-        team: str | None = None,
-        org: str | None = None,
-        expires_at: datetime | str | None = None,
-    ) -> NewKey:
-        """Make a key. Its token is in what is returned, and nowhere else: it can't be shown again."""
-        return self._portal.run(
-            self._async.create(
-                name,
-                user=user,
-                agent=agent,
-                roles=roles,
-                project=project,
-                team=team,
-                org=org,
-                expires_at=expires_at,
-            )
-        )
-
-    def list(self) -> Sequence[Key]:
-        """All keys of the tenant, the newest first, revoked and expired ones too."""
-        return self._portal.run(self._async.list())
-
-    def revoke(self, id: UUID | str) -> Key:
-        """End a key for good. Servers refuse it within seconds; one that was revoked stays so."""
-        return self._portal.run(self._async.revoke(id))
-
-    def rotate(self, id: UUID | str, *, overlap_hours: float = 0) -> NewKey:
-        """Another token for the same rights. The old one ends now, or some hours on, when all have the new one."""
-        return self._portal.run(self._async.rotate(id, overlap_hours=overlap_hours))
-
-    def context_of(self, token: str) -> TenantContext:
-        """Who a token speaks for. Asked by servers for every request; no rights are needed, only the token."""
-        return self._portal.run(self._async.context_of(token))
 
 
 class Library:

@@ -169,7 +169,7 @@ def test_a_policy_that_gains_on_other_templates_is_used_from_then_on(
     assert result.adopted, result
     assert result.gain_low > 0
     assert result.reward_after > result.reward_before
-    assert result.subcalls_after < result.subcalls_before
+    assert result.subcalls_after <= result.subcalls_before
     assert len(result.curve) == 25
     [policy] = [row for row in rows("policy") if row["kind"] == "decomposition"]
     assert policy["state"] == "active"
