@@ -113,3 +113,34 @@ def test_what_the_text_holds_is_counted_by_where_it_stands():
 def test_no_text_is_too_odd_to_read(text):
     query = read_query(text, [text])
     assert query.places == ()
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "@",
+        "<!--",
+        "where docs ",
+        "a.",
+        "a/",
+        "`a ",
+        "from a import ",
+        "a_",
+        "(a",
+        "; ",
+        "a = ",
+        "::a",
+        "A1",
+        "at a:1:1\n",
+    ],
+)
+def test_repeating_anything_does_not_make_reading_slow(part):
+    # Whatever is quadratic in one of the patterns would keep this from ending.
+    read_query(part * (100_000 // len(part)), [part * 2_000])
+
+
+def test_comments_of_issue_templates_are_left_out():
+    query = read_query("Title\n<!-- please describe -->the cart<!-- and never\nclosed")
+    assert "describe" not in query.words
+    assert "closed" not in query.words
+    assert "cart" in query.words

@@ -74,6 +74,8 @@ def test_a_dotted_name_is_the_module_it_begins_with(dotted, files, parts):
         ("src/shop/*.py", ["src/shop/__init__.py", "src/shop/cart.py"]),
         ("*.go", []),
         ("[", []),
+        ("../*.py", []),
+        ("/etc/*", []),
     ],
 )
 def test_globs_name_files(pattern, files):

@@ -18,6 +18,8 @@ __all__ = ["CodeQuery", "Place", "Segments", "read_query", "segments_of"]
 
 #: A pasted log can be long; what a question is about stands in its first pages.
 MAX_QUERY_CHARS = 100_000
+#: What a query is about is said at its beginning, also when its first line has no end.
+_TITLE_CHARS = 300
 #: A name in the title says more than one in a pasted program.
 TITLE, PROSE, CODE, TRACE = 2.0, 1.0, 0.5, 0.5
 
@@ -79,7 +81,7 @@ _SUFFIXES = (
     "|md|rst|txt|proto|gradle|cmake|tf"
 )
 _PLACE = re.compile(
-    rf"(?<![\w./\\-])(?:https?://[^\s/]+/)?(?P<path>(?:[\w.@~+-]+[/\\]|/)*[\w.@+-]*\w\.(?:{_SUFFIXES}))(?![\w-])"
+    rf"(?<![\w./\\@~+-])(?:https?://[^\s/]+/)?(?P<path>(?:[\w.@~+-]+[/\\]|/)*[\w.@+-]*\w\.(?:{_SUFFIXES}))(?![\w-])"
     r"(?:(?::|#L|\(|\", line |, line | line )(?P<line>\d{1,7}))?"
 )
 _IMPORTED_PATH = re.compile(r"(?:from|require\(|import)\s*['\"](?P<path>[\w@./-]+)['\"]")
@@ -147,8 +149,8 @@ def read_query(query: str, hints: Sequence[str] = ()) -> CodeQuery:
         hinted_places=tuple(hinted_places),
         hinted_names=tuple(hinted_names),
         hinted_frames=tuple(hinted_frames),
-        about_tests=bool(_ABOUT_TESTS.search(parts.title)),
-        about_documents=bool(_ABOUT_DOCUMENTS.search(parts.title)),
+        about_tests=bool(_ABOUT_TESTS.search(parts.title[:_TITLE_CHARS])),
+        about_documents=bool(_ABOUT_DOCUMENTS.search(parts.title[:_TITLE_CHARS])),
         segments=parts,
     )
 
@@ -184,7 +186,14 @@ def segments_of(text: str) -> Segments:
 
 def _clean(text: str) -> str:
     text = text[:MAX_QUERY_CHARS].replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ")
-    return re.sub(r"<!--.*?-->", " ", text, flags=re.DOTALL)
+    # Templates of issues explain themselves in comments. No pattern here: openings without an end cost it n squared.
+    kept: list[str] = []
+    at = 0
+    while (opened := text.find("<!--", at)) >= 0:
+        kept.append(text[at:opened])
+        closed = text.find("-->", opened)
+        at = closed + 3 if closed >= 0 else len(text)
+    return " ".join([*kept, text[at:]])
 
 
 def _identifiers(text: str, *, everything: bool) -> list[str]:

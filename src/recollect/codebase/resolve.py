@@ -6,9 +6,11 @@ parts of a file here. Knows paths only; names of definitions are `signals.py`'s 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from recollect.errors import InvalidInputError
+from recollect.files.globs import Glob
 
 #: Files that stand for their folder: `a/b/__init__.py` is the module `a.b`.
 _STANDING_FOR_FOLDER = frozenset({"__init__", "index", "mod", "__main__"})
@@ -97,14 +99,13 @@ class PathTable:
         return tuple(found) if len(found) <= MAX_MATCHES else ()
 
     def glob(self, pattern: str) -> tuple[int, ...]:
-        """Files that a glob names: `*` within a part, `**` over parts; without a slash it is about the last part."""
-        matcher = re.compile(_glob_expression(pattern.removeprefix("./")))
-        whole = "/" in pattern
-        found = [
-            number
-            for number, path in enumerate(self._paths)
-            if matcher.fullmatch(path if whole else self._parts[number][-1])
-        ]
+        """Files that a glob names; one without a slash is about the file's own name. One that can't be names none."""
+        pattern = pattern.removeprefix("./")
+        try:
+            glob = Glob(pattern if "/" in pattern else f"**/{pattern}")
+        except InvalidInputError:
+            return ()
+        found = [number for number, path in enumerate(self._paths) if glob.match_file(path)]
         return tuple(found) if len(found) <= MAX_MATCHES else ()
 
     @staticmethod
@@ -137,21 +138,3 @@ def module_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
 def _wanted(named: str) -> tuple[str, ...]:
     named = named.replace("\\", "/").removeprefix("file://")
     return tuple(part for part in named.split("/") if part not in ("", ".", "..", "~"))
-
-
-def _glob_expression(pattern: str) -> str:
-    """A regular expression for a glob; `**/` may stand for nothing. Repeated stars are one, so it stays linear."""
-    out, at = [], 0
-    while at < len(pattern):
-        if pattern.startswith("**/", at):
-            out.append(r"(?:[^/]+/)*")
-            at += 3
-        elif pattern[at] == "*":
-            wide = pattern.startswith("**", at)
-            while at < len(pattern) and pattern[at] == "*":
-                at += 1
-            out.append(".*" if wide else "[^/]*")
-        else:
-            out.append("[^/]" if pattern[at] == "?" else re.escape(pattern[at]))
-            at += 1
-    return "".join(out)
