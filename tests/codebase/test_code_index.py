@@ -308,3 +308,48 @@ def test_an_identifier_of_several_parts_is_a_term_itself() -> None:
 @given(st.text(max_size=40))
 def test_terms_are_lower_case_and_never_empty(text: str) -> None:
     assert all(term == term.lower() and len(term) > 1 for term in terms_of(text))
+
+
+def test_where_no_process_can_be_started_files_are_parsed_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_tree(tmp_path, lines=12_000)
+    files = open_tree(tmp_path).files()
+    for program in ("/nowhere/python", "/bin/true"):
+        monkeypatch.setattr("sys.executable", program)
+        found = [record for _, _, record in parse_files(tmp_path, files, workers=2)]
+        assert len(found) == len(files)
+        assert all(isinstance(record, FileRecord) for record in found)
+
+
+def test_giving_up_early_ends_the_processes(tmp_path: Path) -> None:
+    make_tree(tmp_path, lines=16_000)
+    results = parse_files(tmp_path, open_tree(tmp_path).files(), workers=2)
+    next(results)
+    assert children()
+    results.close()
+    assert children() == []
+
+
+def test_a_file_that_could_not_be_read_is_tried_again(root: Path, store: Path) -> None:
+    tree = open_tree(root)
+    assert tree.find("shop/money.py") is not None
+    (root / "shop" / "money.py").rename(root / "shop" / "away.txt")
+    (root / "shop" / "money.py").mkdir()
+    with CodeIndex.open(tree, store) as index:
+        assert index.file_number("shop/money.py") is None
+    (root / "shop" / "money.py").rmdir()
+    (root / "shop" / "away.txt").rename(root / "shop" / "money.py")
+    with opened(root, store) as index:
+        assert index.file_number("shop/money.py") is not None
+
+
+def test_what_one_process_takes_away_another_still_has(root: Path, store: Path) -> None:
+    """Two look at one tree; it changes, and the second makes new arrays in place of the first one's."""
+    with opened(root, store) as first:
+        put(root / "new.py", "def fresh():\n    pass\n")
+        opened(root, store).close()
+        assert [one.path for one in first.definitions("round_up")][1] == "shop/money.py"
+        assert first.outline()
+        assert first.names_containing("round") == ["round_up"]
+    assert len(list((store / "trees").glob("*/*"))) == 1

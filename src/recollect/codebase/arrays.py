@@ -6,9 +6,9 @@ records they are built from are `records.py`'s; how files refer to each other is
 
 from __future__ import annotations
 
-import os
 import shutil
 import struct
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,22 +81,23 @@ def split_numbers(blob: bytes) -> Numbers:
 
 
 class Arrays:
-    """The arrays of one state of a tree, mapped from their files."""
+    """The arrays of one state of a tree, mapped from their files.
+
+    All at once: another process that sees the tree change takes the files away, and what is mapped stays.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._loaded: dict[str, Array] = {}
+        self._arrays: dict[str, Array] = {
+            file.stem: np.load(file, mmap_mode="r") for file in folder.glob("*.npy")
+        }
+        self._names = (folder / "names.txt").read_text(encoding="utf-8")
 
     def __getitem__(self, name: str) -> Array:
-        found = self._loaded.get(name)
-        if found is None:
-            found = self._loaded[name] = np.load(self._folder / f"{name}.npy", mmap_mode="r")
-        return found
+        return self._arrays[name]
 
     def names(self) -> list[str]:
         """Every defined name once, sorted."""
-        text = (self._folder / "names.txt").read_text(encoding="utf-8")
-        return text.split("\n") if text else []
+        return self._names.split("\n") if self._names else []
 
     def found(self, table: str, key: int) -> slice:
         """Where the rows of a key stand in a table; an empty slice when it has none."""
@@ -109,8 +110,11 @@ class Arrays:
 
 
 def open_arrays(folder: Path) -> Arrays | None:
-    """The arrays in a folder, or None when they were not finished."""
-    return Arrays(folder) if (folder / _DONE).exists() else None
+    """The arrays in a folder, or None when they were not finished, or are damaged."""
+    try:
+        return Arrays(folder) if (folder / _DONE).exists() else None
+    except (OSError, ValueError, EOFError):
+        return None
 
 
 def build_arrays(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) -> Arrays:
@@ -118,12 +122,13 @@ def build_arrays(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) ->
 
     Written beside and moved into place: another process may be doing the same.
     """
-    work = folder.with_name(f".{folder.name}-{os.getpid()}")
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=".", dir=folder.parent))
     try:
         _build(work, rows)
         (work / _DONE).touch()
+        # Mapped before it is moved: nobody takes this folder away.
+        built = Arrays(work)
         try:
             work.rename(folder)
         except OSError:
@@ -136,7 +141,7 @@ def build_arrays(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) ->
         if other.is_dir() and other != folder and not other.name.startswith("."):
             # Whoever still has them mapped keeps them until it lets go.
             shutil.rmtree(other, ignore_errors=True)
-    return Arrays(folder)
+    return built
 
 
 def _build(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) -> None:

@@ -16,7 +16,15 @@ from typing import Any
 
 from recollect.codebase.jail import Jail
 from recollect.codebase.pool import usable_cores
-from recollect.codebase.tree import MAX_FILE_BYTES, Skipped, SourceFile, SourceTree, read_text_file, text_of
+from recollect.codebase.tree import (
+    BINARY,
+    MAX_FILE_BYTES,
+    Skipped,
+    SourceFile,
+    SourceTree,
+    read_text_file,
+    text_of,
+)
 from recollect.errors import InvalidInputError, SourceNotFoundError
 from recollect.files.decode import looks_binary
 from recollect.files.globs import Glob
@@ -231,7 +239,7 @@ def _read(jail: Jail, file: SourceFile) -> tuple[bytes | None, str]:
         return read_text_file(jail, file.path)
     if data.find(b"\x00", 0, _SNIFFED_BYTES) >= 0:
         if looks_binary(data):
-            return None, "it is binary"
+            return None, BINARY
         return text_of(data)[0].encode("utf-8", "replace"), ""
     if not data.isascii():
         try:

@@ -13,13 +13,14 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
 from recollect.codebase.jail import Jail
 from recollect.codebase.records import FileRecord
 from recollect.codebase.tree import SourceFile
-from recollect.codebase.worker import answer, read_frame, unpack_frame, write_frame
+from recollect.codebase.worker import READY, answer, read_frame, unpack_frame, write_frame
 
 #: Less than this is parsed here: starting processes would take longer.
 _FEW_BYTES = 400_000
@@ -27,6 +28,7 @@ _BATCH_BYTES = 200_000
 _BATCH_FILES = 50
 #: One file may keep its process so long, on a machine that has other work as well.
 _FILE_TIMEOUT_S = 120.0
+_WATCH_EVERY_S = 1.0
 #: Of the parent's environment a parser needs only what finds libraries.
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "LANG")
 
@@ -83,6 +85,8 @@ class _Pool:
         # Bounded: records that nobody has stored yet would fill the memory.
         self._found: queue.Queue[Parsed | None] = queue.Queue(maxsize=256)
         self._ended = threading.Event()
+        #: Since when each process is at its file.
+        self._busy: dict[subprocess.Popen[bytes], float] = {}
         self._threads = [threading.Thread(target=self._keep_busy, daemon=True) for _ in range(size)]
 
     def results(self) -> Iterator[Parsed]:
@@ -91,18 +95,30 @@ class _Pool:
         left = len(self._threads)
         try:
             while left:
-                found = self._found.get()
+                try:
+                    found = self._found.get(timeout=_WATCH_EVERY_S)
+                except queue.Empty:
+                    self._end_hanging()
+                    continue
                 if found is None:
                     left -= 1
                 else:
                     yield found
         finally:
             self._ended.set()
+            for process in tuple(self._busy):
+                process.kill()
             while any(thread.is_alive() for thread in self._threads):
                 try:
                     self._found.get(timeout=0.05)
                 except queue.Empty:
                     continue
+
+    def _end_hanging(self) -> None:
+        now = time.monotonic()
+        for process, since in tuple(self._busy.items()):
+            if now - since > _FILE_TIMEOUT_S:
+                process.kill()
 
     def _keep_busy(self) -> None:
         process: subprocess.Popen[bytes] | None = None
@@ -113,8 +129,11 @@ class _Pool:
                 except queue.Empty:
                     return
                 while batch and not self._ended.is_set():
-                    if process is None or process.poll() is not None:
+                    if process is None:
                         process = _start(self._root)
+                    if process is None:
+                        self._parse_here(batch)
+                        break
                     done = self._give(process, batch)
                     if done < len(batch):
                         _end(process)
@@ -122,13 +141,17 @@ class _Pool:
                         self._found.put((batch[done].path, "", "its parser ended or hung on it"))
                         done += 1
                     batch = batch[done:]
-        except OSError as error:
-            for file in batch:
-                self._found.put((file.path, "", f"no process could be started to parse it: {error}"))
         finally:
             if process is not None:
                 _end(process)
             self._found.put(None)
+
+    def _parse_here(self, batch: Sequence[SourceFile]) -> None:
+        """Where no process can be started: slower, and a grammar's fault would be ours, but it works."""
+        with Jail(self._root) as jail:
+            for file in batch:
+                if not self._ended.is_set():
+                    self._found.put(_parsed(answer(jail, file.path, file.language)[4:]))
 
     def _give(self, process: subprocess.Popen[bytes], batch: Sequence[SourceFile]) -> int:
         """Have a batch parsed; how many of its files were answered before the process ended, if it did."""
@@ -138,39 +161,43 @@ class _Pool:
         try:
             write_frame(process.stdin, json.dumps([[file.path, file.language] for file in batch]).encode())
             for _ in batch:
-                if self._ended.is_set():
-                    return len(batch)
-                watch = threading.Timer(_FILE_TIMEOUT_S, process.kill)
-                watch.daemon = True
-                watch.start()
-                try:
-                    body = read_frame(process.stdout)
-                finally:
-                    watch.cancel()
+                self._busy[process] = time.monotonic()
+                body = read_frame(process.stdout)
                 if body is None:
                     return done
                 self._found.put(_parsed(body))
                 done += 1
         except (OSError, ValueError):
             return done
+        finally:
+            self._busy.pop(process, None)
         return done
 
 
-def _start(root: Path) -> subprocess.Popen[bytes]:
+def _start(root: Path) -> subprocess.Popen[bytes] | None:
+    """A process that is ready; None where none can be started, or where it is no Python that starts."""
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    return subprocess.Popen(
-        # -P: the current folder may be the tree itself, and its modules are not ours to run.
-        [sys.executable, "-P", "-s", "-m", "recollect.codebase.worker", str(root)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={
-            **kept,
-            "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONUTF8": "1",
-        },
-    )
+    try:
+        process = subprocess.Popen(
+            # -P: the current folder may be the tree itself, and its modules are not ours to run.
+            [sys.executable, "-P", "-s", "-m", "recollect.codebase.worker", str(root)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={
+                **kept,
+                "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTHONUTF8": "1",
+            },
+        )
+    except OSError:
+        return None
+    assert process.stdout is not None
+    if read_frame(process.stdout) == READY:
+        return process
+    _end(process)
+    return None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -61,7 +61,8 @@ class FileRecord:
     references: bytes
 
 
-_Terms = dict[int, int]
+#: Number of the definition, number of the term, count: three columns.
+_Postings = tuple[list[int], list[int], list[int]]
 _KEYS: dict[str, tuple[int, ...]] = {}
 _MAX_KEYS = 300_000
 
@@ -123,7 +124,7 @@ def _record(language: str | None, lines: list[str], columns: Columns | None, not
 
 
 def _empty(language: str | None, lines: int, note: str) -> FileRecord:
-    numbers = _numbers({}, [], [], None, lines=lines, length=0)
+    numbers = _numbers({}, ([], [], []), [], None, lines=lines, length=0)
     return FileRecord(
         language=language, lines=lines, note=note, numbers=numbers, definitions=b"", references=b""
     )
@@ -131,8 +132,8 @@ def _empty(language: str | None, lines: int, note: str) -> FileRecord:
 
 def _count(
     lines: Sequence[str], definitions: Sequence[SymbolInfo]
-) -> tuple[dict[int, list[int]], list[tuple[int, int, int]], list[int], int]:
-    """Terms of the file (key -> [number, count]), postings (definition, number of the term, count), and lengths."""
+) -> tuple[dict[int, list[int]], _Postings, list[int], int]:
+    """Terms of the file (key -> [number, count]), the postings of its definitions, and lengths."""
     owners = [-1] * len(lines)
     for number, one in enumerate(definitions):
         height = one.end_line - one.start_line + 1
@@ -145,7 +146,9 @@ def _count(
     for owner, line in zip(owners, lines, strict=True):
         texts.setdefault(owner, []).append(line)
     terms: dict[int, list[int]] = {}
-    postings: list[tuple[int, int, int]] = []
+    owned: list[int] = []
+    numbers: list[int] = []
+    times_each: list[int] = []
     lengths = [0] * len(definitions)
     total = 0
     for owner, own in texts.items():
@@ -163,11 +166,13 @@ def _count(
                 entry = terms[key] = [len(terms), 0]
             entry[1] += times
             if owner >= 0:
-                postings.append((owner, entry[0], min(times, _MAX_COUNT)))
+                owned.append(owner)
+                numbers.append(entry[0])
+                times_each.append(times if times < _MAX_COUNT else _MAX_COUNT)
         total += length
         if owner >= 0:
             lengths[owner] = length
-    return terms, postings, lengths, total
+    return terms, (owned, numbers, times_each), lengths, total
 
 
 def _keys(word: str) -> tuple[int, ...]:
@@ -181,7 +186,7 @@ def _keys(word: str) -> tuple[int, ...]:
 
 def _numbers(
     terms: dict[int, list[int]],
-    postings: list[tuple[int, int, int]],
+    postings: _Postings,
     lengths: list[int],
     columns: Columns | None,
     *,
@@ -198,15 +203,15 @@ def _numbers(
     tail = "\x00".join(("\n".join(one.name for one in definitions), "\n".join(map(_one_line, modules))))
     return b"".join(
         (
-            _HEADER.pack(len(terms), len(postings), len(definitions), len(names), lines, length),
+            _HEADER.pack(len(terms), len(postings[0]), len(definitions), len(names), lines, length),
             array("Q", terms).tobytes(),
             array("Q", (term_key(one.name) for one in definitions)).tobytes(),
             array("Q", map(term_key, names)).tobytes(),
             array("I", (entry[1] for entry in terms.values())).tobytes(),
             array("I", lengths).tobytes(),
-            array("H", (row[0] for row in postings)).tobytes(),
-            array("H", (row[1] for row in postings)).tobytes(),
-            array("H", (row[2] for row in postings)).tobytes(),
+            array("H", postings[0]).tobytes(),
+            array("H", postings[1]).tobytes(),
+            array("H", postings[2]).tobytes(),
             array("H", (min(count, _MAX_COUNT) for count in strong)).tobytes(),
             array("H", (min(count, _MAX_COUNT) for count in weak)).tobytes(),
             bytes(_KIND_NUMBERS.get(one.kind, len(KINDS)) for one in definitions),

@@ -59,7 +59,7 @@ def refresh(
     doubtful: list[SourceFile] = []
     for file in files:
         was = before.get(file.path)
-        if was is not None and was.settled and (was.size, was.mtime_ns, was.inode) == _stamp(file):
+        if was is not None and was.certain and (was.size, was.mtime_ns, was.inode) == _stamp(file):
             known[file.path] = was
         else:
             doubtful.append(file)

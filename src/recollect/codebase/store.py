@@ -24,6 +24,7 @@ from typing import Any
 
 from recollect.codebase.records import FORMAT, FileRecord
 from recollect.codebase.symbols.grammars import grammar_modules
+from recollect.codebase.tree import BINARY
 
 _BUSY_S = 60.0
 #: Trees nobody has opened for so long are forgotten.
@@ -41,6 +42,11 @@ class KnownFile:
     settled: bool
     sha256: str | None
     note: str
+
+    @property
+    def certain(self) -> bool:
+        """Whether an equal stamp means an equal file: one that could not be opened may be open now."""
+        return self.settled and (self.sha256 is not None or self.note == BINARY)
 
 
 @cache

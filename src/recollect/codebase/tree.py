@@ -31,6 +31,8 @@ MAX_FILES = 200_000
 #: Notes about what was left out; a folder of pictures needs no note for each.
 MAX_NOTES = 1_000
 _MAX_PATH_CHARS = 4_096
+#: Why a file is left alone that holds no text.
+BINARY = "it is binary"
 #: Folders that tools fill, in trees without an ignore file too.
 _FILLED_BY_TOOLS = frozenset(
     ".hg .svn __pycache__ node_modules .tox .nox .venv .mypy_cache .pytest_cache .ruff_cache".split()
@@ -221,7 +223,7 @@ def read_text_file(jail: Jail, path: str, *, limit: int = MAX_FILE_BYTES) -> tup
     if len(data) > limit:
         return None, f"it is larger than {limit:,} bytes"
     if looks_binary(data):
-        return None, "it is binary"
+        return None, BINARY
     return data, ""
 
 

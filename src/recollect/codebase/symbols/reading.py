@@ -329,17 +329,14 @@ def _references(
     lines: _LineStarts,
 ) -> tuple[list[str], tuple[list[int], list[int], list[int]]]:
     """Every name that is used, once for each line, as the strongest of the ways it is used there."""
-    strong: dict[int, int] = {}
-    for capture, kind in (("call", CALL), ("inherit", INHERIT)):
-        for node in captured.get(capture, ()):
-            strong[node.start_byte] = max(kind, strong.get(node.start_byte, USE))
+    calls, inherits = captured.get("call", []), captured.get("inherit", [])
+    strong = {node.start_byte: CALL for node in calls}
+    strong.update((node.start_byte, INHERIT) for node in inherits)
+    positions = {node.start_byte: node.end_byte for node in (*captured.get("use", ()), *calls, *inherits)}
     numbers: dict[bytes, int] = {}
     seen: dict[tuple[int, int], int] = {}
     spans = iter(import_spans)
     span = next(spans, None)
-    positions = {node.start_byte: node.end_byte for node in captured.get("call", ())}
-    positions.update((node.start_byte, node.end_byte) for node in captured.get("inherit", ()))
-    positions.update((node.start_byte, node.end_byte) for node in captured.get("use", ()))
     line, line_end, line_starts = 0, 0, lines._starts
     for start in sorted(positions):
         if start in taken:
