@@ -127,6 +127,20 @@ def test_a_question_about_another_product_is_not_answered_by_what_lacks_its_name
     assert answer_score(rank_sections(named, asked), named, asked) >= ANSWERED
 
 
+def test_a_passage_that_has_the_names_of_a_question_is_likely_about_it() -> None:
+    asked = read_asked("when does Ada Holm leave")
+    bits = {term: 1 << number for number, term in enumerate(asked.terms)}
+    both = bits["ada"] | bits["holm"]
+    rows: list[tuple[int, int, float, float]] = [(1, 1, 0.40, 0.0), (2, 2, 0.33, 0.0)]
+    weights = [9.0 if term in asked.names else 2.0 for term in asked.terms]
+    found = pool(rows, matched=[0, both], idf=weights)
+    assert order(rank_sections(found, asked)) == [2, 1]
+    alone = pool([(2, 2, 0.33, 0.0)], matched=[both], idf=weights)
+    assert answer_score(rank_sections(alone, asked), alone, asked) >= ANSWERED
+    nameless = pool([(2, 2, 0.33, 0.0)], matched=[0], idf=weights)
+    assert answer_score(rank_sections(nameless, asked), nameless, asked) < ANSWERED
+
+
 @pytest.mark.parametrize(
     ("question", "names"),
     [

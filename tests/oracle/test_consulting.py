@@ -139,6 +139,22 @@ def test_coverage_counts_the_library_that_was_searched(library: Recollect) -> No
     assert (named.documents, named.searched_tokens) == (1, named.material_tokens)
 
 
+def test_a_long_paragraph_is_shown_by_the_sentences_that_answer_and_cited_whole(client: Recollect) -> None:
+    filler = " ".join(f"Ship {number} carries coal along the coast all summer." for number in range(60))
+    for name in "abcdefgh":
+        text = (
+            f"# Harbour {name}\n\n{filler} The lighthouse keeper of {name} paints windows green. {filler}\n"
+        )
+        put_document(client, f"{name}.md", text)
+    result = client.oracle_consult("What does the lighthouse keeper paint green?", "quick")
+    assert result.found
+    assert len(result.citations) >= 5
+    lines = result.answer.splitlines()
+    assert len(lines) == len(result.citations)
+    assert all("paints windows green" in line and len(line) < 900 for line in lines)
+    assert all(one.line_start == one.line_end == 3 for one in result.citations)
+
+
 def test_a_part_that_fits_anything_does_not_answer_for_the_rest(library: Recollect) -> None:
     problem = "Which Quorvex setting sizes the Xylonite pool in Zanthor, and how long until a token expires?"
     assert not library.oracle_consult(problem, "thorough").found

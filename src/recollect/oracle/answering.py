@@ -7,12 +7,13 @@ documents do not say.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
 from recollect.domain.oracle import NOT_IN_DOCUMENTS
 from recollect.errors import ModelError
+from recollect.library.extract import answering_lines
 from recollect.library.material import FILE, Volume
 from recollect.recursion.citations import verify_findings
 from recollect.recursion.synthesis import synthesise, synthesise_with_model
@@ -25,6 +26,10 @@ MAX_FINDINGS = 8
 #: The first few are shown unless they are far off; those behind them must be nearly as good as the best.
 _FIRST = 5
 _FAR_OFF, _NEARLY = 0.25, 0.6
+#: Of one finding in an answer without a model, and of the answer; eight findings fit.
+_SHOWN_CHARS = 700
+_SHOWN_SENTENCES = 3
+_MAX_CHARS = 8_000
 _HOLDS = frozenset({CitationStatus.VERIFIED, CitationStatus.MOVED})
 
 
@@ -86,8 +91,25 @@ async def compose(
                 return Answered(text=made.text, citations=made.citations, found=True)
         except ModelError as error:
             notes = (f"the model did not put the findings into words ({error}); they are listed as they are",)
-    made = synthesise(findings)
+    # Every citation has its line: a long paragraph is shown by the sentences that speak about the problem.
+    made = synthesise([_shortened(one, problem) for one in findings], max_chars=_MAX_CHARS)
     return Answered(text=made.text, citations=made.citations, found=bool(made.text), notes=notes)
+
+
+def _shortened(finding: Finding, problem: str) -> Finding:
+    """A finding as an answer shows it; what it cites stays whole."""
+    if len(finding.description) <= _SHOWN_CHARS:
+        return finding
+    place, _, words = finding.description.partition(": ")
+    kept: list[str] = []
+    room = max(_SHOWN_CHARS - len(place), _SHOWN_CHARS // 2)
+    for sentence in answering_lines(problem, words, limit=_SHOWN_SENTENCES) or [words]:
+        piece = sentence if len(sentence) <= room else f"{sentence[:room].rpartition(' ')[0]} ..."
+        if kept and len(piece) > room:
+            break
+        kept.append(piece)
+        room -= len(piece)
+    return replace(finding, description=f"{place}: {' ... '.join(kept)}")
 
 
 def _nearest(findings: Sequence[Finding]) -> tuple[str, ...]:
