@@ -137,6 +137,9 @@ def test_a_language_without_a_grammar_is_missed_and_still_searched(explore: Expl
     (shop / "tax.cob").write_text("DISPLAY VAT-RATE.\nCOMPUTE VAT-RATE = 19.\n")
     result = explore("Where is the VAT-RATE computed?")
     assert "tax.cob" in result.files
+    [request] = result.capability_requests
+    assert ".cob" in request["description"]
+    assert request["context"]["path"] == "tax.cob"
 
 
 # ---------------------------------------------------------------- limits

@@ -10,9 +10,10 @@ import math
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from recollect.codebase.secrets import mask
+from recollect.providers.models.contract import AtMost
 from recollect.providers.prices import cost_usd
 from recollect.providers.tokens import count_tokens, first_tokens
 from recollect.recursion.fences import fence, new_boundary
@@ -25,15 +26,15 @@ MAX_INPUT_TOKENS = 6_000
 #: A model's own vocabulary cuts texts a little differently than ours, and its server adds words around them.
 _TOKEN_MARGIN = 1.25
 _TOKEN_EXTRA = 512
-_MAX_QUOTES = 10
+_MAX_QUOTES = 6
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReading:
     """What the model is asked for."""
 
-    answer: str
-    quotes: list[str] = field(default_factory=list)
+    answer: Annotated[str, AtMost(1_200)]
+    quotes: Annotated[list[Annotated[str, AtMost(300)]], AtMost(_MAX_QUOTES)] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,6 +70,7 @@ def audit_document(result: RLMResult, *, hints: tuple[str, ...], limits: Mapping
         "citations": [masked_citation(one.document()) for one in result.citations],
         "usage": result.usage.document(),
         "notes": [mask(note) for note in result.notes],
+        "capability_requests": mask_values(list(result.capability_requests)),
         "record": record,
     }
 
@@ -170,6 +171,7 @@ def result_of(document: Mapping[str, Any], *, file: str | None = None) -> RLMRes
             stopped_by=document["stopped_by"],
             model=document["model"],
             notes=tuple(document["notes"]),
+            capability_requests=tuple(document["capability_requests"]),
             audit_file=file,
             record=record,
         )

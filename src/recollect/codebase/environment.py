@@ -55,7 +55,7 @@ class CodebaseEnvironment:
 
     Without an `index` names are looked up by searching. `model` answers `llm_query`; without one that gives the lines
     that speak about the prompt. `masked`: what a planner reads has no secrets in it, since it goes to a model.
-    `on_capability` hears what is missing: a language without a grammar.
+    Searches end when `seconds_left` does. `on_capability` hears what is missing: a language without a grammar.
     """
 
     name = "codebase"
@@ -69,14 +69,16 @@ class CodebaseEnvironment:
         max_answer_tokens: int = MAX_ANSWER_TOKENS,
         cacheable: bool = True,
         masked: bool = False,
+        seconds_left: Callable[[], float | None] = lambda: None,
         on_capability: OnCapability | None = None,
     ) -> None:
-        self.view = View(tree, index)
+        self.view = View(tree, index, seconds_left=seconds_left)
         self._masked = masked
         self._model = model
         self._max_answer_tokens = max_answer_tokens
         self._cacheable = cacheable
         self._on_capability = on_capability
+        self._told: set[str] = set()
         self.tools: Mapping[str, Tool] = {tool.name: tool for tool in self._make_tools()}
 
     def content_hash(self, tool: str, parameters: Mapping[str, Any]) -> str:
@@ -152,8 +154,9 @@ class CodebaseEnvironment:
                 seen = await asyncio.to_thread(work, self.view, wanted)
                 return await asyncio.to_thread(_without_secrets, seen) if self._masked else seen
             except GrammarMissingError as error:
-                self._miss(str(error), tool=name, path=str(getattr(wanted, "path", "")), problem=call.query)
                 return refused(f"{error}; grep and read_file work all the same")
+            finally:
+                self._tell_missing(name, call.query)
 
         return Tool(
             name=name,
@@ -207,9 +210,14 @@ class CodebaseEnvironment:
             return 0, 0.0
         return worst_cost(self._model, max_tokens=min(wanted.max_tokens, self._max_answer_tokens))
 
-    def _miss(self, description: str, **context: str) -> None:
-        if self._on_capability is not None:
-            self._on_capability(description, context)
+    def _tell_missing(self, tool: str, problem: str) -> None:
+        for suffix, path in self.view.unread.items():
+            if self._on_capability is not None and suffix not in self._told:
+                self._told.add(suffix)
+                context = {"problem": problem, "path": path, "attempted_tools": [tool]}
+                self._on_capability(
+                    f"read the definitions of .{suffix} files: there is no grammar for them", context
+                )
 
 
 def _without_secrets(seen: Observation) -> Observation:

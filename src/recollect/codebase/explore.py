@@ -11,7 +11,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -148,6 +148,7 @@ class _Exploration:
         self._on_event = on_event
         self._began = time.monotonic()
         self._notes: list[str] = list(models.notes)
+        self._requests: list[Mapping[str, Any]] = []
         self._journal = Journal(self._folder, request.task_id)
         self._past = self._read_past() if resume else None
         self._agent = self._make_agent()
@@ -162,6 +163,8 @@ class _Exploration:
             result = self._result(ended, findings, synthesis)
             return await asyncio.to_thread(self._record, result)
         finally:
+            # Of a run that is cancelled the journal stays: it can be taken up.
+            self._journal.close(remove=False)
             if index is not None:
                 index.close()
 
@@ -200,6 +203,7 @@ class _Exploration:
             model=models.sub_call,
             cacheable=self._settings.rlm_cache_enabled,
             masked=models.root is not None,
+            seconds_left=self._left_s,
             on_capability=self._missed,
         )
         limits, spent = self._limits()
@@ -277,6 +281,7 @@ class _Exploration:
             stopped_by=ended.stopped_by,
             model=self._models.name,
             notes=tuple(dict.fromkeys([*self._notes, *record.notes])),
+            capability_requests=tuple(self._requests),
             record=record,
         )
 
@@ -387,7 +392,8 @@ class _Exploration:
         """Whether the findings are the model's own."""
         return bool(self._agent.claims) and self._agent.model_failure is None
 
-    def _missed(self, description: str, context: Any) -> None:
+    def _missed(self, description: str, context: Mapping[str, Any]) -> None:
+        self._requests.append({"description": description, "context": dict(context)})
         self._notes.append(f"missing: {description}")
 
 

@@ -43,7 +43,7 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
         wanted.paths,
         context_lines=wanted.context_lines,
         limit=_MAX_MATCHES,
-        timeout_s=_GREP_TIMEOUT_S,
+        timeout_s=search_seconds(view),
     )
     rows: list[dict[str, Any]] = []
     blocks: list[str] = []
@@ -89,6 +89,12 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
             if one.text.strip()
         ),
     )
+
+
+def search_seconds(view: View) -> float:
+    """How long a search may take: no longer than the run has, since a thread can't be ended from outside."""
+    left = view.seconds_left()
+    return _GREP_TIMEOUT_S if left is None else min(_GREP_TIMEOUT_S, max(left, 0.05))
 
 
 def find_references(view: View, wanted: FindReferences) -> Observation:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.codebase.evidence import Pages
 from recollect.codebase.grep import grep
+from recollect.codebase.looking import search_seconds
 from recollect.codebase.query import CodeQuery, read_query
 from recollect.codebase.ranking import RankedFile, RankedSpan, rank
 from recollect.codebase.reading import described
@@ -276,7 +277,13 @@ def _by_searching(view: View, query: CodeQuery) -> list[RankedFile]:
         return []
     pattern = "|".join(re.escape(one) for one in wanted)
     result = grep(
-        view.tree, pattern, (), context_lines=0, limit=_FALLBACK_LINES, ignore_case=True, timeout_s=10.0
+        view.tree,
+        pattern,
+        (),
+        context_lines=0,
+        limit=_FALLBACK_LINES,
+        ignore_case=True,
+        timeout_s=search_seconds(view),
     )
     lines: dict[str, dict[str, int]] = {}
     for match in result.matches:

@@ -1,8 +1,9 @@
-"""A tree and its index as the tools see them, and a stamp that says whether either has changed."""
+"""A tree and its index as the tools see them, a stamp that says whether either has changed, and what is missing."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,14 +16,30 @@ if TYPE_CHECKING:
 
 #: Definitions that say what a place is; a variable does not.
 _SCOPES = frozenset("module namespace class interface struct enum trait type function method macro".split())
+#: Endings of texts and data: nobody misses their syntax.
+_NO_CODE = frozenset(
+    """
+    md rst txt adoc json jsonl json5 yaml yml toml ini cfg conf env lock csv tsv xml html htm css scss less svg po pot
+    in out log map tex bib ipynb gitignore gitattributes editorconfig dockerignore properties pem crt diff patch
+    """.split()
+)
 
 
 class View:
     """What tools read from. Without an index symbols are parsed when they are asked for."""
 
-    def __init__(self, tree: SourceTree, index: CodeIndex | None) -> None:
+    def __init__(
+        self,
+        tree: SourceTree,
+        index: CodeIndex | None,
+        *,
+        seconds_left: Callable[[], float | None] = lambda: None,
+    ) -> None:
         self.tree = tree
         self.index = index
+        self.seconds_left = seconds_left
+        #: Files of languages that have no grammar, among those that were looked at.
+        self.unread: dict[str, str] = {}
         self._symbols: dict[tuple[str, str], FileSymbols] = {}
 
     @cached_property
@@ -55,6 +72,7 @@ class View:
             if found is None:
                 language = language_of(resolved)
                 if language is None:
+                    self._miss(resolved)
                     raise GrammarMissingError(f"{resolved!r} is in no language there is a grammar for")
                 found = parse(self.tree.read_bytes(resolved), language)
             if len(self._symbols) >= 256:
@@ -62,6 +80,12 @@ class View:
             self._symbols[key] = found
             return found
         return self._symbols[key]
+
+    def _miss(self, path: str) -> None:
+        """Remember a language that could not be read, once; texts and data are no languages."""
+        suffix = path.rsplit("/", 1)[-1].rpartition(".")[2].lower()
+        if "." in path.rsplit("/", 1)[-1] and suffix not in _NO_CODE:
+            self.unread.setdefault(suffix, path)
 
     def _indexed(self, path: str, stamp: str) -> FileSymbols | None:
         """What the index has of a file that is as it was when the tree was listed."""

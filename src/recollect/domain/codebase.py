@@ -160,8 +160,8 @@ class RLMResult:
     """What an exploration found. The marks in `synthesis` stand for `citations`: the first is [1].
 
     `success`: something was found that stands in the tree. `stopped_by` says how the run ended (`STOPPED_BY`), `notes`
-    what a reader should know, `root` the folder that `file_path`s are relative to, and `record` is the engine's own
-    record, from which the run can be played again.
+    what a reader should know, `capability_requests` what was missing (a grammar), `root` the folder that `file_path`s
+    are relative to, and `record` is the engine's own record, from which the run can be played again.
     """
 
     task_id: str
@@ -177,6 +177,7 @@ class RLMResult:
     stopped_by: str = "done"
     model: str = ""
     notes: tuple[str, ...] = ()
+    capability_requests: tuple[Mapping[str, Any], ...] = ()
     audit_file: str | None = None
     record: Trajectory | None = field(default=None, repr=False, compare=False)
 
@@ -203,6 +204,7 @@ class RLMResult:
             "error": self.error,
             "model": self.model,
             "notes": list(self.notes),
+            "capability_requests": [dict(one) for one in self.capability_requests],
             "audit_file": self.audit_file,
         }
 
