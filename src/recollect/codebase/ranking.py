@@ -65,9 +65,10 @@ _SETBACKS = {
 }
 #: What is added for tests or manuals when they are asked for.
 _LIFT = 0.5
-#: Chances are exp(score * this) over the sum of the first files'. Of the benchmark's issues, a first file with a chance
-#: around 0.15 / 0.41 / 0.73 / 0.95 was right for 0.34 / 0.57 / 0.64 / 0.82.
-_SHARPNESS = 3.0
+#: Chances are exp(this * share) over the sum of the first files'; the share is of what a file could have had, so that a
+#: short question is as sure as a long one. On the benchmark's issues the first file has 0.62 on average, and is right
+#: for 0.64; on commits of four projects in other languages, looked for by their messages, 0.73 and 0.72.
+_SHARPNESS = 9.6
 _CHANCES_OVER = 50
 #: Spans of one file, and words that are named in a reason.
 MAX_SPANS = 6
@@ -127,8 +128,7 @@ def rank(index: CodeIndex, query: CodeQuery, limit: int = 10) -> list[RankedFile
     scores = found - setbacks
     order = np.lexsort((np.arange(len(paths)), -scores))
     order = order[found[order] > 0]
-    chances = np.exp((scores[order] - scores[order[0]]) * _SHARPNESS) if len(order) else np.zeros(0)
-    chances = chances / max(float(chances[:_CHANCES_OVER].sum()), 1e-12)
+    chances = _chances(scores[order], parts)
     first = order[:limit].tolist()
     matching = {file: _matching(index, file, evidence) for file in first}
     reasons = _reasons(evidence, [number for numbers in matching.values() for number in numbers])
@@ -159,6 +159,20 @@ def _gather(
     seeds = best**2 + signals["defines_said"] + signals["place"] + signals["frame"] + 3 * signals["hint"]
     signals["graph"] = personalised_pagerank(index.graph, seeds)
     return signals, evidence
+
+
+def _chances(scores: FloatArray, parts: Signals) -> FloatArray:
+    """The chance of each file to be the one that is meant; `scores` are descending."""
+    import numpy as np
+
+    if not len(scores):
+        return scores
+    possible = sum(
+        WEIGHTS[name] for name, values in parts.items() if name not in _AS_THEY_COME and values.any()
+    )
+    odds = np.exp((scores - scores[0]) * _SHARPNESS / max(possible, 0.5))
+    chances: FloatArray = odds / odds[:_CHANCES_OVER].sum()
+    return chances
 
 
 def _setback(role: Role, query: CodeQuery) -> float:
