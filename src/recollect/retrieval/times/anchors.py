@@ -182,16 +182,17 @@ async def resolve_anchor(
 ) -> AnchorReading:
     """The range that an event stands for, from a dated memory about it; `scope_ids` narrows what may date it."""
     wanted = query_terms(anchor.event)[:_MAX_EVENT_TERMS]
-    rows = await fetch_dated(tx, wanted, at=now, scope_ids=scope_ids)
-    dated = [
-        (row, found)
-        for row in rows
-        if row["share"] >= _ABOUT and (found := _date_of(row, frozenset(wanted), timezone)) is not None
-    ]
-    if not dated:
+    rows = await fetch_dated(tx, wanted, about=_ABOUT, at=now, scope_ids=scope_ids)
+    good: list[tuple[Row, Dates]] = []
+    for row in rows:
+        # The most fitting come first: behind one with a date, those that fit less are not read.
+        if row["share"] < max(_ABOUT, good[0][0]["share"] * _AS_GOOD if good else 0.0):
+            break
+        found = _date_of(row, frozenset(wanted), timezone)
+        if found is not None:
+            good.append((row, found))
+    if not good:
         return AnchorReading()
-    best = dated[0][0]["share"]
-    good = [(row, found) for row, found in dated if row["share"] >= best * _AS_GOOD]
     row, chosen = min(good, key=lambda pair: _length_of(pair[1]))
     if any(not _overlap(chosen, found) for _, found in good):
         days = sorted({f"{found[0].astimezone(timezone):%Y-%m-%d}" for _, found in good})

@@ -13,6 +13,9 @@ with word as materialized (
     from word w join {posting} p on p.tenant_id = %(tenant)s and p.term = w.term collate "C" {scopes_p}
     where w.df < %(common_from)s
     group by p.memory_id
+    -- What can't say enough of the event, even with all of its common words, is not looked at.
+    having sum(w.weight) + (select coalesce(sum(c.weight) filter (where c.df >= %(common_from)s), 0) from word c)
+        >= %(about)s * (select sum(a.weight) from word a)
     order by 2 desc, 3, 1
     limit %(hits)s
 )
