@@ -111,6 +111,10 @@ def _secured(app: FastAPI) -> None:
     def openapi() -> dict[str, Any]:
         document = plain()
         parts = document.setdefault("components", {})
+        parts.setdefault("schemas", {})["Problem"] = problems.Problem.model_json_schema(
+            ref_template="#/components/schemas/{model}"
+        )
+        parts["schemas"] |= parts["schemas"]["Problem"].pop("$defs", {})
         parts["securitySchemes"] = {
             "key": {"type": "http", "scheme": "bearer", "description": "A key of `recollect keys create`."}
         }
@@ -118,6 +122,8 @@ def _secured(app: FastAPI) -> None:
             if path.startswith("/v1/"):
                 for operation in operations.values():
                     operation["security"] = [{"key": []}]
+                    # FastAPI's own word for a request that can't be read; here that is a 400 like any other.
+                    operation["responses"].pop("422", None)
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
 
 from recollect import telemetry
 from recollect.errors import RecollectError
@@ -29,6 +29,11 @@ def add_health(app: FastAPI, client: AsyncRecollect) -> None:
             return JSONResponse({"status": "unavailable", "code": error.code}, status_code=503)
         return JSONResponse({"status": "ready"})
 
-    @app.get("/metrics", tags=["server"], summary="What was counted, for Prometheus.")
+    @app.get(
+        "/metrics",
+        tags=["server"],
+        summary="What was counted, for Prometheus.",
+        response_class=PlainTextResponse,
+    )
     async def metrics() -> Response:
         return Response(telemetry.prometheus_text(), media_type="text/plain; version=0.0.4; charset=utf-8")

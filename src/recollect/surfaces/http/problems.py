@@ -142,8 +142,9 @@ def _field(error: Mapping[str, Any]) -> FieldProblem:
     return FieldProblem(field=name, message=str(error["msg"]))
 
 
+_REFERENCE = {"$ref": "#/components/schemas/Problem"}
 #: What every route may answer beside its result, for the OpenAPI document.
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {}}}
-    for status in (400, 401, 403, 404, 409, 413, 429, 503)
+    status: {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": _REFERENCE}}}
+    for status in (400, 401, 403, 404, 409, 413, 415, 429, 501, 502, 503)
 }
