@@ -144,7 +144,7 @@ def test_searching_whole_files_finds_what_searching_line_by_line_does(pattern: s
     data = "\n".join(lines).encode() + b"\n"
     regex = compile_pattern(pattern, of_bytes=True)
     expected = [number for number, line in enumerate(lines, 1) if regex.search(line.encode())]
-    assert [number for number, _, _ in search.lines(data)] == expected
+    assert [line[0] for line in search.lines(data)] == expected
 
 
 def test_the_lines_are_those_ripgrep_finds(tmp_path: Path) -> None:

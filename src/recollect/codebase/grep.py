@@ -149,6 +149,10 @@ def _named(tree: SourceTree, files: Sequence[SourceFile], path: str) -> list[Sou
 # ---------------------------------------------------------------- searching
 
 
+#: Number of a line, where it begins and ends in the file, and where in it the match begins.
+_Line = tuple[int, int, int, int]
+
+
 @dataclass(slots=True)
 class _Found:
     """What one piece of the work gave."""
@@ -262,61 +266,71 @@ class _Search:
         required = "" if ignore_case or self._line_by_line else required_literal(pattern)
         self._required = required.encode("utf-8", "replace")
 
-    def lines(self, data: bytes) -> list[tuple[int, int, int]]:
-        """(number, where it begins, where the match begins in it) of lines that match, one more than wanted at most."""
+    def lines(self, data: bytes) -> list[_Line]:
+        """The lines that match, one more than wanted at most."""
         if self._required and self._required not in data:
             return []
-        return list(self._each_line(data) if self._line_by_line else self._through(data))
+        return self._each_line(data) if self._line_by_line else self._through(data)
 
-    def _through(self, data: bytes) -> Iterator[tuple[int, int, int]]:
+    def _through(self, data: bytes) -> list[_Line]:
         """Search the whole file; each line that a match begins in is then searched by itself.
 
         What matches within a line matches in the file too, so no line is passed over; what matches only across lines
         falls out.
         """
+        found: list[_Line] = []
+        search, limit, size = self._regex.search, self.limit, len(data)
         number, counted_to, position = 1, 0, 0
-        end = len(data)
-        found = 0
-        while position <= end and found <= self.limit:
-            match = self._regex.search(data, position)
+        while position <= size and len(found) <= limit:
+            match = search(data, position)
             if match is None:
-                return
-            begin = data.rfind(b"\n", 0, match.start()) + 1
-            stop = data.find(b"\n", match.start())
-            stop = end if stop < 0 else stop
-            # The last line feed ends the last line; there is no line behind it.
-            if begin == end and end and data.endswith(b"\n"):
-                return
-            within = match if match.end() <= stop else self._regex.search(data[begin:stop])
-            if within is not None:
+                break
+            start, end = match.span()
+            begin = data.rfind(b"\n", position, start) + 1 or position
+            stop = data.find(b"\n", start)
+            if stop < 0:
+                stop = size
+                # The last line feed ends the last line; there is no line behind it.
+                if begin == size and size and data.endswith(b"\n"):
+                    break
+            if end > stop:
+                match = search(data[begin:stop])
+                start = begin + match.start() if match is not None else -1
+            if start >= 0:
                 number += data.count(b"\n", counted_to, begin)
                 counted_to = begin
-                found += 1
-                yield number, begin, within.start() - (begin if within is match else 0)
+                found.append((number, begin, stop, start - begin))
             position = stop + 1
+        return found
 
-    def _each_line(self, data: bytes) -> Iterator[tuple[int, int, int]]:
-        begin = found = 0
+    def _each_line(self, data: bytes) -> list[_Line]:
+        found: list[_Line] = []
+        begin = 0
         for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
             match = self._regex.search(line)
             if match is not None:
-                found += 1
-                yield number, begin, match.start()
-                if found > self.limit:
-                    return
+                found.append((number, begin, begin + len(line), match.start()))
+                if len(found) > self.limit:
+                    break
             begin += len(line) + 1
+        return found
 
-    def shown(self, path: str, data: bytes, lines: Sequence[tuple[int, int, int]]) -> list[GrepMatch]:
+    def shown(self, path: str, data: bytes, lines: Sequence[_Line]) -> list[GrepMatch]:
         """Matches with the lines around them."""
+        if not self._context:
+            return [
+                GrepMatch(path=path, line=number, text=_cut(data[begin:stop], around=where))
+                for number, begin, stop, where in lines
+            ]
         return [
             GrepMatch(
                 path=path,
                 line=number,
-                text=_cut(_line_at(data, begin)[0], around=where),
+                text=_cut(data[begin:stop], around=where),
                 before=tuple(self._before(data, begin)),
-                after=tuple(self._after(data, begin)),
+                after=tuple(self._after(data, stop + 1)),
             )
-            for number, begin, where in lines
+            for number, begin, stop, where in lines
         ]
 
     def _before(self, data: bytes, begin: int) -> list[str]:
@@ -329,10 +343,11 @@ class _Search:
 
     def _after(self, data: bytes, begin: int) -> list[str]:
         taken: list[str] = []
-        _, following = _line_at(data, begin)
-        while following < len(data) and len(taken) < self._context:
-            line, following = _line_at(data, following)
-            taken.append(_cut(line))
+        while begin < len(data) and len(taken) < self._context:
+            stop = data.find(b"\n", begin)
+            stop = len(data) if stop < 0 else stop
+            taken.append(_cut(data[begin:stop]))
+            begin = stop + 1
         return taken
 
 
@@ -381,13 +396,6 @@ def _class_end(pattern: str, position: int) -> int:
         first = False
         position += 1
     return position
-
-
-def _line_at(data: bytes, begin: int) -> tuple[bytes, int]:
-    """The line that begins here, and where the next one does."""
-    end = data.find(b"\n", begin)
-    end = len(data) if end < 0 else end
-    return data[begin:end], end + 1
 
 
 def _cut(line: bytes, *, around: int = 0) -> str:

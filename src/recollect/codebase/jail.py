@@ -38,15 +38,15 @@ class Jail:
             if not stat.S_ISREG(status.st_mode):
                 return None
             data = os.read(handle, min(status.st_size, limit) + 1)
-            # One call is enough for most; a file that grew, or a file system that gives little at a time, is not most.
-            if 0 < len(data) <= limit:
-                parts = [data]
-                left = limit + 1 - len(data)
-                while left > 0 and (more := os.read(handle, min(left, 1 << 20))):
-                    parts.append(more)
-                    left -= len(more)
-                data = b"".join(parts) if len(parts) > 1 else data
-            return data
+            if len(data) == status.st_size or not data:
+                return data
+            # It grew, or the file system gives little at a time.
+            parts = [data]
+            left = limit + 1 - len(data)
+            while left > 0 and (more := os.read(handle, min(left, 1 << 20))):
+                parts.append(more)
+                left -= len(more)
+            return b"".join(parts)
         finally:
             os.close(handle)
 
