@@ -31,7 +31,8 @@ from recollect.codebase.signals import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from recollect.codebase.index import CodeIndex, Definition
+    from recollect.codebase.index import CodeIndex
+    from recollect.codebase.symbols.values import SymbolInfo
 
     FloatArray = np.ndarray[Any, np.dtype[np.float64]]
     BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
@@ -210,18 +211,20 @@ def _spans(
     scores = evidence.definition_scores
     spans: dict[tuple[int, int], RankedSpan] = {}
     for number in matching:
-        _keep(spans, _span(index.definition(number), float(scores[number]), reasons.get(number, "")))
+        symbol = index.definition(number).symbol
+        _keep(spans, _span(symbol, float(scores[number]), reasons.get(number, "")))
     # Where nothing else was found, a name or a line that is meant still counts.
     unit = float(scores[matching[0]]) if matching else 1.0
-    path = index.files[file].path
-    for name, (files, share) in evidence.defined.items():
-        if file in files:
-            for definition in index.definitions(name, limit=50):
-                if definition.path == path:
-                    own = float(evidence.definition_scores[definition.id])
-                    _keep(spans, _span(definition, own + share * unit, f"defines {name}"))
+    named = {name: share for name, (files, share) in evidence.defined.items() if file in files}
+    by_last = {name.rpartition(".")[2]: name for name in sorted(named, key=lambda name: named[name])}
+    first = int(index.definition_files.searchsorted(file)) if named else 0
+    for offset, symbol in enumerate(index.definitions_in(file) if named else ()):
+        name = by_last.get(symbol.name, "")
+        if name and f".{symbol.qualified_name}".endswith(f".{name}"):
+            score = float(scores[first + offset]) + named[name] * unit
+            _keep(spans, _span(symbol, score, f"defines {name}"))
     for order, (line, why) in enumerate(evidence.lines.get(file, ())[:MAX_SPANS]):
-        _keep(spans, _at_line(index, path, line, why, score=(3.0 - 0.1 * order) * unit))
+        _keep(spans, _at_line(index, file, line, why, score=(3.0 - 0.1 * order) * unit))
     ranked = sorted(spans.values(), key=lambda span: (-span.score, span.start_line))
     return tuple(ranked[:MAX_SPANS])
 
@@ -244,8 +247,7 @@ def _keep(spans: dict[tuple[int, int], RankedSpan], span: RankedSpan) -> None:
     spans[key] = span
 
 
-def _span(definition: Definition, score: float, why: str) -> RankedSpan:
-    symbol = definition.symbol
+def _span(symbol: SymbolInfo, score: float, why: str) -> RankedSpan:
     return RankedSpan(
         name=symbol.qualified_name,
         kind=symbol.kind,
@@ -272,23 +274,10 @@ def _reasons(evidence: Evidence, definitions: Sequence[int]) -> dict[int, str]:
     }
 
 
-def _at_line(index: CodeIndex, path: str, line: int, why: str, *, score: float) -> RankedSpan:
+def _at_line(index: CodeIndex, file: int, line: int, why: str, *, score: float) -> RankedSpan:
     """The innermost definition around a line, or the line itself."""
-    symbols = index.symbols(path)
-    around = [
-        symbol
-        for symbol in (symbols.definitions if symbols else ())
-        if symbol.start_line <= line <= symbol.end_line
-    ]
+    around = [symbol for symbol in index.definitions_in(file) if symbol.start_line <= line <= symbol.end_line]
     why = f"line {line} is {why}"
     if not around:
         return RankedSpan(name="", kind="line", start_line=line, end_line=line, score=score, why=why)
-    inner = min(around, key=lambda symbol: symbol.end_line - symbol.start_line)
-    return RankedSpan(
-        name=inner.qualified_name,
-        kind=inner.kind,
-        start_line=inner.start_line,
-        end_line=inner.end_line,
-        score=score,
-        why=why,
-    )
+    return _span(min(around, key=lambda symbol: symbol.end_line - symbol.start_line), score, why)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 K1, B = 1.2, 0.75
 #: Names looked up for one query; a pasted program has hundreds.
 MAX_NAMES = 300
+MAX_DOTTED = 60
 #: A name defined in more files says nothing about any of them.
 _MAX_DEFINING = 50
 #: The first frames of a trace that lie in the tree; the others are the framework's way there.
@@ -181,8 +182,10 @@ def name_signals(index: CodeIndex, query: CodeQuery, primary: BoolArray, evidenc
     total = max(int(primary.sum()), 1)
     for kind, names in (("said", query.said), ("pasted", query.pasted)):
         defines, uses, methods = (np.zeros(len(index.files)) for _ in range(3))
-        most = sorted(names.items(), key=lambda item: (-item[1], item[0]))[:MAX_NAMES]
-        for name, times in most:
+        most = sorted(names.items(), key=lambda item: (-item[1], item[0]))
+        dotted = [item for item in most if "." in item[0]][:MAX_DOTTED]
+        plain = [item for item in most if "." not in item[0]][:MAX_NAMES]
+        for name, times in (*plain, *dotted):
             weight = math.sqrt(min(times, 3.0))
             if "." in name:
                 _add_method(index, name, methods, evidence)
@@ -218,6 +221,8 @@ def _defining(index: CodeIndex, name: str, primary: BoolArray) -> IntArray:
 def _add_method(index: CodeIndex, dotted: str, methods: FloatArray, evidence: Evidence) -> None:
     """`Class.method` as the end of a qualified name."""
     tail = ".".join(dotted.split(".")[-2:])
+    if len(index.defining_files(tail.rpartition(".")[2])) > _MAX_DEFINING:
+        return  # `get`, `run`: every file would have to be opened to see whose it is
     files = sorted({found.file for found in index.definitions(tail, limit=_MAX_DEFINING)})
     for file in files:
         methods[file] += 1.0 / len(files)
