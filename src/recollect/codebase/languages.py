@@ -5,6 +5,8 @@ Names of the languages are those of the grammars in `symbols/grammars.py`. Nothi
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 #: The twelve languages there are grammars for; `tsx` is TypeScript with markup in it, and read as such.
 LANGUAGES = (
     "python", "javascript", "typescript", "go", "rust", "java", "c", "cpp", "ruby", "php", "csharp", "bash",
@@ -46,17 +48,25 @@ _BINARY = frozenset(
 
 def language_of(path: str) -> str | None:
     """The language of a file by its name, or None: plain text, data, or a language without a grammar."""
-    name = path.rsplit("/", 1)[-1]
-    stem, dot, suffix = name.rpartition(".")
-    if dot and stem:
-        found = _LANGUAGE_OF_SUFFIX.get(suffix) or _LANGUAGE_OF_SUFFIX.get(suffix.lower())
-        if found is not None:
-            return found
-    return _LANGUAGE_OF_NAME.get(name)
+    return classify(path.rsplit("/", 1)[-1])[1]
 
 
 def is_binary_name(path: str) -> bool:
     """Whether a file with this name is never text."""
-    name = path.rsplit("/", 1)[-1]
-    _, dot, suffix = name.rpartition(".")
-    return bool(dot) and suffix.lower() in _BINARY
+    return classify(path.rsplit("/", 1)[-1])[0]
+
+
+def classify(name: str) -> tuple[bool, str | None]:
+    """Of a file's name without its folder: whether it is never text, and its language."""
+    stem, dot, suffix = name.rpartition(".")
+    return (
+        _by_suffix(suffix)
+        if dot and stem
+        else (bool(dot) and suffix.lower() in _BINARY, _LANGUAGE_OF_NAME.get(name))
+    )
+
+
+@lru_cache(maxsize=4_096)
+def _by_suffix(suffix: str) -> tuple[bool, str | None]:
+    lower = suffix.lower()
+    return lower in _BINARY, _LANGUAGE_OF_SUFFIX.get(suffix) or _LANGUAGE_OF_SUFFIX.get(lower)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.codebase.jail import Jail
-from recollect.codebase.languages import is_binary_name, language_of
+from recollect.codebase.languages import classify
 from recollect.errors import ForbiddenError, InvalidInputError, SourceError, SourceNotFoundError
 from recollect.files.decode import canonical, decode, looks_binary
 from recollect.files.walk import entries, is_ignored
@@ -281,7 +281,8 @@ def _look(
 
 def _source_file(root: Path, path: str, entry: os.DirEntry[str]) -> tuple[SourceFile | None, str]:
     """The file, or why it is left out."""
-    if is_binary_name(path):
+    binary, language = classify(entry.name)
+    if binary:
         return None, "its name is that of a binary file"
     try:
         if entry.is_symlink():
@@ -304,7 +305,7 @@ def _source_file(root: Path, path: str, entry: os.DirEntry[str]) -> tuple[Source
             size=status.st_size,
             mtime_ns=status.st_mtime_ns,
             inode=status.st_ino,
-            language=language_of(path),
+            language=language,
         ),
         "",
     )

@@ -109,7 +109,7 @@ def entries(
                 continue
             if unwanted is not None and unwanted.match_file(f"{path}/" if is_folder else path):
                 continue
-            if not _is_text(path):
+            if not path.isascii() and not _is_text(path):
                 yield path.encode("utf-8", "replace").decode(), "its name is not valid UTF-8", None
             elif is_folder and depth < _MAX_DEPTH:
                 deeper.append((path, depth + 1, ignoring))
