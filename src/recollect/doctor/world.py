@@ -177,6 +177,11 @@ def _store_tenant_rows(cursor: psycopg.Cursor[Any], world: World) -> None:
         _store_consultation(cursor, world, user, now)
         _insert(
             cursor,
+            "reply (tenant_id, user_id, key, request, at, status, body)",
+            [(tenant, user, token, digest(token), now, 200, token)],
+        )
+        _insert(
+            cursor,
             "api_key (tenant_id, key_id, name, secret, context, created_by, created_at)",
             [(tenant, new_id(), token, digest(token + user), '{"roles": ["admin"]}', user, now)],
         )

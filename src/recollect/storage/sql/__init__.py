@@ -31,6 +31,7 @@ FILES = (
     "bootstrap.sql",
     "oracle.sql",
     "keys.sql",
+    "replies.sql",
 )
 
 

@@ -597,6 +597,25 @@ alter table recollect.api_key
     alter column name set statistics 0, alter column secret set statistics 0, alter column context set statistics 0,
     alter column created_by set statistics 0;
 
+-- Answers that were given, kept for a day: a request that is sent again under the same key is not carried out again.
+-- request: the SHA-256 of what was asked. status and body are null while it is being carried out.
+create table recollect.reply (
+    tenant_id text collate "C" not null,
+    user_id text not null,
+    key text collate "C" not null,
+    request bytea not null,
+    at timestamptz not null,
+    status integer,
+    body text,
+    primary key (tenant_id, user_id, key),
+    foreign key (tenant_id) references recollect.tenant on delete cascade
+);
+create index reply_at on recollect.reply (tenant_id, at);
+
+alter table recollect.reply
+    alter column user_id set statistics 0, alter column key set statistics 0, alter column request set statistics 0,
+    alter column body set statistics 0;
+
 -- Sixteen partitions by tenant: a tenant's vacuum, rewrite and vector index touch a sixteenth of the data.
 do $$
 declare
@@ -784,6 +803,7 @@ declare
     everyone constant text := ' or scope_id = ''00000000-0000-0000-0000-000000000000''::uuid';
     me constant text := '(select recollect.caller() ->> ''user'')';
     own constant text := admin || ' or user_id = ' || me;
+    mine constant text := admin || ' or user_id = (select coalesce(recollect.caller() ->> ''user'', ''''))';
 begin
     foreach target in array array['conflict', 'summary', 'summary_source', 'document', 'section', 'passage',
                                  'passage_posting'] loop
@@ -803,6 +823,7 @@ begin
     call recollect.protect('experiment', 'true', admin);
     call recollect.protect('ontology', 'true', admin);
     call recollect.protect('api_key', admin, admin);
+    call recollect.protect('reply', mine, mine);
 end $$;
 
 -- An admin says how the own tenant's questions are routed, and changes nothing else of the tenant's row.
@@ -833,6 +854,9 @@ begin
     get diagnostics forget_traces.hits = row_count;
     delete from run r where r.tenant_id = tenant and r.memory_ids && gone;
     get diagnostics forget_traces.runs = row_count;
+    if cardinality(gone) > 0 then
+        delete from reply y where y.tenant_id = tenant and y.status is not null;
+    end if;
     select coalesce(array_agg(e), '{}') into unspoken from unnest(forget_traces.entities) e
     where not exists (select from mention m where m.tenant_id = tenant and m.entity = e);
     if cardinality(unspoken) > 0 then
@@ -857,6 +881,9 @@ begin
     where not exists (select from document x where x.tenant_id = tenant and x.document_id::text = d);
     delete from consultation c where c.tenant_id = tenant and c.documents && gone;
     get diagnostics erased = row_count;
+    if cardinality(gone) > 0 then
+        delete from reply y where y.tenant_id = tenant and y.status is not null;
+    end if;
     return erased;
 end $$;
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from recollect.client import UNCHANGED
 from recollect.errors import InvalidInputError
+from recollect.surfaces.http.idempotency import once
 from recollect.surfaces.http.problems import RESPONSES
 from recollect.surfaces.http.streams import stream, wants_stream
 from recollect.surfaces.plain import document_of
@@ -83,7 +84,11 @@ def _endpoint(verb: Verb, admit: Admit, roots: Sequence[Path]) -> Callable[..., 
         kwargs = arguments_of(verb, given)
         if verb.streams and wants_stream(request):
             return stream(call, kwargs)
-        return answer(await call(**kwargs), request, status=verb.status, cached=verb.method == "GET")
+
+        async def carry_out() -> Response:
+            return answer(await call(**kwargs), request, status=verb.status, cached=verb.method == "GET")
+
+        return await (once(request, client, carry_out) if verb.writes else carry_out())
 
     endpoint.__signature__ = inspect.Signature(_signature(verb, in_path, form))  # type: ignore[attr-defined]
     endpoint.__annotations__ = {}

@@ -1,0 +1,64 @@
+"""Answers that were given, by the key a caller sent with the request: sent again, it is not carried out again.
+
+They are kept for a day. They may quote memories and documents, so they go with the first of those that is erased.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from recollect.storage.store import Transaction
+
+KEPT = timedelta(days=1)
+#: A request that has not ended after this was lost with the process that carried it out.
+STUCK = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What is known of a key: the request's hash, and the answer unless it is still being worked on."""
+
+    request: bytes
+    status: int | None
+    body: str | None
+
+
+async def claim(tx: Transaction, key: str, request: bytes, *, now: datetime) -> Reply | None:
+    """Take a key for a request: None when it is ours now, else what it stands for."""
+    who = tx.context.user_id or ""
+    taken = await tx.fetch_one(
+        "claim_reply",
+        user=who,
+        key=key,
+        request=request,
+        now=now,
+        kept_since=now - KEPT,
+        stuck_since=now - STUCK,
+    )
+    if taken is not None:
+        return None
+    row = await tx.fetch_one("find_reply", user=who, key=key)
+    if row is None:  # it ended without an answer in this very moment
+        return await claim(tx, key, request, now=now)
+    return Reply(request=bytes(row["request"]), status=row["status"], body=row["body"])
+
+
+async def settle(tx: Transaction, key: str, *, status: int, body: str) -> None:
+    """Keep what was answered."""
+    await tx.execute("settle_reply", user=tx.context.user_id or "", key=key, status=status, body=body)
+
+
+async def release(tx: Transaction, key: str) -> None:
+    """Nothing came of it."""
+    await tx.execute("release_reply", user=tx.context.user_id or "", key=key)
+
+
+async def expire(tx: Transaction, *, now: datetime) -> int:
+    """Forget what is older than a day."""
+    return await tx.execute("expire_replies", kept_since=now - KEPT)
+
+
+async def forget_user(tx: Transaction, user: str) -> int:
+    """Erase what was answered to a user."""
+    return await tx.execute("forget_user_replies", user=user)

@@ -1,0 +1,79 @@
+"""A write that is sent again under the same key is carried out once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from recollect import Recollect
+
+Connect = Callable[..., httpx.Client]
+
+
+def keyed(key: str) -> dict[str, str]:
+    return {"Idempotency-Key": key}
+
+
+def test_the_second_time_gets_the_answer_of_the_first(http: Connect) -> None:
+    ana = http(user="ana")
+    turn = {"messages": [{"role": "user", "content": "Good morning."}], "conversation": "c1"}
+    first = ana.post("/v1/memories", json=turn, headers=keyed("a"))
+    again = ana.post("/v1/memories", json=turn, headers=keyed("a"))
+    assert (again.status_code, again.json()) == (201, first.json())
+    assert again.headers["idempotent-replayed"] == "true"
+    assert "idempotent-replayed" not in first.headers
+    assert len(ana.get("/v1/memories").json()["items"]) == 1
+    other = ana.post("/v1/memories", json=turn, headers=keyed("b"))
+    assert other.json()[0]["id"] != first.json()[0]["id"], "turns never repeat, so this is a second one"
+
+
+def test_a_key_stands_for_one_request_of_one_user(http: Connect) -> None:
+    ana, ben = http(user="ana"), http(user="ben")
+    ana.post("/v1/memories", json={"text": "One."}, headers=keyed("a"))
+    reused = ana.post("/v1/memories", json={"text": "Two."}, headers=keyed("a"))
+    assert (reused.status_code, reused.json()["code"]) == (409, "conflict")
+    assert ben.post("/v1/memories", json={"text": "Two."}, headers=keyed("a")).json()["scope"] == "user/ben"
+    bad = ana.post("/v1/memories", json={"text": "x"}, headers=keyed("k" * 300))
+    assert (bad.status_code, bad.json()["code"]) == (400, "invalid_input")
+
+
+def test_what_failed_may_be_tried_again(http: Connect, client: Recollect) -> None:
+    ana = http(user="ana")
+    wanted = {"text": "For the team.", "scope": "team/api"}
+    assert ana.post("/v1/memories", json=wanted, headers=keyed("a")).status_code == 404
+    client.scopes.create("team/api")
+    client.members.add("ana", "team/api")
+    assert ana.post("/v1/memories", json=wanted, headers=keyed("a")).status_code == 201
+
+
+def test_many_at_once_are_carried_out_once(http: Connect, server: Any) -> None:
+    ana = http(user="ana")
+    turn = {"messages": [{"role": "user", "content": "Hello."}], "conversation": "c1"}
+
+    async def send() -> list[int]:
+        headers = {"Authorization": ana.headers["authorization"], **keyed("a")}
+        async with httpx.AsyncClient(
+            base_url=server.url, headers=headers, trust_env=False, timeout=30
+        ) as far:
+            answers = await asyncio.gather(*(far.post("/v1/memories", json=turn) for _ in range(8)))
+        return [answer.status_code for answer in answers]
+
+    assert set(asyncio.run(send())) <= {201, 409}
+    assert len(ana.get("/v1/memories").json()["items"]) == 1
+
+
+def test_an_answer_is_not_kept_when_what_it_quotes_is_erased(http: Connect, owner_conninfo: str) -> None:
+    import psycopg
+
+    ana = http(user="ana")
+    secret = "The vault opens at nine."
+    id = ana.post("/v1/memories", json={"text": secret}, headers=keyed("a")).json()["id"]
+    ana.delete(f"/v1/memories/{id}")
+    with psycopg.connect(owner_conninfo) as connection:
+        [[left]] = connection.execute(
+            "select count(*) from recollect.reply r where position(%s in r.body) > 0", [secret]
+        ).fetchall()
+    assert left == 0
