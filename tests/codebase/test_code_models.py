@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -63,7 +65,9 @@ def explore(tmp_path: Path, chat: ModelServer) -> Explore:
             model_base_url=url,
             model_timeout_s=more.pop("model_timeout_s", 5.0),
         )
-        root = lay_out(tmp_path / "shop", {**FILES, **more.pop("files", {})})
+        root, changed = tmp_path / "shop", more.pop("files", {})
+        if not root.exists():
+            lay_out(root, {**FILES, **changed})
         orchestrator = RLMOrchestrator(root, settings=settings)
         return asyncio.run(orchestrator.explore("task", query, list(hints), **more))
 
@@ -217,6 +221,43 @@ def test_secrets_in_files_go_neither_to_the_model_nor_into_the_record(
     assert all(secret not in json.dumps(one) for one in chat.asked)
     assert result.audit_file is not None
     assert secret not in Path(result.audit_file).read_text()
+
+
+CRASHING = """
+import asyncio, os, sys
+from recollect import RLMOrchestrator, Settings
+
+root, home, url, question = sys.argv[1:]
+
+def hear(event):
+    if event.type == "call_ended" and event.tool == "llm_query":
+        os._exit(9)
+
+settings = Settings(home=home, rlm_model="openai:m", model_base_url=url)
+asyncio.run(RLMOrchestrator(root, settings=settings).explore("task", question, [], on_event=hear))
+"""
+
+
+def test_after_a_crash_a_model_is_not_asked_again_for_what_it_has_said(
+    explore: Explore, chat: ModelServer, tmp_path: Path
+) -> None:
+    chat.answers = [
+        step(call("llm_query", prompt="what is taken off?", context="shop/prices.py:1-22")),
+        {"answer": "ten percent", "quotes": ["SEASON_DISCOUNT_PERCENT = 10"]},
+        step(READ),
+        step(findings=[CLAIM], done=True),
+        WORDS,
+    ]
+    root = lay_out(tmp_path / "shop")
+    command = [sys.executable, "-c", CRASHING, str(root), str(tmp_path / "home"), chat.url, QUESTION]
+    assert subprocess.run(command, check=False).returncode == 9
+    assert len(chat.asked) == 2
+    result = explore(resume=True)
+    assert len(chat.asked) == 5, "the plan and the sub-call of before come from the journal"
+    assert result.synthesis == "Ten percent are taken off. [1]"
+    assert (result.usage.subcall_count, result.usage.model_calls) == (3, 5)
+    assert result.usage.total_tokens == 5 * 18
+    assert [one.cached for one in result.trajectory.steps[1].tool_calls] == [True]
 
 
 def test_a_model_that_is_only_set_and_has_no_key_is_not_asked(
