@@ -262,17 +262,10 @@ def section_table(
         if not question.gold:
             continue
         cited = _cited_sections(inside, result, trees)
-        parts: dict[int, set[tuple[str, str]]] = {}
-        for gold in question.gold:
-            parts.setdefault(gold.part, set()).add((gold.file, gold.section))
-
-        def within(first: int, sections: Sequence[tuple[str, str]] = cited, parts: Any = parts) -> list[bool]:
-            return [bool(wanted.intersection(sections[:first])) for wanted in parts.values()]
-
         row = {
-            "section@1": float(any(within(1))),
-            "section@5": float(any(within(FIRST))),
-            "all_parts@5": float(all(within(FIRST))),
+            "section@1": float(any(_parts_in(question, cited[:1]))),
+            "section@5": float(any(_parts_in(question, cited[:FIRST]))),
+            "all_parts@5": float(all(_parts_in(question, cited[:FIRST]))),
         }
         groups["all"].append(row)
         groups.setdefault(question.kind, []).append(row)
@@ -283,6 +276,14 @@ def section_table(
         }
         for name, rows in groups.items()
     }
+
+
+def _parts_in(question: ManualQuestion, sections: Sequence[tuple[str, str]]) -> list[bool]:
+    """For each part of a question, whether one of the sections that answer it is there."""
+    parts: dict[int, set[tuple[str, str]]] = {}
+    for gold in question.gold:
+        parts.setdefault(gold.part, set()).add((gold.file, gold.section))
+    return [bool(wanted.intersection(sections)) for wanted in parts.values()]
 
 
 def _cited_sections(

@@ -23,7 +23,7 @@ from recollect.errors import (
 )
 from recollect.files.walk import Walked, walk
 from recollect.library.files import read_regular
-from recollect.library.indexing import Progress, index_document
+from recollect.library.indexing import Progress, index_document, note_growth
 from recollect.library.intake import Placement, keep_file
 from recollect.storage import library
 from recollect.workspace import Workspace
@@ -99,6 +99,7 @@ async def add_folder(
         if indexing is not None:
             await asyncio.gather(indexing[1], return_exceptions=True)
     ordered = [reports[path] for path in walked.paths if path in reports]
+    await note_growth(workspace, sum(one.embedded for one in ordered))
     return FolderReport(reports=tuple(ordered), errors=tuple(errors), left_out=tuple(left_out))
 
 
@@ -125,7 +126,7 @@ async def _keep(
 
 
 async def _index(workspace: Workspace, context: TenantContext, report: DocumentReport) -> DocumentReport:
-    embedded = await index_document(workspace, context, report.document.id)
+    embedded = await index_document(workspace, context, report.document.id, one_of_many=True)
     async with workspace.store.transaction(context) as tx:
         found = await library.find_documents(tx, ids=[report.document.id])
     return replace(report, document=found[0] if found else report.document, embedded=embedded)

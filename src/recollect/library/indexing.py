@@ -69,11 +69,17 @@ async def resume_indexing(workspace: Workspace, context: TenantContext, document
 
 
 async def index_document(
-    workspace: Workspace, context: TenantContext, document: UUID, *, progress: Progress | None = None
+    workspace: Workspace,
+    context: TenantContext,
+    document: UUID,
+    *,
+    progress: Progress | None = None,
+    one_of_many: bool = False,
 ) -> int:
     """Embed and store what is missing of a document; returns how many passages were embedded.
 
-    Two that index the same document at once do some work twice and store it once.
+    Two that index the same document at once do some work twice and store it once. Whoever indexes many tells the
+    planner of them himself (`note_growth`), once.
     """
     try:
         embedded = await _index(workspace, context, document, progress)
@@ -83,9 +89,15 @@ async def index_document(
         async with workspace.store.transaction(context) as tx:
             await tx.execute("set_document_state", document=document, state="failed", error=str(error))
         raise
+    if not one_of_many:
+        await note_growth(workspace, embedded)
+    return embedded
+
+
+async def note_growth(workspace: Workspace, embedded: int) -> None:
+    """Bring the planner's statistics up to date after so many passages, where we may."""
     if embedded >= ANALYZE_FROM and workspace.store.door.owner is not None:
         await analyze_library(workspace.store)
-    return embedded
 
 
 async def _index(

@@ -197,7 +197,8 @@ def _named(pool: Pool, asked: Asked) -> Floats:
     is_name = np.array([term in asked.names for term in asked.terms], dtype=bool)
     if not total or not is_name.any():
         return np.zeros(len(pool))
-    return (_has_terms(pool) & is_name) @ pool.idf / total
+    shares: Floats = (_has_terms(pool) & is_name) @ pool.idf / total
+    return shares
 
 
 def comparable(cosine: Floats, calibration: Calibration) -> Floats:
