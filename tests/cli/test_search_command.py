@@ -22,7 +22,7 @@ def world(cli: Any, remember: Remember) -> dict[str, str]:
 def test_search_finds_what_answers(cli: Any, world: dict[str, str]) -> None:
     found = cli("search", "how do I drink my coffee", "--json").json
     assert found["hits"][0]["id"] == world["coffee"]
-    assert set(found) >= {"query", "query_id", "notes", "hits", "seconds"}
+    assert set(found) == {"query", "query_id", "notes", "hits", "timings_ms"}
     assert set(found["hits"][0]) >= {
         "id", "text", "score", "layer", "scope", "type", "group", "created_at", "metadata"
     }  # fmt: skip

@@ -22,7 +22,6 @@ from recollect.surfaces.cli.invocation import (
 )
 from recollect.surfaces.cli.memories import spoken
 from recollect.surfaces.cli.output import Column, Output, moment
-from recollect.surfaces.plain import plain
 
 if TYPE_CHECKING:
     from recollect.domain.results import SearchResults
@@ -76,7 +75,7 @@ def search(
 def show_results(out: Output, results: SearchResults, *, threshold: float, seconds: float) -> None:
     """Hits, notes and the time it took."""
     if out.as_json:
-        out.document({**plain(results), "seconds": round(seconds, 4)})
+        out.document(results)
         return
     for note in results.notes:
         out.aside(f"note: {note}", style="yellow")
