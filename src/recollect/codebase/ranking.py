@@ -38,8 +38,11 @@ if TYPE_CHECKING:
     BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 
 #: What each signal is worth, when the best file of the program has 1 of it; `_AS_THEY_COME` are not scaled. Set by
-#: what they mean, then tried on a hundred issues of twelve projects: leaving any one out, or taking it 1.7 times, moves
-#: at most three issues. Weights fitted with one project left out in turn reach as much, so these are kept as they are.
+#: what they mean, and tried on the issues of the benchmark: leaving any one out, or taking it 1.7 times, moves at
+#: most three of a hundred. Fitting them gains nothing: weights fitted with one project left out in turn find the
+#: file first for 0.59 of the issues and among five for 0.87, these for 0.63 and 0.88 (75 issues). Projects in
+#: Rust, Go, JavaScript and Java that had no part in it, 80 commits looked for by their messages: 0.72 and 0.92,
+#: BM25 over their files 0.61 and 0.85.
 WEIGHTS: Mapping[str, float] = {
     "file_title": 0.6, "file_prose": 0.4, "file_code": 0.2, "file_trace": 0.1,
     "definition_title": 0.4, "definition_prose": 0.3, "definition_code": 0.3, "definition_trace": 0.1,
@@ -71,6 +74,7 @@ _LIFT = 0.5
 #: for 0.64; on commits of four projects in other languages, looked for by their messages, 0.73 and 0.72.
 _SHARPNESS = 9.6
 _CHANCES_OVER = 50
+_LEAST_CHANCE = 0.01
 #: Spans of one file, and words that are named in a reason.
 MAX_SPANS = 6
 _REASONS = 4
@@ -172,7 +176,9 @@ def _chances(scores: FloatArray, parts: Signals) -> FloatArray:
         WEIGHTS[name] for name, values in parts.items() if name not in _AS_THEY_COME and values.any()
     )
     odds = np.exp((scores - scores[0]) * _SHARPNESS / max(possible, 0.5))
-    chances: FloatArray = odds / odds[:_CHANCES_OVER].sum()
+    # Beside one that is certain the others still differ, and nobody may mistake them for equal.
+    least = _LEAST_CHANCE * 0.9 ** np.arange(len(scores))
+    chances: FloatArray = np.maximum(odds / odds[:_CHANCES_OVER].sum(), least)
     return chances
 
 
