@@ -80,9 +80,9 @@ ABOUT = {
         "Which files an issue is about",
         "Real issues of twelve Python projects, each tree as it was then; the files that the fix changed should be "
         "among the first that an exploration without a model cites. As in the data, Python files that are no tests "
-        "count; one row counts every cited file. The weights of the ranking were fitted on these issues; what it "
-        "reaches on a project that was left out of the fitting is said in `codebase/ranking.py`. BM25 over whole files "
-        "is from the description of the data.",
+        "count; one row counts every cited file. The weights of the ranking were set with these issues in view; what "
+        "fitted ones reach on projects left out of the fitting, and these on other languages, is said in "
+        "`codebase/ranking.py`. BM25 over whole files is from the description of the data.",
         "recollect bench codeloc --repos FOLDER --data FOLDER",
     ),
     "route": (
