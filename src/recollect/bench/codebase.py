@@ -38,7 +38,6 @@ PATTERNS = (
     "(?i)URGENT",
     r"so that a \w+ order",
 )
-_REPEAT = 5
 _LOOK_EVERY_S = 0.05
 _PROC = Path("/proc")
 
@@ -51,6 +50,8 @@ class Plan:
     queries: int = 10
     seed: int = 7
     tree: Path | None = None
+    #: Each pattern is searched for so many times; the median counts.
+    repeat: int = 5
 
 
 def run_codebase(plan: Plan, *, show: Show) -> Result:
@@ -59,7 +60,7 @@ def run_codebase(plan: Plan, *, show: Show) -> Result:
     with tempfile.TemporaryDirectory(prefix="recollect-codebase-") as folder:
         place = Path(folder)
         root, questions = _tree(plan, place, show)
-        measures, bars = _measure(root, questions, place / "home", show)
+        measures, bars = _measure(root, questions, place / "home", plan.repeat, show)
     arguments = {
         "lines": plan.lines,
         "queries": plan.queries,
@@ -84,14 +85,14 @@ def _tree(plan: Plan, place: Path, show: Show) -> tuple[Path, list[tuple[str, st
 
 
 def _measure(
-    root: Path, questions: Sequence[tuple[str, str]], home: Path, show: Show
+    root: Path, questions: Sequence[tuple[str, str]], home: Path, repeat: int, show: Show
 ) -> tuple[dict[str, Any], list[Bar]]:
     with _watch() as cold_peak:
         cold = _map(root, home, show)
     changed = _change_one(root, home)
     with _watch() as warm_peak:
         times, found = _explore(root, questions, home, show)
-    searches = _search(root, show)
+    searches = _search(root, repeat, show)
     # None when ripgrep is not installed.
     ratios = [one["ours_s"] / one["ripgrep_s"] for one in searches if one["ripgrep_s"]]
     measures: dict[str, Any] = {
@@ -195,7 +196,7 @@ def _store(home: Path) -> Path:
 # ---------------------------------------------------------------- search
 
 
-def _search(root: Path, show: Show) -> list[dict[str, Any]]:
+def _search(root: Path, repeat: int, show: Show) -> list[dict[str, Any]]:
     """Each pattern with our search and with ripgrep in turns; the median of each, walking the tree included in both."""
     from recollect.codebase.grep import MAX_MATCHES, grep
     from recollect.codebase.tree import open_tree
@@ -207,7 +208,7 @@ def _search(root: Path, show: Show) -> list[dict[str, Any]]:
             ours: list[float] = []
             theirs: list[float] = []
             matches = lines = 0
-            for _ in range(_REPEAT):
+            for _ in range(repeat):
                 begun = time.perf_counter()
                 found = grep(open_tree(root), pattern, limit=MAX_MATCHES, context_lines=0)
                 ours.append(time.perf_counter() - begun)

@@ -261,7 +261,7 @@ def make_tree(root: Path, *, lines: int, seed: int = 7, questions: int = 10) -> 
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-        written += text.count("\n")
+        written += text.rstrip().count("\n") + 1
         if number % ask_every == ask_every // 2 and len(asked) < questions:
             asked.append((f"Where does {module.functions[0]} {sentence}?", path))
         number += 1
