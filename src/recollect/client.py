@@ -20,6 +20,7 @@ from uuid import UUID
 
 from recollect.client_codebase import AsyncExplorations
 from recollect.client_entities import AsyncEntities
+from recollect.client_events import AsyncEvents
 from recollect.client_keys import AsyncKeys
 from recollect.client_learning import AsyncLearning
 from recollect.client_library import AsyncLibrary
@@ -188,6 +189,11 @@ class AsyncRecollect:
     def library(self) -> AsyncLibrary:
         """Whole documents: add, list, search, read and remove them."""
         return AsyncLibrary(self)
+
+    @property
+    def events(self) -> AsyncEvents:
+        """What happened lately to memories and in consultations."""
+        return AsyncEvents(self)
 
     @property
     def keys(self) -> AsyncKeys:

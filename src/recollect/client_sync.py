@@ -16,6 +16,7 @@ from uuid import UUID
 from recollect.client import UNCHANGED, AsyncRecollect, Conflicts, Memories, Progress
 from recollect.client_codebase import AsyncExplorations
 from recollect.client_entities import AsyncEntities
+from recollect.client_events import AsyncEvents
 from recollect.client_keys import AsyncKeys
 from recollect.client_learning import AsyncLearning
 from recollect.client_library import AsyncLibrary, Documents, OnProgress
@@ -28,6 +29,7 @@ from recollect.domain.codebase import ExplorePlan, RLMResult
 from recollect.domain.context import AugmentedContext
 from recollect.domain.documents import Section
 from recollect.domain.entities import Entity
+from recollect.domain.happenings import Happening
 from recollect.domain.keys import Key, NewKey
 from recollect.domain.learning import (
     BootstrapResult,
@@ -132,6 +134,23 @@ class Entities:
         What memories name stays named: delete those to erase a name.
         """
         return self._portal.run(self._async.forget(name))
+
+
+class Events:
+    """What happened to memories and in consultations during the last week, as far as the caller may know."""
+
+    _async: AsyncEvents
+    _portal: Portal
+
+    def __init__(self, client: AsyncEvents, portal: Portal) -> None:
+        self._async = client
+        self._portal = portal
+
+    def list(
+        self, *, after: UUID | str | None = None, types: Sequence[str] | None = None, limit: int = 100
+    ) -> Sequence[Happening]:
+        """What happened, the oldest first; `after` an event that was heard of, or from the beginning."""
+        return self._portal.run(self._async.list(after=after, types=types, limit=limit))
 
 
 class Keys:
@@ -581,6 +600,11 @@ class Recollect:
     def library(self) -> Library:
         """Whole documents: add, list, search, read and remove them."""
         return Library(self._async.library, self._portal)
+
+    @property
+    def events(self) -> Events:
+        """What happened lately to memories and in consultations."""
+        return Events(self._async.events, self._portal)
 
     @property
     def keys(self) -> Keys:

@@ -233,6 +233,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(name="keys.create", method="POST", path="/v1/keys", tag=_WHO, writes=True, status=201),
     Verb(name="keys.revoke", method="DELETE", path="/v1/keys/{id}", tag=_WHO, writes=True),
     Verb(name="keys.rotate", method="POST", path="/v1/keys/{id}/rotate", tag=_WHO, writes=True, status=201),
+    Verb(name="events.list", method="GET", path="/v1/events", tag=_MEMORIES),
     Verb(name="entities.list", method="GET", path="/v1/entities", tag=_MEMORIES),
 )
 BY_NAME: Mapping[str, Verb] = {verb.name: verb for verb in VERBS}

@@ -177,6 +177,11 @@ def _store_tenant_rows(cursor: psycopg.Cursor[Any], world: World) -> None:
         _store_consultation(cursor, world, user, now)
         _insert(
             cursor,
+            "event (tenant_id, event_id, type, by_user, detail)",
+            [(tenant, new_id(), "memory_added", user, f'{{"token": "{token}"}}')],
+        )
+        _insert(
+            cursor,
             "reply (tenant_id, user_id, key, request, at, status, body)",
             [(tenant, user, token, digest(token), now, 200, token)],
         )

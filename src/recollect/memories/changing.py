@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from recollect.domain.happenings import MemoryEvent
 from recollect.domain.layers import Layer
 from recollect.domain.memory import (
     Memory,
@@ -31,6 +32,7 @@ from recollect.retrieval.terms import terms
 from recollect.retrieval.understand.names import find_names
 from recollect.storage import entities, scopes, spaces, writing
 from recollect.storage.filters import FOREVER
+from recollect.storage.happenings import tell_of
 from recollect.storage.store import Row, Transaction
 from recollect.storage.writing import Vectors
 from recollect.workspace import Workspace, embed_windows
@@ -160,6 +162,7 @@ async def _apply(
     old = {name: _plain(getattr(before, name)) for name in checked if name != "digest"}
     if old:
         await writing.record(tx, before.id, row["scope_id"], "updated", old, at=now)
+        await tell_of(tx, MemoryEvent.UPDATED, [(row["scope_id"], before.id)])
     return await writing.get_memory(tx, before.id)
 
 

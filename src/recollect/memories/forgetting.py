@@ -16,7 +16,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError, TenantNotFoundError
 from recollect.memories.summaries.consolidate import rebuild
-from recollect.storage import erasing, keys, learning, oracle, replies, scopes, writing
+from recollect.storage import erasing, happenings, keys, learning, oracle, replies, scopes, writing
 from recollect.storage.library import erase_documents_of
 from recollect.storage.store import Transaction
 from recollect.storage.summaries import SummaryKey, find_citing
@@ -76,6 +76,7 @@ async def sweep(workspace: Workspace, context: TenantContext) -> Receipt:
     async with workspace.store.transaction(context) as tx:
         forgotten = await learning.expire(tx, before=kept_since)
         await replies.expire(tx, now=now)
+        await happenings.expire(tx, now=now)
     return replace(receipt, rows={**receipt.rows, **forgotten})
 
 
@@ -137,6 +138,7 @@ async def forget_user(workspace: Workspace, context: TenantContext, user_id: str
         rows["consultation"] += await oracle.forget_user(tx, user)
         rows["api_key"] += await keys.forget_user(tx, user)
         rows["reply"] += await replies.forget_user(tx, user)
+        rows["event"] += await happenings.forget_user(tx, user)
         kept = await scopes.list_members(tx, None, user)
     receipt = await _receipt(workspace, context, f"user {user}", ids, rows, vacuum=True)
     if not kept:

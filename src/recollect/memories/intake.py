@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
+from recollect.domain.happenings import MemoryEvent
 from recollect.domain.ids import new_id
 from recollect.domain.layers import OWNED_LAYERS, Layer, ScopeName
 from recollect.domain.memory import Draft, make_draft
@@ -31,6 +32,7 @@ from recollect.retrieval.understand.names import find_names
 from recollect.storage import reading, scopes, spaces, writing
 from recollect.storage.entities import declared_names
 from recollect.storage.faults import is_lost_race, is_row_fault
+from recollect.storage.happenings import tell_of
 from recollect.storage.store import Transaction
 from recollect.storage.writing import NewMemory, Vectors
 from recollect.workspace import OpenSpace, Workspace, embed_windows
@@ -348,6 +350,8 @@ async def _write(tx: Transaction, items: Sequence[Item], prepared: Prepared, now
     await _settle_facts(tx, fresh, inserted, now)
     await writing.link_inserted(tx, memories, inserted, repeated)
     await writing.count_inserted(tx, memories, inserted)
+    told = [(_scope(item), item.stored_id) for item in fresh if item.stored_id in inserted]
+    await tell_of(tx, MemoryEvent.ADDED, [(scope, id) for scope, id in told if id is not None])
 
 
 async def _settle_facts(tx: Transaction, fresh: Sequence[Item], inserted: Set[UUID], now: datetime) -> None:

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 from recollect.domain.oracle import EventType, OracleEvent
 from recollect.recursion import events as engine
+from recollect.storage.happenings import tell
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
@@ -53,7 +54,14 @@ class Announcer:
         self._about = (workflow, agent)
         self._now = now
         self._calls: dict[tuple[UUID, int, int], Mapping[str, Any]] = {}
-        hearers = [on_event] if on_event is not None else []
+        hearers: list[Subscriber] = [on_event] if on_event is not None else []
+
+        async def keep(event: OracleEvent) -> None:
+            """For watchers in other processes."""
+            async with workspace.store.transaction(context) as tx:
+                await tell(tx, event.type.value, None, event.document())
+
+        hearers.append(keep)
         hearers += [
             hearer
             for listener, hearer in _listening.get(workspace, ())

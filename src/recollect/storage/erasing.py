@@ -17,6 +17,7 @@ from psycopg import AsyncConnection, sql
 from psycopg.rows import DictRow
 
 from recollect.domain.filters import Filter
+from recollect.domain.happenings import MemoryEvent
 from recollect.domain.ids import new_id
 from recollect.domain.layers import Layer
 from recollect.domain.memory import MemoryType
@@ -24,6 +25,7 @@ from recollect.domain.results import Receipt
 from recollect.storage import entities
 from recollect.storage.facts import forget_sources
 from recollect.storage.filters import Parameters, all_of, compile_filter, in_layers, of_types
+from recollect.storage.happenings import tell_of
 from recollect.storage.store import Store, Transaction, compose
 from recollect.storage.summaries import find_citing
 from recollect.storage.writing import bump_tallies
@@ -108,6 +110,7 @@ async def erase_memories(tx: Transaction, ids: Sequence[UUID]) -> tuple[list[UUI
     await tx.execute("forget_former", ids=doomed)
     erased = await tx.fetch("delete_memories", ids=doomed)
     rows["memory"] = len(erased)
+    await tell_of(tx, MemoryEvent.DELETED, [(row["scope_id"], row["memory_id"]) for row in erased])
     rows.update(await entities.forget_unmentioned(tx, [*unlinked, *entities.speakers_of(erased)]))
     # Also those of other people's searches, which the caller can't see.
     spoken = sorted({entity for entity, _ in unlinked})

@@ -18,6 +18,7 @@ from pgvector import HalfVector
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
+from recollect.domain.happenings import MemoryEvent
 from recollect.domain.ids import new_id
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.memory import Draft, Memory
@@ -27,6 +28,7 @@ from recollect.storage import entities
 from recollect.storage.entities import Linked
 from recollect.storage.faults import translated
 from recollect.storage.filters import FOREVER
+from recollect.storage.happenings import tell_of
 from recollect.storage.rows import MEMORY_COLUMNS, to_memory
 from recollect.storage.store import Row, Transaction
 
@@ -363,6 +365,7 @@ async def supersede(
     await tx.execute("align_embeddings", ids=[memory_id])
     before = {"superseded_by": None} if reason is None else {"superseded_by": None, "reason": reason}
     await record(tx, memory_id, row["scope_id"], "superseded", before, at=now)
+    await tell_of(tx, MemoryEvent.SUPERSEDED, [(row["scope_id"], memory_id)])
     return await get_memory(tx, memory_id)
 
 
@@ -385,6 +388,7 @@ async def restore(tx: Transaction, memory_id: UUID, *, until: datetime | None, n
     await record(
         tx, memory_id, row["scope_id"], "restored", {"superseded_by": _text(old.superseded_by)}, at=now
     )
+    await tell_of(tx, MemoryEvent.RESTORED, [(row["scope_id"], memory_id)])
     return await get_memory(tx, memory_id)
 
 

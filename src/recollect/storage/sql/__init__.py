@@ -32,6 +32,7 @@ FILES = (
     "oracle.sql",
     "keys.sql",
     "replies.sql",
+    "happenings.sql",
 )
 
 

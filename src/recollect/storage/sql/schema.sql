@@ -616,6 +616,25 @@ alter table recollect.reply
     alter column user_id set statistics 0, alter column key set statistics 0, alter column request set statistics 0,
     alter column body set statistics 0;
 
+-- What happened, for whoever watches: kept for a week, told to every process when it is committed.
+-- scope_id: the scope it happened in, null when it concerns its user alone. detail: ids and counts of memories, never
+-- their text; of a consultation what it tells while it goes on.
+create table recollect.event (
+    tenant_id text collate "C" not null,
+    event_id uuid not null,
+    at timestamptz not null default clock_timestamp(),
+    type text not null,
+    by_user text not null,
+    scope_id uuid,
+    detail jsonb not null default '{}',
+    primary key (tenant_id, event_id),
+    foreign key (tenant_id) references recollect.tenant on delete cascade
+);
+create index event_at on recollect.event (tenant_id, at);
+
+alter table recollect.event
+    alter column by_user set statistics 0, alter column detail set statistics 0;
+
 -- Sixteen partitions by tenant: a tenant's vacuum, rewrite and vector index touch a sixteenth of the data.
 do $$
 declare
@@ -803,7 +822,8 @@ declare
     everyone constant text := ' or scope_id = ''00000000-0000-0000-0000-000000000000''::uuid';
     me constant text := '(select recollect.caller() ->> ''user'')';
     own constant text := admin || ' or user_id = ' || me;
-    mine constant text := admin || ' or user_id = (select coalesce(recollect.caller() ->> ''user'', ''''))';
+    caller constant text := '(select coalesce(recollect.caller() ->> ''user'', ''''))';
+    mine constant text := admin || ' or user_id = ' || caller;
 begin
     foreach target in array array['conflict', 'summary', 'summary_source', 'document', 'section', 'passage',
                                  'passage_posting'] loop
@@ -824,6 +844,8 @@ begin
     call recollect.protect('ontology', 'true', admin);
     call recollect.protect('api_key', admin, admin);
     call recollect.protect('reply', mine, mine);
+    call recollect.protect('event', visible || ' or (scope_id is null and by_user = ' || caller || ')',
+        admin || ' or by_user = ' || caller);
 end $$;
 
 -- An admin says how the own tenant's questions are routed, and changes nothing else of the tenant's row.
@@ -883,6 +905,8 @@ begin
     get diagnostics erased = row_count;
     if cardinality(gone) > 0 then
         delete from reply y where y.tenant_id = tenant and y.status is not null;
+        -- What consultations told meanwhile may quote it.
+        delete from event v where v.tenant_id = tenant and v.scope_id is null;
     end if;
     return erased;
 end $$;

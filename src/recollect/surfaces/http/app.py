@@ -14,6 +14,7 @@ from fastapi.responses import Response
 from recollect.client import AsyncRecollect
 from recollect.surfaces.http import problems
 from recollect.surfaces.http.auth import Doorkeeper, Guarded
+from recollect.surfaces.http.events import Feed, add_events
 from recollect.surfaces.http.health import add_health
 from recollect.surfaces.http.limits import BodyLimit, RateLimit
 from recollect.surfaces.http.routes import add_verbs
@@ -42,11 +43,13 @@ def create_app(settings: Settings) -> FastAPI:
     roots = [Path(root).resolve() for root in settings.serve_roots or ()]
 
     tools = _tools(doorkeeper, roots)
+    feed = Feed(client)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(client)
+            await stack.enter_async_context(feed.running())
             if tools is not None:
                 await stack.enter_async_context(tools.session_manager.run())
             yield
@@ -76,6 +79,7 @@ def create_app(settings: Settings) -> FastAPI:
     problems.install(app)
     add_health(app, client)
     add_uploads(app, admit)
+    add_events(app, doorkeeper, feed)
     add_verbs(app, admit, roots)
     app.add_middleware(
         BodyLimit,

@@ -1,0 +1,61 @@
+"""The client's face for what happened: `r.events`. A server tells it as it happens, at `/v1/events`.
+
+Thin like client.py: check, hand over, decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+from uuid import UUID
+
+from recollect.domain.happenings import Happening
+from recollect.domain.ids import parse_id
+from recollect.errors import InvalidInputError, NotFoundError
+
+if TYPE_CHECKING:
+    from recollect.domain.tenancy import TenantContext
+    from recollect.workspace import Workspace
+
+MAX_LIMIT = 1_000
+_LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
+
+
+class Host(Protocol):
+    """What this face needs of the client it belongs to."""
+
+    @property
+    def tenant_context(self) -> TenantContext:
+        """Who is asking."""
+        ...
+
+    async def _workspace(self) -> Workspace: ...
+
+
+class AsyncEvents:
+    """What happened to memories and in consultations during the last week, as far as the caller may know."""
+
+    def __init__(self, client: Host) -> None:
+        self._client = client
+
+    async def list(
+        self, *, after: UUID | str | None = None, types: Sequence[str] | None = None, limit: int = 100
+    ) -> Sequence[Happening]:
+        """What happened, the oldest first; `after` an event that was heard of, or from the beginning."""
+        from recollect.storage import happenings
+
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+            raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
+        if isinstance(types, str):
+            raise InvalidInputError(f"types must be a list, not the string {types!r}; write [{types!r}]")
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            since: datetime | None = _LONG_AGO
+            if after is not None:
+                since = await happenings.moment_of(tx, parse_id(after, what="after"))
+            if since is None:
+                raise NotFoundError(
+                    f"no event {str(after)!r}; events are kept for {happenings.KEPT.days} days"
+                )
+            return await happenings.happened_since(tx, since, types=types, limit=limit)

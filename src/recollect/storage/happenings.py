@@ -1,0 +1,101 @@
+"""What happened, in the database: `tell` keeps it with the transaction that did it; `listen` wakes who waits for more.
+
+A notification carries the tenant's name and nothing else: what happened is read under the listener's own rights.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from recollect.domain.happenings import Happening
+from recollect.domain.ids import new_id
+from recollect.domain.layers import Layer, ScopeName
+from recollect.storage.store import Store, Transaction
+
+log = logging.getLogger(__name__)
+
+#: How long what happened can be heard of afterwards.
+KEPT = timedelta(days=7)
+#: Ids that one event names; a larger batch says how many there were.
+MAX_IDS = 100
+_RETRY_S = 1.0
+
+
+async def tell(tx: Transaction, type: str, scope_id: UUID | None, detail: Mapping[str, Any]) -> None:
+    """Keep what the caller did, and say so when this transaction is committed."""
+    await tx.execute(
+        "tell",
+        id=new_id(),
+        type=type,
+        user=tx.context.user_id or "",
+        scope=scope_id,
+        detail=Jsonb(dict(detail)),
+    )
+
+
+async def tell_of(tx: Transaction, type: str, ids: Sequence[tuple[UUID, UUID]]) -> None:
+    """One event for each scope of (scope, memory) pairs."""
+    by_scope: dict[UUID, list[UUID]] = {}
+    for scope, memory in ids:
+        by_scope.setdefault(scope, []).append(memory)
+    for scope, memories in by_scope.items():
+        named = [str(one) for one in memories[:MAX_IDS]]
+        await tell(tx, type, scope, {"ids": named, "count": len(memories)})
+
+
+async def happened_since(
+    tx: Transaction, since: datetime, *, types: Sequence[str] | None = None, limit: int
+) -> list[Happening]:
+    """What happened after a moment, as far as the caller may know."""
+    rows = await tx.fetch("happened_since", since=since, types=list(types) if types else None, limit=limit)
+    return [
+        Happening(
+            id=row["event_id"],
+            at=row["at"],
+            type=row["type"],
+            user=row["by_user"],
+            scope=None
+            if row["layer"] is None
+            else str(ScopeName(Layer.from_precedence(row["layer"]), row["scope_name"])),
+            detail=row["detail"],
+        )
+        for row in rows
+    ]
+
+
+async def moment_of(tx: Transaction, event_id: UUID) -> datetime | None:
+    """When an event was; None when nobody knows it any more."""
+    row = await tx.fetch_one("moment_of_happening", id=event_id)
+    return None if row is None else row["at"]
+
+
+async def expire(tx: Transaction, *, now: datetime) -> int:
+    """Forget what is older than a week."""
+    return await tx.execute("expire_happenings", before=now - KEPT)
+
+
+async def forget_user(tx: Transaction, user: str) -> int:
+    """Erase what a user did."""
+    return await tx.execute("forget_user_happenings", user=user)
+
+
+async def listen(store: Store) -> AsyncIterator[str]:
+    """The tenants in which something happened, as it happens; "" after a break, when anything may have."""
+    while True:
+        try:
+            async with await psycopg.AsyncConnection.connect(store.door.app, autocommit=True) as connection:
+                await connection.execute("listen recollect_event")
+                yield ""
+                async for notification in connection.notifies():
+                    yield notification.payload
+        except psycopg.OperationalError as error:
+            log.warning("listening for events broke off: %s", error)
+        await asyncio.sleep(_RETRY_S)

@@ -1,0 +1,179 @@
+"""`/v1/events`: what happens in a tenant, over a WebSocket, from any process that serves the store.
+
+A client sends nothing but its key, if it can't set a header; it hears events as JSON, each with an `id`. After a break
+it connects again with `?after=ID` and hears what it missed. One connection to the database listens for all sockets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from fastapi import FastAPI, WebSocket, WebSocketDisconnect
+
+from recollect.domain.ids import parse_id
+from recollect.errors import NotFoundError, RecollectError
+from recollect.storage import happenings
+from recollect.surfaces.plain import plain
+
+if TYPE_CHECKING:
+    from recollect.client import AsyncRecollect
+    from recollect.surfaces.http.auth import Doorkeeper
+
+PATH = "/v1/events"
+#: A client that can't set headers has so long to send its key.
+_KEY_WAIT_S = 10.0
+#: Looked at anyway after so long: a notification may be lost with its connection.
+_RECHECK_S = 30.0
+#: A transaction that was long under way commits events with an earlier time: so far back is looked again.
+_OVERLAP = timedelta(seconds=10)
+_REMEMBERED = 5_000
+_BATCH = 500
+#: Close codes of applications begin at 4000; these end in the HTTP status that would say the same.
+_UNAUTHORIZED, _BAD_REQUEST = 4401, 4400
+
+
+class Feed:
+    """Wakes those who wait for something to happen in their tenant."""
+
+    def __init__(self, client: AsyncRecollect) -> None:
+        self._client = client
+        self._waiting: dict[str, set[asyncio.Event]] = {}
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Listen to the database while this lasts."""
+        task = asyncio.create_task(self._listen())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _listen(self) -> None:
+        workspace = await self._client._workspace()
+        async for tenant in happenings.listen(workspace.store):
+            woken = self._waiting.values() if not tenant else [self._waiting.get(tenant, set())]
+            for some in list(woken):
+                for waiting in some:
+                    waiting.set()
+
+    @asynccontextmanager
+    async def woken(self, tenant: str) -> AsyncIterator[asyncio.Event]:
+        """An event that is set when something happens in a tenant."""
+        event = asyncio.Event()
+        self._waiting.setdefault(tenant, set()).add(event)
+        try:
+            yield event
+        finally:
+            self._waiting[tenant].discard(event)
+            if not self._waiting[tenant]:
+                del self._waiting[tenant]
+
+
+def add_events(app: FastAPI, doorkeeper: Doorkeeper, feed: Feed) -> None:
+    """`/v1/events`."""
+
+    @app.websocket(PATH)
+    async def events(socket: WebSocket) -> None:
+        await socket.accept()
+        try:
+            client = await doorkeeper.admit(await _headers(socket))
+            begin = await _begin(client, socket.query_params.get("after"))
+        except NotFoundError as error:
+            await _refuse(socket, _BAD_REQUEST, error)
+        except (RecollectError, TimeoutError, ValueError, KeyError, TypeError) as error:
+            await _refuse(socket, _UNAUTHORIZED, error)
+        except WebSocketDisconnect:
+            return
+        else:
+            await _serve(socket, client, feed, begin)
+
+
+async def _headers(socket: WebSocket) -> dict[str, str]:
+    """The request's headers, or the key that comes as the first message: browsers can't set headers here."""
+    headers = dict(socket.headers)
+    if "authorization" not in headers:
+        async with asyncio.timeout(_KEY_WAIT_S):
+            said = json.loads(await socket.receive_text())
+        headers["authorization"] = f"Bearer {said['key']}"
+    return headers
+
+
+async def _begin(client: AsyncRecollect, after: str | None) -> tuple[datetime, UUID | None]:
+    """The moment to begin at: that of an event, or now."""
+    if after is None:
+        return datetime.now(UTC), None
+    wanted = parse_id(after, what="after")
+    workspace = await client._workspace()
+    async with workspace.store.transaction(client.tenant_context) as tx:
+        found = await happenings.moment_of(tx, wanted)
+    if found is None:
+        raise NotFoundError(f"no event {after!r}; events are kept for {happenings.KEPT.days} days")
+    return found, wanted
+
+
+async def _refuse(socket: WebSocket, code: int, error: Exception) -> None:
+    reason = (
+        str(error) if isinstance(error, RecollectError) else 'the first message must be {"key": "rcl_..."}'
+    )
+    with suppress(RuntimeError, WebSocketDisconnect):
+        await socket.close(code, reason[:120])
+
+
+async def _serve(
+    socket: WebSocket, client: AsyncRecollect, feed: Feed, begin: tuple[datetime, UUID | None]
+) -> None:
+    gone = asyncio.create_task(_until_gone(socket))
+    sending = asyncio.create_task(_send_all(socket, client, feed, begin))
+    try:
+        await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (gone, sending):
+            task.cancel()
+            with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError, RecollectError):
+                await task
+
+
+async def _until_gone(socket: WebSocket) -> None:
+    """What a client sends is of no interest; that it is gone is."""
+    with suppress(WebSocketDisconnect):
+        while True:
+            await socket.receive()
+            if socket.client_state.name == "DISCONNECTED":
+                return
+
+
+async def _send_all(
+    socket: WebSocket, client: AsyncRecollect, feed: Feed, begin: tuple[datetime, UUID | None]
+) -> None:
+    workspace = await client._workspace()
+    context = client.tenant_context
+    reached, heard = begin
+    told: OrderedDict[UUID, None] = OrderedDict()
+    if heard is not None:
+        told[heard] = None
+    # What came before the beginning was heard, or is nobody's business now.
+    floor = reached
+    async with feed.woken(context.tenant_id) as woken:
+        while True:
+            woken.clear()
+            async with workspace.store.transaction(context) as tx:
+                found = await happenings.happened_since(tx, max(reached - _OVERLAP, floor), limit=_BATCH)
+            fresh = [one for one in found if one.id not in told]
+            for one in fresh:
+                await socket.send_text(json.dumps(plain(one)))
+                told[one.id] = None
+                reached = max(reached, one.at)
+            while len(told) > _REMEMBERED:
+                told.popitem(last=False)
+            if len(found) < _BATCH or not fresh:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(woken.wait(), _RECHECK_S)
