@@ -336,6 +336,10 @@ def scale(
     sizes: Annotated[
         str, typer.Option(help="Sizes to measure on the way, as 1000,10000.", metavar="LIST")
     ] = "",
+    keep: Annotated[
+        Path | None,
+        typer.Option(help="Keep the stores of those sizes here for the next time.", metavar="FOLDER"),
+    ] = None,
     embedder: EmbedderOption = "minilm",
     out: OutOption = None,
     json: JsonOption = False,
@@ -346,7 +350,7 @@ def scale(
     show = _show(ctx, json, out)
     wanted = [size for size in _sizes(sizes) if size != n]
     plan = Plan(rows=n, tenants=tenants, queries=queries, sample=sample, sizes=wanted)
-    _finish(ctx, json, out, run_scale(plan, embedder=embedder, show=show))
+    _finish(ctx, json, out, run_scale(plan, embedder=embedder, show=show, keep=keep))
 
 
 @app.command()

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.bench.floor import Connection, Floor, connect_owner, names_sharing_a_partition, settle
@@ -99,20 +100,22 @@ class World:
     language: Language
     model: BenchEmbedder
     show: Show
+    #: Where the stores of `sizes` are kept for the next time.
+    keep: Path | None = None
 
     def queries(self, *, seed: int) -> list[str]:
         """Questions for one measurement; no two measurements share any."""
         return make_queries(self.language, self.plan.queries, seed=seed)
 
 
-def run_scale(plan: Plan, *, embedder: str, show: Show) -> Result:
+def run_scale(plan: Plan, *, embedder: str, show: Show, keep: Path | None = None) -> Result:
     """Everything; the last measurement is on both large stores together."""
     plan.check()
     environment = describe_environment()
     language = make_language()
     embedding = measure_embedding(language, plan.sample, embedder, show)
     with bench_embedder(embedder) as model:
-        world = World(plan=plan, language=language, model=model, show=show)
+        world = World(plan=plan, language=language, model=model, show=show, keep=keep)
         growth = [_grown(world, size) for size in sorted(set(plan.sizes))]
         with one_tenant(world, plan.rows) as one, small_tenant(world) as small:
             queries = world.queries(seed=10)
@@ -221,20 +224,24 @@ def measure_embedding(language: Language, sample: int, embedder: str, show: Show
 
 
 def _grown(world: World, rows: int) -> dict[str, Any]:
-    with one_tenant(world, rows) as case:
+    home = None if world.keep is None else world.keep / f"{rows}"
+    with one_tenant(world, rows, home) as case:
         [found] = measure(world, [case], world.queries(seed=rows))
         return found
 
 
 @contextmanager
-def one_tenant(world: World, rows: int) -> Iterator[Case]:
-    """A store in which one tenant holds everything."""
-    with _store(world) as (store, owner):
+def one_tenant(world: World, rows: int, home: Path | None = None) -> Iterator[Case]:
+    """A store in which one tenant holds everything; one that is kept in `home` is used again."""
+    with _store(world, home) as (store, owner):
         name = names_sharing_a_partition(owner, 1)[0]
-        inside, _ = ensure_tenant(store, name)
-        texts = list(make_texts(world.language, rows, seed=3))
-        with world.show.stage("storing for one tenant", rows) as progress:
-            stored = _add(inside, texts, progress)
+        inside, there = ensure_tenant(store, name)
+        stored: Mapping[str, float] = {}
+        if there < rows:
+            texts = list(make_texts(world.language, rows, seed=3))
+            with world.show.stage("storing for one tenant", rows) as progress:
+                stored = _add(inside, texts, progress)
+        inside.build_index()
         yield _case(world, inside, owner, name, rows=rows, stored=stored)
 
 
@@ -297,9 +304,9 @@ def measure_routed(world: World, inside: Recollect) -> dict[str, dict[str, float
 
 
 @contextmanager
-def _store(world: World) -> Iterator[tuple[Recollect, Connection]]:
-    """An empty store, and its owner's connection."""
-    with trial_store(world.model.space.name) as store, connect_owner(store.settings.home) as owner:
+def _store(world: World, home: Path | None = None) -> Iterator[tuple[Recollect, Connection]]:
+    """An empty store, or one that is kept, and its owner's connection."""
+    with trial_store(world.model.space.name, home) as store, connect_owner(store.settings.home) as owner:
         yield store, owner
 
 

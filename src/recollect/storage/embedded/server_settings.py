@@ -76,7 +76,7 @@ def server_settings(*, sync: bool, extra: Mapping[str, str] | None) -> dict[str,
     """Every setting by name; `extra` wins, except where the launcher depends on the value."""
     settings = {**_LAPTOP, **_QUIET_LOG}
     # An eighth of a small machine at most; beyond that the page cache serves as well.
-    settings["shared_buffers"] = "256MB" if _memory_bytes() >= 2 * _GIB else "128MB"
+    settings["shared_buffers"] = "256MB" if memory_bytes() >= 2 * _GIB else "128MB"
     if _shared_memory_bytes() < _GIB:
         # Containers often have 64 MB there: a parallel index build would fail as if the disk were full.
         settings["dynamic_shared_memory_type"] = "mmap"
@@ -98,7 +98,8 @@ def as_arguments(settings: Mapping[str, str]) -> list[str]:
     return [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
 
 
-def _memory_bytes() -> int:
+def memory_bytes() -> int:
+    """The memory of this machine, or of the container that this runs in."""
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     try:
         limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
