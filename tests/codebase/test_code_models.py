@@ -277,3 +277,29 @@ def test_a_model_that_is_only_set_and_has_no_key_is_not_asked(
         asyncio.run(
             RLMOrchestrator(root, settings=settings, model="claude-3-5-haiku-20241022").explore("t", QUESTION)
         )
+
+
+@pytest.mark.parametrize("left", [{"tokens": 100}, {"usd": 0.000001}])
+def test_findings_are_put_into_words_only_within_the_budget(chat: ModelServer, left: dict[str, Any]) -> None:
+    from recollect.codebase.synthesis import ResultSynthesizer
+    from recollect.domain.findings import Finding
+    from recollect.providers.models import open_model
+
+    found = [Finding(description="Ten percent are taken off.", evidence="x", source_file="a.py")]
+
+    async def main(**limits: Any) -> tuple[ResultSynthesizer, Any]:
+        model = open_model("openai:gpt-4.1-mini", base_url=chat.url)
+        try:
+            synthesizer = ResultSynthesizer(model)
+            return synthesizer, await synthesizer.synthesise(QUESTION, found, **limits)
+        finally:
+            await model.close()
+
+    synthesizer, made = asyncio.run(main(**left))
+    assert chat.asked == []
+    assert "its budget is used up" in synthesizer.notes[0]
+    assert "Ten percent are taken off." in made.text
+    chat.answers = [{"sentences": [{"text": "Ten percent.", "sources": [1]}]}]
+    _, worded = asyncio.run(main(tokens=10_000, usd=1.0))
+    assert (worded.text, worded.tokens, worded.model_calls) == ("Ten percent.", 18, 1)
+    assert worded.usd > 0

@@ -247,7 +247,14 @@ class _Exploration:
         # A model that fell silent, or ran into a limit, is not asked to put the rest into words.
         asked = self._models.root if self._spoke() and ended.stopped_by == "done" else None
         synthesizer = ResultSynthesizer(asked)
-        made = await synthesizer.synthesise(self._request.query, findings, seconds=self._left_s())
+        request, used, past = self._request, ended.trajectory.usage, self._past or Past()
+        made = await synthesizer.synthesise(
+            request.query,
+            findings,
+            seconds=self._left_s(),
+            tokens=None if request.max_tokens is None else request.max_tokens - used.tokens - past.tokens,
+            usd=None if request.max_usd is None else request.max_usd - used.usd - past.usd,
+        )
         self._notes += synthesizer.notes
         if not made.text:
             return replace(made, text="Nothing in this tree speaks about it.")
@@ -385,7 +392,7 @@ class _Exploration:
             total_tokens=used.tokens + past.tokens + synthesis.tokens,
             wall_time_seconds=round(time.monotonic() - self._began, 3),
             model_calls=used.model_calls + past.model_calls + synthesis.model_calls - _explorations(record),
-            usd=round(used.usd + past.usd, 9),
+            usd=round(used.usd + past.usd + synthesis.usd, 9),
         )
 
     def _spoke(self) -> bool:

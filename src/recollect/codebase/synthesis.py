@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from recollect.domain.findings import Finding
 from recollect.errors import ModelError
-from recollect.recursion.synthesis import Synthesis, synthesise, synthesise_with_model
+from recollect.recursion.synthesis import Synthesis, synthesise, synthesise_with_model, worst_cost
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
@@ -26,10 +26,20 @@ class ResultSynthesizer:
         self.notes: list[str] = []
 
     async def synthesise(
-        self, query: str, findings: Sequence[Finding], *, seconds: float | None = None
+        self,
+        query: str,
+        findings: Sequence[Finding],
+        *,
+        seconds: float | None = None,
+        tokens: int | None = None,
+        usd: float | None = None,
     ) -> Synthesis:
-        """The answer, within the seconds that are left."""
+        """The answer, within the seconds, tokens and dollars that are left."""
         if self._model is not None and findings and (seconds is None or seconds > 0):
+            most_tokens, most_usd = worst_cost(self._model, query, findings)
+            if (tokens is not None and most_tokens > tokens) or (usd is not None and most_usd > usd):
+                self._tell("its budget is used up")
+                return synthesise(findings, max_chars=self._max_chars)
             try:
                 async with asyncio.timeout(seconds):
                     made = await synthesise_with_model(

@@ -7,6 +7,7 @@ the extractive answer stands. Both are bounded by `max_chars`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
 from recollect.providers.models.contract import AtMost
+from recollect.providers.prices import cost_usd
+from recollect.providers.tokens import count_tokens
 from recollect.recursion.fences import fence, new_boundary
 
 if TYPE_CHECKING:
@@ -24,6 +27,9 @@ MAX_CHARS = 4_000
 #: Findings one request shows, the surest first.
 _SHOWN = 40
 _SHOWN_CHARS = 600
+#: A model's own vocabulary cuts texts a little differently than ours, and its server adds words around them.
+_TOKEN_MARGIN = 1.25
+_TOKEN_EXTRA = 64
 _OUTPUT_TOKENS = 800
 _CELL_CHARS = 160
 
@@ -36,6 +42,7 @@ class Synthesis:
     citations: tuple[Citation, ...]
     left_out: int = 0
     tokens: int = 0
+    usd: float = 0.0
     model_calls: int = 0
 
 
@@ -162,22 +169,35 @@ def instructions() -> str:
     return resources.files(__package__).joinpath("synthesise.md").read_text(encoding="utf-8")
 
 
+def worst_cost(model: ChatModel, query: str, findings: Sequence[Finding]) -> tuple[int, float]:
+    """The most that putting the findings into words may take, in tokens and dollars."""
+    told, asked = _request(query, _shown(findings))
+    read = math.ceil((count_tokens(told) + count_tokens(asked)) * _TOKEN_MARGIN) + _TOKEN_EXTRA
+    return read + _OUTPUT_TOKENS, cost_usd(model.name, input_tokens=read, output_tokens=_OUTPUT_TOKENS)
+
+
+def _shown(findings: Sequence[Finding]) -> list[Finding]:
+    return [finding for members in groups(findings).values() for finding in members][:_SHOWN]
+
+
+def _request(query: str, shown: Sequence[Finding]) -> tuple[str, str]:
+    """What the model is told, and what it is shown."""
+    boundary = new_boundary()
+    listed = "\n".join(f"[{number}] {_listed(finding)}" for number, finding in enumerate(shown, 1))
+    asked = f"{fence('question', query, boundary)}\n\n{fence('findings', listed, boundary)}"
+    return instructions().replace("{boundary}", boundary), asked
+
+
 async def synthesise_with_model(
     model: ChatModel, query: str, findings: Sequence[Finding], *, max_chars: int = MAX_CHARS
 ) -> Synthesis:
     """An answer in the model's words, each sentence with its citations. Raises a `ModelError` when it gave none."""
-    shown = [finding for members in groups(findings).values() for finding in members][:_SHOWN]
+    shown = _shown(findings)
     if not shown:
         return synthesise(findings, max_chars=max_chars)
-    boundary = new_boundary()
-    listed = "\n".join(f"[{number}] {_listed(finding)}" for number, finding in enumerate(shown, 1))
-    answer = await model.answer(
-        instructions().replace("{boundary}", boundary),
-        f"{fence('question', query, boundary)}\n\n{fence('findings', listed, boundary)}",
-        ModelSynthesis,
-        max_tokens=_OUTPUT_TOKENS,
-    )
+    answer = await model.answer(*_request(query, shown), ModelSynthesis, max_tokens=_OUTPUT_TOKENS)
     spent = answer.input_tokens + answer.output_tokens
+    usd = cost_usd(model.name, input_tokens=answer.input_tokens, output_tokens=answer.output_tokens)
     marks = _Marks()
     sentences: list[str] = []
     used = 0
@@ -201,6 +221,7 @@ async def synthesise_with_model(
             citations=plain.citations,
             left_out=plain.left_out,
             tokens=spent,
+            usd=usd,
             model_calls=1,
         )
     return Synthesis(
@@ -208,6 +229,7 @@ async def synthesise_with_model(
         citations=marks.citations,
         left_out=len(findings) - len(shown),
         tokens=spent,
+        usd=usd,
         model_calls=1,
     )
 
