@@ -14,7 +14,7 @@ from recollect.storage.store import Row, Transaction, compose
 #: A word in so many memories names no event.
 _COMMON_FROM = 500
 #: Memories with the words of an event that are looked at for a date.
-_HITS = 60
+_HITS = 24
 _LIMIT = 12
 #: A text without any of these says no date. Wide on purpose: the grammar decides, this only spares it work. A bare
 #: number is none: those of invoices and tickets are everywhere; nor is "this" or "last" alone.

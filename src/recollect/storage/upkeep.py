@@ -42,6 +42,9 @@ async def analyze(store: Store, tenant_id: str) -> None:
             row = await (await connection.execute(compose("partition_of"), values)).fetchone()
             assert row is not None
             await connection.execute(sql.SQL("analyze {}").format(sql.SQL(row["name"])))
+        # Without statistics of these, a name in a question is looked for in all of them.
+        for table in ("mention", "entity", "entity_key"):
+            await connection.execute(sql.SQL("analyze {}").format(sql.Identifier("recollect", table)))
 
 
 async def analyze_library(store: Store) -> None:
