@@ -25,7 +25,7 @@ from recollect.domain.results import Receipt
 from recollect.storage import entities
 from recollect.storage.facts import forget_sources
 from recollect.storage.filters import Parameters, all_of, compile_filter, in_layers, of_types
-from recollect.storage.happenings import tell_of
+from recollect.storage.happenings import tell
 from recollect.storage.store import Store, Transaction, compose
 from recollect.storage.summaries import find_citing
 from recollect.storage.writing import bump_tallies
@@ -36,12 +36,12 @@ _BATCH = 2_000
 
 #: The library's tables, children before parents.
 LIBRARY_TABLES = ("passage_posting", "passage", "section", "document")
-#: Of consultations, which quote documents.
-ORACLE_TABLES = ("capability_request", "consultation_event", "consultation")
+#: Of consultations, which quote documents, and what was told and answered.
+ORACLE_TABLES = ("capability_request", "consultation_event", "consultation", "event", "reply")
 #: Tables with a tenant's rows, children before parents; the first three are partitioned.
 TENANT_TABLES = (
     "posting", "embedding", "memory", "mention", "entity_key", "entity", "conflict", "summary_source", "summary",
-    "history", "feedback", "retrieval_hit", "retrieval_event", "run", "policy", "experiment", "ontology",
+    "history", "feedback", "retrieval_hit", "retrieval_event", "run", "policy", "experiment", "ontology", "api_key",
     *ORACLE_TABLES, *LIBRARY_TABLES, "conversation", "tally", "membership", "scope", "retention", "tenant",
 )  # fmt: skip
 _PARTITIONED = frozenset({"posting", "embedding", "memory"})
@@ -110,7 +110,9 @@ async def erase_memories(tx: Transaction, ids: Sequence[UUID]) -> tuple[list[UUI
     await tx.execute("forget_former", ids=doomed)
     erased = await tx.fetch("delete_memories", ids=doomed)
     rows["memory"] = len(erased)
-    await tell_of(tx, MemoryEvent.DELETED, [(row["scope_id"], row["memory_id"]) for row in erased])
+    for scope, count in Counter(row["scope_id"] for row in erased).items():
+        # Their ids are erased with them.
+        await tell(tx, MemoryEvent.DELETED, scope, {"count": count})
     rows.update(await entities.forget_unmentioned(tx, [*unlinked, *entities.speakers_of(erased)]))
     # Also those of other people's searches, which the caller can't see.
     spoken = sorted({entity for entity, _ in unlinked})

@@ -53,10 +53,11 @@ def test_what_a_user_does_is_told_at_once_with_ids_and_no_text(
         ana.delete(memory.id)
         events = hear(socket, 3)
     assert [event["type"] for event in events] == ["memory_added", "memory_updated", "memory_deleted"]
-    assert all(event["detail"]["ids"] == [str(memory.id)] for event in events)
+    assert all(event["detail"]["ids"] == [str(memory.id)] for event in events[:2])
+    assert events[2]["detail"] == {"count": 1}, "its id is erased with it"
     assert {(event["scope"], event["user"]) for event in events} == {("user/ana", "ana")}
     assert "secret" not in json.dumps(events)
-    assert [str(one.id) for one in ana.events.list()] == [event["id"] for event in events]
+    assert [str(one.id) for one in ana.events.list()] == [events[2]["id"]], "as is what was told of it"
 
 
 def test_nobody_hears_of_what_they_may_not_see(watch: Watch, as_user: Callable[..., Recollect]) -> None:

@@ -878,6 +878,8 @@ begin
     get diagnostics forget_traces.runs = row_count;
     if cardinality(gone) > 0 then
         delete from reply y where y.tenant_id = tenant and y.status is not null;
+        delete from event v where v.tenant_id = tenant and exists (
+            select from jsonb_array_elements_text(v.detail -> 'ids') i where i = any(gone::text[]));
     end if;
     select coalesce(array_agg(e), '{}') into unspoken from unnest(forget_traces.entities) e
     where not exists (select from mention m where m.tenant_id = tenant and m.entity = e);

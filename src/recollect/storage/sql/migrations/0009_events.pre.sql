@@ -29,6 +29,39 @@ begin
     call recollect.protect('event', reads, writes);
 end $$;
 
+-- As before, and what was told of a memory that is gone.
+create or replace function recollect.forget_traces(
+    ids uuid[], entities text[], out feedback bigint, out hits bigint, out runs bigint)
+language plpgsql security definer
+set search_path = recollect, pg_catalog, pg_temp
+as $$
+declare
+    tenant text := recollect.caller_tenant();
+    gone uuid[];
+    unspoken text[];
+begin
+    select coalesce(array_agg(i), '{}') into gone from unnest(ids) i
+    where not exists (select from memory m where m.tenant_id = tenant and m.memory_id = i);
+    delete from feedback f where f.tenant_id = tenant and f.memory_id = any(gone);
+    get diagnostics forget_traces.feedback = row_count;
+    delete from retrieval_hit h where h.tenant_id = tenant and h.memory_id = any(gone);
+    get diagnostics forget_traces.hits = row_count;
+    delete from run r where r.tenant_id = tenant and r.memory_ids && gone;
+    get diagnostics forget_traces.runs = row_count;
+    if cardinality(gone) > 0 then
+        delete from reply y where y.tenant_id = tenant and y.status is not null;
+        delete from event v where v.tenant_id = tenant and exists (
+            select from jsonb_array_elements_text(v.detail -> 'ids') i where i = any(gone::text[]));
+    end if;
+    select coalesce(array_agg(e), '{}') into unspoken from unnest(forget_traces.entities) e
+    where not exists (select from mention m where m.tenant_id = tenant and m.entity = e);
+    if cardinality(unspoken) > 0 then
+        update retrieval_event v
+        set entities = array(select e from unnest(v.entities) e where e <> all(unspoken))
+        where v.tenant_id = tenant and v.entities && unspoken;
+    end if;
+end $$;
+
 create or replace function recollect.forget_consultations(documents text[]) returns bigint
 language plpgsql security definer
 set search_path = recollect, pg_catalog, pg_temp
