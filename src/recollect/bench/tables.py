@@ -140,7 +140,7 @@ def _stages(growth: Sequence[Mapping[str, Any]]) -> list[Table]:
         return []
     names = [
         name
-        for name in ("understand", "generate", "rank", "show", "total")
+        for name in ("understand", "dates", "generate", "rank", "show", "total")
         if name in growth[-1]["stages_ms"]
     ]
     rows = []

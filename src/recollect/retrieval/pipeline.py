@@ -4,7 +4,7 @@
 `recursive/`, which looks many times. Either way the answer has the same form. `look` is one such look, at everything
 the caller sees or at a part of it.
 
-The question is embedded while it is being understood and its words are looked up. Later stages never see another
+The question is embedded while the events in it are dated and its words are looked up. Later stages never see another
 caller's rows: row-level security filtered them before. What was found is noted for learning, which takes no time here.
 """
 
@@ -48,7 +48,7 @@ from recollect.retrieval.request import SearchRequest
 from recollect.retrieval.routing import Routing
 from recollect.retrieval.stopwatch import Stopwatch
 from recollect.retrieval.terms import TERMS_VERSION
-from recollect.retrieval.understand import understand
+from recollect.retrieval.understand import date_by_events, understand
 from recollect.storage import scopes
 from recollect.storage import search as storage
 from recollect.storage.filters import Moment
@@ -241,9 +241,11 @@ async def _answer(
     """Understand, generate, rank and show, inside one transaction."""
     with asking.watch.stage("understand"):
         asked, choice = await understand_request(
-            asking.workspace, asking.tx, asking.request, asking.caller, query_id
+            asking.workspace, asking.tx, asking.request, asking.caller, query_id, date_events=False
         )
     vector = embedding.start()
+    with asking.watch.stage("dates"):
+        asked, choice = await _dated(asking, asked, choice, query_id)
     if on_understood is not None:
         on_understood(asked)
     notes = [*asked.notes, *_other_words(asking.caller)]
@@ -268,10 +270,35 @@ async def _answer(
     )
 
 
-async def understand_request(
-    workspace: Workspace, tx: Transaction, request: SearchRequest, caller: Caller, query_id: UUID
+async def _dated(
+    asking: Asking, asked: Understanding, choice: Choice, query_id: UUID
 ) -> tuple[Understanding, Choice]:
-    """What is asked, and the weights it is ranked by."""
+    """What an event in the question says about its time, looked up while the question is being embedded."""
+    workspace, tx = asking.workspace, asking.tx
+    domain = await workspace.domain(tx.context, tx)
+    dated = await date_by_events(
+        tx,
+        asked,
+        timezone=asking.request.timezone,
+        scope_ids=asking.caller.scope_ids,
+        ontology=None if domain is None else domain.ontology,
+    )
+    if dated.time_range == asked.time_range:
+        return dated, choice
+    choice = await workspace.strategies.strategy_for(tx, dated.type, dated.strategy, query_id)
+    return replace(dated, strategy=choice.strategy), choice
+
+
+async def understand_request(
+    workspace: Workspace,
+    tx: Transaction,
+    request: SearchRequest,
+    caller: Caller,
+    query_id: UUID,
+    *,
+    date_events: bool = True,
+) -> tuple[Understanding, Choice]:
+    """What is asked, and the weights it is ranked by. `date_events`: see `understand`."""
     domain = await workspace.domain(tx.context, tx)
     asked = await understand(
         tx,
@@ -281,6 +308,7 @@ async def understand_request(
         scope_ids=caller.scope_ids,
         find_in_domain=None if domain is None else domain.find,
         ontology=None if domain is None else domain.ontology,
+        date_events=date_events,
     )
     choice = await workspace.strategies.strategy_for(tx, asked.type, asked.strategy, query_id)
     return replace(asked, strategy=choice.strategy), choice

@@ -34,6 +34,7 @@ __all__ = [
     "STRATEGY_WEIGHTS",
     "Understanding",
     "classify_query",
+    "date_by_events",
     "extract_query_entities",
     "find_names",
     "read_query",
@@ -94,12 +95,13 @@ async def understand(
     find_in_domain: FindInDomain | None = None,
     ontology: Ontology | None = None,
     strategy_for: StrategyFor | None = None,
+    date_events: bool = True,
 ) -> Understanding:
     """What is asked: category and flags, entities, time range, strategy.
 
     `session` is where pronouns look back; `scope_ids` narrows which memories may date an event; `find_in_domain` and
     `ontology` are the tenant's own database, if there is one; `strategy_for` may replace the table's weights by
-    learned ones.
+    learned ones. Without `date_events` what "before the launch" means is left to `date_by_events`, which takes longest.
     """
     asked = read_query(query, now=now, timezone=timezone, ontology=ontology)
     entities, notes = await extract_query_entities(
@@ -110,23 +112,45 @@ async def understand(
         find_in_domain=find_in_domain,
         needs_rows=asked.type.requires_domain_db,
     )
+    asked = replace(asked, entities=tuple(entities), notes=(*asked.notes, *notes))
+    if date_events:
+        asked = await date_by_events(tx, asked, timezone=timezone, scope_ids=scope_ids)
+    return await _classified(asked, ontology, strategy_for)
+
+
+async def date_by_events(
+    tx: Transaction,
+    asked: Understanding,
+    *,
+    timezone: tzinfo = UTC,
+    scope_ids: Sequence[UUID] | None = None,
+    ontology: Ontology | None = None,
+) -> Understanding:
+    """The question with the time that an event in it stands for, and what follows from that; most name no event."""
+    query = asked.query[:_READ_CHARS]
     time_range, dated = await anchored_scope(
-        tx, asked.query[:_READ_CHARS], asked.time_range, now=now, timezone=timezone, scope_ids=scope_ids
+        tx, query, asked.time_range, now=asked.now, timezone=timezone, scope_ids=scope_ids
     )
+    if time_range == asked.time_range:
+        return replace(asked, notes=(*asked.notes, *dated))
+    asked = replace(asked, time_range=time_range, notes=(*asked.notes, *dated))
+    return await _classified(asked, ontology, None)
+
+
+async def _classified(
+    asked: Understanding, ontology: Ontology | None, strategy_for: StrategyFor | None
+) -> Understanding:
+    """The category of what is known by now, and its strategy."""
     kind = classify_query(
-        asked.query, entities=entities, time_range=time_range, domain_terms=_domain_terms(ontology)
+        asked.query,
+        entities=asked.entities,
+        time_range=asked.time_range,
+        domain_terms=_domain_terms(ontology),
     )
     strategy = select_strategy(kind)
     if strategy_for is not None:
         strategy = await strategy_for(kind, strategy)
-    return replace(
-        asked,
-        type=kind,
-        strategy=strategy,
-        entities=tuple(entities),
-        time_range=time_range,
-        notes=(*asked.notes, *notes, *dated),
-    )
+    return replace(asked, type=kind, strategy=strategy)
 
 
 def _domain_terms(ontology: Ontology | None) -> tuple[str, ...] | None:
