@@ -29,7 +29,9 @@ NOSYNC = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"
 @pytest.fixture(scope="session", autouse=True)
 def _plain_environment() -> Iterator[None]:
     """The tester's own settings must not leak into tests."""
-    kept = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(("RECOLLECT_", "RLM_"))}
+    kept = {
+        name: os.environ.pop(name) for name in list(os.environ) if name.startswith(("RECOLLECT_", "RLM_"))
+    }
     os.environ.update({k: v for k, v in kept.items() if k.startswith("RECOLLECT_TEST_")})
     yield
     os.environ.update(kept)

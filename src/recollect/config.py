@@ -395,7 +395,9 @@ class Settings:
     serve_host: str = _setting(
         "Address that `recollect serve` listens at; 0.0.0.0 for every network.", _line, default="127.0.0.1"
     )
-    serve_port: int = _setting("Port that `recollect serve` listens at.", _whole_number(0, 65_535), default=8484)
+    serve_port: int = _setting(
+        "Port that `recollect serve` listens at.", _whole_number(0, 65_535), default=8484
+    )
     serve_roots: tuple[Path, ...] | None = _setting(
         "Folders below which a client may name paths; a list, or separated as in PATH.",
         _optional(_folders),
