@@ -33,7 +33,7 @@ class Verb:
 
     `writes`: it changes something, so that a repeat must be told from a second one. `streams`: it can tell what
     happens while it goes on. `paths`: parameters that name a place on the server's disk, which a server limits.
-    `only`: of what it takes, this here; all when empty.
+    `only`: of what it takes, this here; all when empty. `secret`: its answer holds one, and is kept nowhere.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Verb:
     streams: bool = False
     paths: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    secret: bool = False
     status: int = 200
 
     @property
@@ -143,13 +144,12 @@ def arguments_of(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
     return kwargs
 
 
-_MEMORIES, _LIBRARY, _ORACLE, _CODE, _WHO, _LEARNING = (
+_MEMORIES, _LIBRARY, _ORACLE, _CODE, _WHO = (
     "memories",
     "library",
     "oracle",
     "code",
     "who sees what",
-    "learning",
 )
 
 VERBS: tuple[Verb, ...] = (
@@ -230,9 +230,17 @@ VERBS: tuple[Verb, ...] = (
     Verb(name="members.add", method="POST", path="/v1/members", tag=_WHO, writes=True, status=201),
     Verb(name="forget_user", method="DELETE", path="/v1/users/{user_id}", tag=_WHO, writes=True),
     Verb(name="keys.list", method="GET", path="/v1/keys", tag=_WHO),
-    Verb(name="keys.create", method="POST", path="/v1/keys", tag=_WHO, writes=True, status=201),
+    Verb(name="keys.create", method="POST", path="/v1/keys", tag=_WHO, writes=True, secret=True, status=201),
     Verb(name="keys.revoke", method="DELETE", path="/v1/keys/{id}", tag=_WHO, writes=True),
-    Verb(name="keys.rotate", method="POST", path="/v1/keys/{id}/rotate", tag=_WHO, writes=True, status=201),
+    Verb(
+        name="keys.rotate",
+        method="POST",
+        path="/v1/keys/{id}/rotate",
+        tag=_WHO,
+        writes=True,
+        secret=True,
+        status=201,
+    ),
     Verb(name="events.list", method="GET", path="/v1/events", tag=_MEMORIES),
     Verb(name="entities.list", method="GET", path="/v1/entities", tag=_MEMORIES),
 )

@@ -20,7 +20,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.errors import ForbiddenError, InvalidInputError
 from recollect.remote.transport import Transport
 from recollect.remote.values import value_of
-from recollect.verbs import VERBS, Verb, returned
+from recollect.verbs import LOCAL_ONLY, VERBS, Verb, returned
 
 #: A consultation with a model may take minutes.
 _TIMEOUT_S = 600.0
@@ -124,7 +124,7 @@ class AsyncRemote(AsyncRecollect):
 
 
 def _is_said(name: str, value: Any) -> bool:
-    return value is not UNCHANGED and name not in {"self", "progress", "on_event", "vacuum", "audit_dir"}
+    return value is not UNCHANGED and name != "self" and name not in LOCAL_ONLY
 
 
 def _sent(value: Any) -> Any:

@@ -77,3 +77,19 @@ def test_an_answer_is_not_kept_when_what_it_quotes_is_erased(http: Connect, owne
             "select count(*) from recollect.reply r where position(%s in r.body) > 0", [secret]
         ).fetchall()
     assert left == 0
+
+
+def test_a_token_is_kept_nowhere(http: Connect, owner_conninfo: str) -> None:
+    import psycopg
+
+    admin = http(user="root", roles=("admin",))
+    made = [
+        admin.post("/v1/keys", json={"name": "a", "user": "ana"}, headers=keyed("k")).json() for _ in range(2)
+    ]
+    turned = admin.post(f"/v1/keys/{made[0]['key']['id']}/rotate", json={}, headers=keyed("r")).json()
+    assert len({made[0]["token"], made[1]["token"], turned["token"]}) == 3
+    with psycopg.connect(owner_conninfo) as connection:
+        [[left]] = connection.execute(
+            "select count(*) from recollect.reply r where r.body like '%rcl\\_%'"
+        ).fetchall()
+    assert left == 0

@@ -88,7 +88,8 @@ def _endpoint(verb: Verb, admit: Admit, roots: Sequence[Path]) -> Callable[..., 
         async def carry_out() -> Response:
             return answer(await call(**kwargs), request, status=verb.status, cached=verb.method == "GET")
 
-        return await (once(request, client, carry_out) if verb.writes else carry_out())
+        repeatable = verb.writes and not verb.secret
+        return await (once(request, client, carry_out) if repeatable else carry_out())
 
     endpoint.__signature__ = inspect.Signature(_signature(verb, in_path, form))  # type: ignore[attr-defined]
     endpoint.__annotations__ = {}
