@@ -5,6 +5,8 @@
     │   ├── InvalidTextError         empty, too long, NUL bytes, not UTF-8
     │   ├── InvalidFilterError       a filter that can't be read
     │   ├── ConfigurationError       a setting, environment variable or recollect.toml that makes no sense
+    │   ├── IncompatibleCallError    a facade of another package can't do this, or that package could not either
+    │   ├── IntegrationMissingError  the package it works with is not installed; the message names the command
     │   ├── SourceError              a file of a source tree that can't be read: binary, too large, gone meanwhile
     │   │   └── GrammarMissingError  there is no grammar for its language, or its package is not installed
     │   └── DocumentError            a file that can't be read: damaged, or not what it should be
@@ -80,6 +82,18 @@ class ConfigurationError(InvalidInputError):
     """A setting makes no sense; the message names where it came from."""
 
     code = "invalid_configuration"
+
+
+class IncompatibleCallError(InvalidInputError, ValueError):
+    """A facade of another package was asked for what makes no sense there, or what Recollect can't do."""
+
+    code = "incompatible_call"
+
+
+class IntegrationMissingError(InvalidInputError, ImportError):
+    """The package that an integration or an importer works with is not installed."""
+
+    code = "integration_missing"
 
 
 class SourceError(InvalidInputError):
@@ -242,6 +256,12 @@ class RunError(RecollectError):
     """Something about a run over some material; what was found is kept."""
 
     code = "run_error"
+
+
+class RunInterruptedError(RunError):
+    """It was cut short because the server stopped; asking again goes on with what was found."""
+
+    code = "run_interrupted"
 
 
 class BudgetExhaustedError(RunError):

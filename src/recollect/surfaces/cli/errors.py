@@ -38,6 +38,8 @@ EXIT_CODES: dict[str, int] = {
     "invalid_text": USAGE,
     "invalid_filter": USAGE,
     "invalid_configuration": USAGE,
+    "incompatible_call": USAGE,
+    "integration_missing": USAGE,
     "invalid_source": USAGE,
     "grammar_missing": USAGE,
     "invalid_document": USAGE,

@@ -1,0 +1,271 @@
+"""What callers of mem0 pass, as Recollect takes it: whose a memory is, filters, messages, dates, configurations.
+
+Knows no client. A memory of a user lives in the scope `user/NAME`, of an agent alone in `agent/NAME`, of a run alone in
+`session/NAME`; the ids of agent and run are in its metadata besides, so that they can be asked for together.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from recollect.domain.filters import MAX_VALUES
+from recollect.errors import IncompatibleCallError
+
+log = logging.getLogger(__name__)
+
+#: An id and the layer whose scopes carry it.
+ID_LAYERS: Mapping[str, str] = {"user_id": "user", "agent_id": "agent", "run_id": "session"}
+_IDENTITY_KEYS = frozenset({*ID_LAYERS, "actor_id"})
+_OPERATORS = {"eq": "$eq", "ne": "$ne", "in": "$in", "gt": "$gt", "gte": "$gte", "lt": "$lt", "lte": "$lte"}
+PROCEDURAL = "procedural_memory"
+#: What mem0's configuration has and Recollect does not need.
+_UNUSED = ("vector_store", "llm", "embedder", "graph_store", "history_db_path", "reranker", "custom_instructions",
+           "custom_fact_extraction_prompt", "custom_update_memory_prompt")  # fmt: skip
+_ANY = "*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Whose a memory is; at least one id is there."""
+
+    user_id: str | None = None
+    agent_id: str | None = None
+    run_id: str | None = None
+
+    @classmethod
+    def check(cls, **given: Any) -> Identity:
+        """Read the ids of a call."""
+        ids = {name: check_id(given.get(name), name) for name in ID_LAYERS}
+        if not any(ids.values()):
+            raise IncompatibleCallError("at least one of 'user_id', 'agent_id' and 'run_id' must be given")
+        return cls(**ids)
+
+    @property
+    def scope(self) -> str:
+        """Where the memory lives."""
+        name, value = next((name, value) for name in ID_LAYERS if (value := getattr(self, name)))
+        return f"{ID_LAYERS[name]}/{value}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What its scope does not say."""
+        said = {"agent_id": self.agent_id, "run_id": self.run_id}
+        return {name: value for name, value in said.items() if value}
+
+    @property
+    def filters(self) -> dict[str, str]:
+        """The same as a filter of mem0."""
+        return {name: value for name in ID_LAYERS if (value := getattr(self, name))}
+
+
+def check_id(value: object, name: str) -> str | None:
+    """An id without surrounding blanks; numbers are taken as text."""
+    if value is None:
+        return None
+    text = str(value).strip()
+    if not text or any(letter.isspace() for letter in text):
+        raise IncompatibleCallError(f"{name} {value!r} is empty or has blanks in it; give an id without any")
+    return text
+
+
+def own_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A caller's metadata. Whose a memory is can't be said there, as in mem0."""
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, Mapping):
+        raise IncompatibleCallError(f"metadata must be a dict, not {type(metadata).__name__}")
+    for key in _IDENTITY_KEYS & set(metadata):
+        log.warning("metadata[%r] is left out: ids are given as arguments", key)
+    return {key: value for key, value in metadata.items() if key not in _IDENTITY_KEYS}
+
+
+def check_count(value: object, name: str) -> int:
+    """How many results are wanted."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise IncompatibleCallError(f"{name} {value!r} is not a whole number from 0")
+    return value
+
+
+def moment_of(value: object, name: str) -> datetime | str | None:
+    """A point in time as mem0 takes it: seconds since 1970, a date, a datetime, or ISO 8601 text."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return datetime.fromtimestamp(value, tz=UTC)
+        except (OverflowError, OSError, ValueError):
+            raise IncompatibleCallError(f"{name} {value!r} is not a number of seconds since 1970") from None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime.combine(value, time(), tzinfo=UTC)
+    if value is None or isinstance(value, datetime | str):
+        return value
+    raise IncompatibleCallError(f"{name} {value!r} is not a point in time")
+
+
+def end_of(value: object) -> datetime | None:
+    """When a memory expires that is to be seen up to and with a date: as the day after it begins."""
+    if value is None:
+        return None
+    if isinstance(value, datetime):
+        value = value.date()
+    if isinstance(value, str):
+        try:
+            value = date.fromisoformat(value)
+        except ValueError:
+            raise IncompatibleCallError(
+                f"expiration_date {value!r} is not a date; write it as 2026-05-08"
+            ) from None
+    if not isinstance(value, date):
+        raise IncompatibleCallError(f"expiration_date {value!r} is not a date; write it as '2026-05-08'")
+    return datetime.combine(value + timedelta(days=1), time(), tzinfo=UTC)
+
+
+# Messages -----------------------------------------------------------------------------------------
+
+
+def messages_of(messages: object, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Messages as `add` of the client takes them, each with the metadata; what the system said is left out."""
+    given = messages
+    if isinstance(given, str):
+        given = [{"role": "user", "content": given}]
+    elif isinstance(given, Mapping):
+        given = [given]
+    if not isinstance(given, Sequence) or isinstance(given, bytes):
+        raise IncompatibleCallError(
+            f"messages must be str, dict or a list of dicts, not {type(given).__name__}"
+        )
+    turns = []
+    for index, message in enumerate(given):
+        if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+            raise IncompatibleCallError(
+                f"message {index} must be a dict with 'role' and 'content', got {message!r}"
+            )
+        if message["role"] == "system":
+            continue
+        metadata = {**shared, "role": message["role"]}
+        if message.get("name"):
+            metadata["actor_id"] = message["name"]
+        turns.append(
+            {
+                "role": message["role"],
+                "name": message.get("name"),
+                "content": _text(message.get("content"), index),
+                "metadata": metadata,
+            }
+        )
+    return turns
+
+
+def _text(content: object, index: int) -> Any:
+    """A message's text; of a message in parts, the parts that are text."""
+    if not isinstance(content, list):
+        return content
+    for part in content:
+        if not isinstance(part, Mapping) or part.get("type") != "text":
+            raise IncompatibleCallError(
+                f"message {index} has a part that is no text, which can't be remembered: {part!r}"
+            )
+    return "\n".join(str(part.get("text", "")) for part in content)
+
+
+# Filters ------------------------------------------------------------------------------------------
+
+
+def filters_of(raw: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A filter of mem0 as one of Recollect. At least one id must be in it."""
+    given = dict(raw or {})
+    for name in ID_LAYERS:
+        if isinstance(given.get(name), str | int):
+            given[name] = check_id(given[name], name)
+    if not any(given.get(name) for name in ID_LAYERS):
+        raise IncompatibleCallError(
+            "filters must name at least one of user_id, agent_id and run_id: filters={'user_id': 'ana'}"
+        )
+    return _all(given)
+
+
+def _all(given: object) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise IncompatibleCallError(f"a filter must be a dict, got {given!r}")
+    return {"$and": [_part(str(key), value) for key, value in given.items()]}
+
+
+def _part(key: str, value: Any) -> dict[str, Any]:
+    if key in {"AND", "OR", "NOT"}:
+        if not isinstance(value, list) or not value:
+            raise IncompatibleCallError(f"{key} takes a list of filters, got {value!r}")
+        parts = [_all(one) for one in value]
+        return {"$not": {"$or": parts}} if key == "NOT" else {f"${key.lower()}": parts}
+    if key in ID_LAYERS:
+        return _whose(key, value)
+    where = key if key == "created_at" else f"metadata.{key}"
+    if value == _ANY:
+        return {where: {"$exists": True}}
+    if not isinstance(value, Mapping):
+        return {where: value}
+    parts = []
+    for name, operand in value.items():
+        if name == "nin":
+            parts.append({"$not": {where: {"$in": operand}}})
+        elif name in _OPERATORS:
+            parts.append({where: {_OPERATORS[name]: operand}})
+        else:
+            known = ", ".join([*_OPERATORS, "nin"])
+            raise IncompatibleCallError(f"operator {name!r} on {key!r} is not there; operators are {known}")
+    return {"$and": parts}
+
+
+def _whose(name: str, value: Any) -> dict[str, Any]:
+    """A condition on an id: on the scope, and for agents and runs on the label."""
+    if value == _ANY:
+        parts: list[dict[str, Any]] = [{"layer": ID_LAYERS[name]}]
+        if name != "user_id":
+            parts.append({f"metadata.{name}": {"$exists": True}})
+        return {"$or": parts}
+    operator, operand = "eq", value
+    if isinstance(value, Mapping):
+        if len(value) != 1:
+            raise IncompatibleCallError(f"a condition on {name} has one operator, got {dict(value)!r}")
+        [(operator, operand)] = value.items()
+    if operator not in {"eq", "ne", "in", "nin"}:
+        raise IncompatibleCallError(
+            f"operator {operator!r} makes no sense on {name}; operators are eq, ne, in, nin"
+        )
+    values = operand if operator in {"in", "nin"} else [operand]
+    if not isinstance(values, list | tuple | set) or len(values) > MAX_VALUES:
+        raise IncompatibleCallError(
+            f"{operator} on {name} takes a list of at most {MAX_VALUES:,} ids, got {operand!r}"
+        )
+    ids = [check_id(one, name) for one in values]
+    parts = [{"scope": {"$in": [f"{ID_LAYERS[name]}/{one}" for one in ids]}}]
+    if name != "user_id":
+        parts.append({f"metadata.{name}": {"$in": ids}})
+    found = {"$or": parts}
+    return {"$not": found} if operator in {"ne", "nin"} else found
+
+
+# Configurations -----------------------------------------------------------------------------------
+
+
+def settings_of(config: Any) -> dict[str, Any]:
+    """The settings in a configuration: its part `recollect`. Names what of mem0's own is not used."""
+    if config is None:
+        return {}
+    dump = getattr(config, "model_dump", None)
+    given = dump(exclude_unset=True) if callable(dump) else config
+    if not isinstance(given, Mapping):
+        raise IncompatibleCallError(f"a configuration is a dict, not {type(given).__name__}")
+    unknown = sorted(set(given) - {*_UNUSED, "recollect", "version"}, key=str)
+    if unknown:
+        raise IncompatibleCallError(
+            f"unknown part {unknown[0]!r} of a configuration; Recollect's settings stand under 'recollect'"
+        )
+    unused = [name for name in _UNUSED if given.get(name)]
+    if unused:
+        log.warning("not used by Recollect: %s; its settings stand under 'recollect'", ", ".join(unused))
+    section = given.get("recollect") or {}
+    if not isinstance(section, Mapping):
+        raise IncompatibleCallError(f"'recollect' of a configuration must be a dict, not {section!r}")
+    return dict(section)

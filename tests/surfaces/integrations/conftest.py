@@ -1,0 +1,125 @@
+"""Exports of the real packages, made offline: mem0 with a local Qdrant and an embedder on loopback, and Chroma."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Recollect
+
+
+class _Embeddings(BaseHTTPRequestHandler):
+    """What OpenAI's embeddings look like; the vectors mean nothing."""
+
+    def do_POST(self) -> None:
+        given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        texts = given["input"] if isinstance(given["input"], list) else [given["input"]]
+        rows = [
+            {"object": "embedding", "index": n, "embedding": [float(len(text) % 7), 1.0, 0.0, 0.5]}
+            for n, text in enumerate(texts)
+        ]
+        body = json.dumps({"object": "list", "data": rows, "model": "double", "usage": {}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def embedder_url() -> Iterator[str]:
+    """An embedder's server on loopback."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Embeddings)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def mem0_memory(embedder_url: str, tmp_path: Path) -> Iterator[Any]:
+    """mem0's own `Memory`, with nothing outside this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEM0_DIR", str(tmp_path / "mem0"))
+        patch.setenv("MEM0_TELEMETRY", "False")
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        from mem0 import Memory
+
+        spoken = {"api_key": "none", "openai_base_url": embedder_url}
+        memory = Memory.from_config(
+            {
+                "vector_store": {
+                    "provider": "qdrant",
+                    "config": {
+                        "collection_name": "memories",
+                        "embedding_model_dims": 4,
+                        "path": str(tmp_path / "qdrant"),
+                    },
+                },
+                "embedder": {
+                    "provider": "openai",
+                    "config": {"model": "double", "embedding_dims": 4, **spoken},
+                },
+                "llm": {"provider": "openai", "config": {"model": "double", **spoken}},
+                "history_db_path": str(tmp_path / "history.db"),
+            }
+        )
+        yield memory
+        memory.vector_store.client.close()
+        memory.close()
+
+
+@pytest.fixture
+def chroma_folder(tmp_path: Path) -> Callable[[dict[str, list[dict[str, Any]]]], Path]:
+    """Makes the folder of a `PersistentClient`: `chroma_folder({"notes": [{"id": ..., "document": ...}]})`."""
+
+    def make(collections: dict[str, list[dict[str, Any]]]) -> Path:
+        import chromadb
+        from chromadb.config import Settings
+
+        folder = tmp_path / "chroma"
+        client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+        for name, entries in collections.items():
+            collection = client.create_collection(name)
+            for n, entry in enumerate(entries):
+                collection.add(
+                    ids=[entry["id"]],
+                    embeddings=[[float(n), 1.0]],
+                    documents=[entry["document"]] if "document" in entry else None,
+                    metadatas=[entry["metadata"]] if "metadata" in entry else None,
+                )
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def remote_of(server: Any, client: Recollect) -> Iterator[Callable[..., Recollect]]:
+    """The test's tenant through a server: `remote_of("ana")`."""
+    opened: list[Recollect] = []
+
+    def connect(user: str, roles: tuple[str, ...] = ()) -> Recollect:
+        token = client.keys.create("remote", user=user, roles=roles).token
+        opened.append(Recollect(url=server.url, api_key=token))
+        return opened[-1]
+
+    yield connect
+    for one in opened:
+        one.close()
+
+
+@pytest.fixture
+def remote(remote_of: Callable[..., Recollect]) -> Recollect:
+    """The same as its administrator."""
+    return remote_of("root", ("admin",))
