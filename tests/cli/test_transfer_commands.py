@@ -67,3 +67,36 @@ def test_in_json_mode_the_broken_lines_are_in_the_report(cli: Any) -> None:
 
 def test_a_file_that_is_not_there_is_named(cli: Any) -> None:
     assert "no-such.jsonl" in cli("import", "no-such.jsonl", code=2).err
+
+
+def test_the_export_of_another_package_is_imported_once(cli: Any, tmp_path: Path) -> None:
+    items = [{"id": str(uuid.uuid4()), "memory": f"Note {n}.", "user_id": "ana"} for n in range(2)]
+    file = tmp_path / "mem0.json"
+    file.write_text(json.dumps({"results": items}))
+    assert cli("import", "--from", "mem0", str(file)).out == "2 added\n"
+    assert cli("import", "--from", "mem0", "-", input=file.read_bytes()).out == "0 added, 2 known already\n"
+    assert cli("get", items[0]["id"], "--json").json["scope"] == "user/ana"
+    dump = tmp_path / "chroma.json"
+    dump.write_text(json.dumps({"ids": ["a"], "documents": ["A note of Chroma."], "metadatas": [None]}))
+    report = cli("import", "--from", "chroma", str(dump), "--scope", "user/bo", "--json").json
+    assert (report["added"], report["errors"]) == (1, [])
+    assert cli("list", "--scope", "user/bo", "--json").json["items"][0]["text"] == "A note of Chroma."
+
+
+def test_broken_entries_of_another_package_are_named_and_nothing_is_stored(cli: Any, tmp_path: Path) -> None:
+    file = tmp_path / "mem0.json"
+    file.write_text(json.dumps([{"id": "a", "memory": "Fine."}, {"id": "b", "memory": ""}]))
+    refused = cli("import", "--from", "mem0", str(file), code=2)
+    assert refused.out == ""
+    assert "entry 2 (b): " in refused.err
+    assert "--skip-broken" in refused.err
+    assert cli("list", "--json").json["items"] == []
+    assert cli("import", "--from", "mem0", str(file), "--json", code=2).json["errors"][0]["index"] == 2
+    done = cli("import", "--from", "mem0", str(file), "--skip-broken", code=8)
+    assert done.out == "1 added, 1 not stored\n"
+    assert [item["text"] for item in cli("list", "--json").json["items"]] == ["Fine."]
+
+
+def test_options_for_other_packages_need_one(cli: Any, tmp_path: Path) -> None:
+    assert "--from" in cli("import", "-", "--skip-broken", input=b"", code=2).err
+    assert "'zep'" in cli("import", "--from", "zep", str(tmp_path), code=2).err

@@ -132,6 +132,10 @@ def _column(condition: Condition, parameters: Parameters) -> sql.Composable:
         return _membership(condition, parameters)
     column = sql.SQL(_COLUMNS[condition.column])
     operator, value = condition.operator, condition.value
+    if condition.column == "source" and (short := _short_sources(operator, value)):
+        # The words of the index on sources, or it is not used.
+        listed = sql.SQL(", ").join(parameters.add(one) for one in short)
+        return sql.SQL("({} in ({}) and length({}) <= 60)").format(column, listed, column)
     if operator is Operator.EXISTS:
         return sql.SQL("(({}) is not null)" if value else "(({}) is null)").format(column)
     if operator in _COMPARE:
@@ -145,6 +149,12 @@ def _column(condition: Condition, parameters: Parameters) -> sql.Composable:
         return sql.SQL("(({}) is null)" if operator is Operator.EQ else "(({}) is not null)").format(column)
     same = "({} = {})" if operator is Operator.EQ else "({} is distinct from {})"
     return sql.SQL(same).format(column, parameters.add(value))
+
+
+def _short_sources(operator: Operator, value: Any) -> list[str]:
+    """The sources that are asked for, if all are short enough to be in the index."""
+    asked = [value] if operator is Operator.EQ else list(value) if operator is Operator.IN else []
+    return asked if all(isinstance(one, str) and len(one) <= 60 for one in asked) else []
 
 
 def _membership(condition: Condition, parameters: Parameters) -> sql.Composable:
