@@ -354,6 +354,37 @@ def scale(
 
 
 @app.command()
+def serve(
+    ctx: typer.Context,
+    n: Annotated[int, typer.Option("--n", help="Memories in the store.", min=100, metavar="N")] = 100_000,
+    clients: Annotated[int, typer.Option(help="Clients at once.", min=1, metavar="N")] = 64,
+    seconds: Annotated[float, typer.Option(help="How long they ask.", min=1, metavar="SECONDS")] = 60,
+    sockets: Annotated[int, typer.Option(help="Idle WebSockets to open.", min=1, metavar="N")] = 500,
+    workers: Annotated[int, typer.Option(help="Processes of the server.", min=1, metavar="N")] = 1,
+    curve: Annotated[
+        str, typer.Option(help="Other numbers of clients, for the picture.", metavar="LIST")
+    ] = "1,8,16,32",
+    embedder: EmbedderOption = "minilm",
+    home: HomeOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Put a server under load: reads, writes and open sockets."""
+    from recollect.bench.serve import ServePlan, run_serve
+
+    show = _show(ctx, json, out)
+    plan = ServePlan(
+        rows=n,
+        clients=clients,
+        seconds=seconds,
+        sockets=sockets,
+        workers=workers,
+        curve=_sizes(curve, option="--curve"),
+    )
+    _finish(ctx, json, out, run_serve(plan, embedder=embedder, home=home, show=show))
+
+
+@app.command()
 def start(
     ctx: typer.Context,
     repeat: Annotated[int, typer.Option(help="How often.", min=1, metavar="N")] = 5,
@@ -387,12 +418,12 @@ def report(
         print(f"wrote {target}")
 
 
-def _sizes(text: str) -> list[int]:
+def _sizes(text: str, *, option: str = "--sizes") -> list[int]:
     try:
         return [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
         raise InvalidInputError(
-            f"--sizes {text!r} is not a list of numbers; write it as 1000,10000"
+            f"{option} {text!r} is not a list of numbers; write it as 1000,10000"
         ) from None
 
 

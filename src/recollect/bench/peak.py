@@ -65,6 +65,11 @@ def _family(pid: int | None) -> list[str]:
     return [str(pid), *children]
 
 
+def family_mb(pid: int) -> float:
+    """What a process and those it has started hold at this moment; 0 where there is no /proc."""
+    return sum(map(_pss_mb, _family(pid)))
+
+
 def _pss_mb(pid: str) -> float:
     try:
         lines = (_PROC / pid / "smaps_rollup").read_text().splitlines()

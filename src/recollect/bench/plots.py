@@ -35,6 +35,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "codeloc": _codeloc,
         "route": _route,
         "scale": _scale,
+        "serve": _serve,
         "start": _start,
         "supersession": _supersession,
         "learning": _learning,
@@ -169,6 +170,32 @@ def _scale(figure: Any, result: Result) -> None:
     right.legend(fontsize=8)
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
+
+
+def _serve(figure: Any, result: Result) -> None:
+    left, middle, right = figure.subplots(1, 3)
+    curve = result.measures["curve"]
+    clients = [str(one["clients"]) for one in curve]
+    left.plot(clients, [one["per_s"] for one in curve], marker="o", color=_BLUE)
+    left.axhline(0.7 * result.measures["base"]["per_s"], color=_GREY, linestyle="--", linewidth=1)
+    left.set_ylim(bottom=0)
+    left.set_title("requests per second", fontsize=9)
+    for name, colour in (("p50", _BLUE), ("p95", _LIGHT), ("p99", _GREY)):
+        middle.plot(clients, [one["ms"][name] for one in curve], marker="o", color=colour, label=name)
+    middle.set_ylim(bottom=0)
+    middle.set_title("milliseconds", fontsize=9)
+    middle.legend(fontsize=8)
+    looks = result.measures["memory"]["looks"]
+    right.plot([at for at, _ in looks], [mb for _, mb in looks], color=_BLUE)
+    right.set_ylim(bottom=0)
+    right.set_xlabel("seconds", fontsize=8)
+    right.set_title("the server's memory, MB", fontsize=9)
+    for axes in (left, middle):
+        axes.set_xlabel("clients", fontsize=8)
+    for axes in (left, middle, right):
+        axes.tick_params(labelsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(f"{result.arguments['n']:,} memories, ninety reads to ten writes", fontsize=10)
 
 
 def _start(figure: Any, result: Result) -> None:

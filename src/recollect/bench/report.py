@@ -119,6 +119,16 @@ ABOUT = {
         "The decomposed searches are over forty teams that hold as many rows together, without a model.",
         "recollect bench scale --n 100000 --sizes 10000,1000000",
     ),
+    "serve": (
+        "The server under load",
+        "`recollect serve` as a process of its own, on the synthetic store of the scale benchmark; clients on the same "
+        "machine, in a process that needs little of it, each with a connection of its own, sending the next request "
+        "when it has the answer to the last. Of a hundred requests fifty search, fifteen ask for a context, fifteen "
+        "read one memory, ten a page of them, and ten write. Percentiles are over all requests, of every kind. Memory "
+        "is that of the server's own processes, without the database, looked at twice a second. Idle WebSockets listen "
+        "for events, and all must hear of the memory that is added then.",
+        "recollect bench serve",
+    ),
     "start": (
         "A fresh process",
         "From starting the process to its end, with everything it imports and opens.",

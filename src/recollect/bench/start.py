@@ -31,7 +31,7 @@ def run_start(*, repeat: int, embedder: str, show: Show) -> Result:
     """Start and stop, again and again."""
     environment = describe_environment() | {"embedder": embedder}
     with embedded.temporary_home() as home, show.stage("starting processes", 4 * repeat) as progress:
-        environ = _plain_environment(home, embedder)
+        environ = plain_environment(home, embedder)
         first = [_timed(["add", FACT], home, environ)]
         stopped, running = [], []
         for number in range(repeat):
@@ -73,7 +73,7 @@ def run_start(*, repeat: int, embedder: str, show: Show) -> Result:
     return Result(bench="start", arguments=arguments, measures=measures, bars=bars, environment=environment)
 
 
-def _plain_environment(home: Path, embedder: str) -> dict[str, str]:
+def plain_environment(home: Path, embedder: str) -> dict[str, str]:
     """The caller's environment without the caller's settings."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
     return {**kept, "RECOLLECT_HOME": str(home), "RECOLLECT_EMBEDDER": embedder}

@@ -406,6 +406,51 @@ def _codebase(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _serve(measures: Mapping[str, Any]) -> list[Table]:
+    heading = [
+        "clients",
+        "requests per s",
+        "p50 ms",
+        "p95 ms",
+        "p99 ms",
+        "failed",
+        "the clients' own share of a core",
+    ]
+    rows = [
+        [
+            str(one["clients"]),
+            f"{one['per_s']:.0f}",
+            *_percentiles(one["ms"]),
+            str(one["failed"]),
+            f"{one['clients_cpu']:.2f}",
+        ]
+        for one in measures["curve"]
+    ]
+    kinds = [
+        [kind, f"{one['requests']:,}", *_percentiles(one)] for kind, one in measures["load"]["kinds"].items()
+    ]
+    memory, sockets = measures["memory"], measures["sockets"]
+    rest = [
+        ["memory of the server at the end, MB", f"{memory['mb']:.0f}"],
+        ["its slope after the first quarter, MB a minute", f"{memory['mb_per_minute']:+.1f}"],
+        [f"{sockets['number']:,} idle WebSockets, MB", f"{sockets['mb']:.0f}"],
+        ["all of them have heard of an event, ms", f"{sockets['last_heard_ms']:.0f}"],
+    ]
+    return [
+        Table(title="By number of clients", columns=heading, rows=rows),
+        Table(
+            title="By kind, under the whole load",
+            columns=["kind", "requests", "p50 ms", "p95 ms", "p99 ms"],
+            rows=kinds,
+        ),
+        Table(title="Memory and sockets", columns=["", ""], rows=rest),
+    ]
+
+
+def _percentiles(one: Mapping[str, float]) -> list[str]:
+    return [f"{one[name]:.0f}" for name in ("p50", "p95", "p99")]
+
+
 _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "locomo": _locomo,
     "longmemeval": _longmemeval,
@@ -418,6 +463,7 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "library": _library,
     "route": _route,
     "scale": _scale,
+    "serve": _serve,
     "start": _start,
     "supersession": _supersession,
     "temporal": _temporal,

@@ -35,9 +35,7 @@ _open: dict[str, BenchEmbedder] = {}
 @contextmanager
 def bench_embedder(real: str) -> Iterator[BenchEmbedder]:
     """While it lasts, `bench:<real>` can be named as an embedder in this process, and is the one given."""
-    BUILT_IN[FAMILY] = BuiltIn(
-        factory="recollect.bench.vectors:open_bench", needs=(), install="", shown_as=f"{FAMILY}:<embedder>"
-    )
+    name_family()
     try:
         with TemporaryDirectory(prefix="recollect-bench-") as cache:
             _open[real] = BenchEmbedder(make_language(), open_embedder(real, cache_dir=Path(cache)))
@@ -47,9 +45,19 @@ def bench_embedder(real: str) -> Iterator[BenchEmbedder]:
         del BUILT_IN[FAMILY]
 
 
+def name_family() -> None:
+    """From now on `bench:<real>` can be named as an embedder in this process."""
+    BUILT_IN[FAMILY] = BuiltIn(
+        factory="recollect.bench.vectors:open_bench", needs=(), install="", shown_as=f"{FAMILY}:<embedder>"
+    )
+
+
 def open_bench(options: EmbedderOptions) -> BenchEmbedder:
     """The factory: the embedder of the benchmark that is running; the variant names the real one."""
-    return _open[options.variant]
+    real = options.variant
+    if real not in _open:  # a server's process, which no benchmark runs in
+        _open[real] = BenchEmbedder(make_language(), open_embedder(real, cache_dir=options.cache_dir))
+    return _open[real]
 
 
 class BenchEmbedder:
