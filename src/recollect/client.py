@@ -42,6 +42,7 @@ from recollect.domain.oracle import (
     OracleEvent,
     Verification,
 )
+from recollect.domain.overview import Overview
 from recollect.domain.query import Understanding
 from recollect.domain.results import (
     AddReport,
@@ -80,6 +81,8 @@ class _Unchanged:
 
 UNCHANGED: Any = _Unchanged()
 MAX_LIMIT = 1_000
+#: Searches are recorded for longer, but a page at a glance looks back a week at most.
+MAX_MINUTES = 7 * 24 * 60
 
 
 class _Shared:
@@ -877,6 +880,17 @@ class AsyncRecollect:
 
         workspace = await self._workspace()
         return await store_status(workspace.store, self._context)
+
+    async def overview(self, *, minutes: int = 60) -> Overview:
+        """What you may see at a glance: memories by layer and type, and how searches went in the last minutes."""
+        from recollect.storage.overview import overview
+
+        if isinstance(minutes, bool) or not isinstance(minutes, int) or not 1 <= minutes <= MAX_MINUTES:
+            raise InvalidInputError(f"minutes {minutes!r} is not a whole number from 1 to {MAX_MINUTES}")
+        workspace = await self._workspace()
+        await workspace.events.flush()
+        async with workspace.store.transaction(self._context) as tx:
+            return await overview(tx, now=workspace.clock(), minutes=minutes)
 
     async def doctor(self, *, isolation: bool = False) -> Sequence[Check]:
         """Look for what is wrong with the store; `isolation` also attacks the walls between tenants and scopes."""

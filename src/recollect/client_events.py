@@ -12,6 +12,7 @@ from uuid import UUID
 
 from recollect.domain.happenings import Happening
 from recollect.domain.ids import parse_id
+from recollect.domain.memory import check_time
 from recollect.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
@@ -40,22 +41,29 @@ class AsyncEvents:
         self._client = client
 
     async def list(
-        self, *, after: UUID | str | None = None, types: Sequence[str] | None = None, limit: int = 100
+        self,
+        *,
+        after: UUID | str | None = None,
+        since: datetime | str | None = None,
+        types: Sequence[str] | None = None,
+        limit: int = 100,
     ) -> Sequence[Happening]:
-        """What happened, the oldest first; `after` an event that was heard of, or from the beginning."""
+        """What happened, the oldest first: `after` an event that was heard of, `since` a moment, or all of it."""
         from recollect.storage import happenings
 
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
             raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
+        if after is not None and since is not None:
+            raise InvalidInputError("give either 'after' or 'since', not both")
         if isinstance(types, str):
             raise InvalidInputError(f"types must be a list, not the string {types!r}; write [{types!r}]")
         workspace = await self._client._workspace()
         async with workspace.store.transaction(self._client.tenant_context) as tx:
-            since: datetime | None = _LONG_AGO
+            begin: datetime | None = check_time(since, "since") or _LONG_AGO
             if after is not None:
-                since = await happenings.moment_of(tx, parse_id(after, what="after"))
-            if since is None:
+                begin = await happenings.moment_of(tx, parse_id(after, what="after"))
+            if begin is None:
                 raise NotFoundError(
                     f"no event {str(after)!r}; events are kept for {happenings.KEPT.days} days"
                 )
-            return await happenings.happened_since(tx, since, types=types, limit=limit)
+            return await happenings.happened_since(tx, begin, types=types, limit=limit)

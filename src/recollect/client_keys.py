@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
 from recollect.domain.ids import parse_id
-from recollect.domain.keys import Key, NewKey
+from recollect.domain.keys import Key, NewKey, read_token
 from recollect.domain.memory import check_time
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 #: How long the old token of a rotated key may go on, at most.
 MAX_OVERLAP_HOURS = 24 * 30
+#: What keys of the dashboard are called: one that a link carries, and one that a browser was given for it.
+LINK_NAME, VISIT_NAME = "one-time link", "dashboard"
+#: How long a link can be opened, and how long one stays logged in.
+LINK_LASTS, VISIT_LASTS = timedelta(minutes=15), timedelta(hours=12)
 
 
 class Host(Protocol):
@@ -132,6 +136,43 @@ class AsyncKeys:
             )
             await keys.revoke_key(tx, wanted, at=now + timedelta(hours=overlap_hours), now=now)
             return made
+
+    async def link(self) -> NewKey:
+        """A key for a link that logs the caller into the dashboard: it opens once, within a quarter of an hour."""
+        from recollect.storage import keys
+
+        mine = self._client.tenant_context
+        self._check_rights(mine)
+        workspace = await self._client._workspace()
+        now = workspace.clock()
+        async with workspace.store.transaction(mine) as tx:
+            await keys.forget_ended(tx, names=(LINK_NAME, VISIT_NAME), now=now)
+            return await keys.insert_key(
+                tx, name=LINK_NAME, speaks_for=mine, now=now, expires_at=now + LINK_LASTS
+            )
+
+    async def redeem(self, token: str) -> NewKey:
+        """Give the key of a link for one that lasts some hours. Of two who try, one gets it."""
+        from recollect.storage import keys
+
+        speaks_for = await self.context_of(token)
+        shown = read_token(token)
+        workspace = await self._client._workspace()
+        now = workspace.clock()
+        if shown is not None:
+            async with workspace.store.transaction(speaks_for) as tx:
+                link = await keys.find_key(tx, shown.key_id)
+                if (
+                    link is not None
+                    and link.name == LINK_NAME
+                    and await keys.revoke_key(tx, link.id, at=now, now=now)
+                ):
+                    return await keys.insert_key(
+                        tx, name=VISIT_NAME, speaks_for=speaks_for, now=now, expires_at=now + VISIT_LASTS
+                    )
+        raise UnauthorizedError(
+            "this is no link, or it was opened before; `recollect keys link` makes another"
+        )
 
     async def context_of(self, token: str) -> TenantContext:
         """Who a token speaks for. Asked by servers for every request; no rights are needed, only the token."""

@@ -51,6 +51,7 @@ from recollect.domain.oracle import (
     OracleEvent,
     Verification,
 )
+from recollect.domain.overview import Overview
 from recollect.domain.query import Understanding
 from recollect.domain.results import (
     AddReport,
@@ -147,10 +148,15 @@ class Events:
         self._portal = portal
 
     def list(
-        self, *, after: UUID | str | None = None, types: Sequence[str] | None = None, limit: int = 100
+        self,
+        *,
+        after: UUID | str | None = None,
+        since: datetime | str | None = None,
+        types: Sequence[str] | None = None,
+        limit: int = 100,
     ) -> Sequence[Happening]:
-        """What happened, the oldest first; `after` an event that was heard of, or from the beginning."""
-        return self._portal.run(self._async.list(after=after, types=types, limit=limit))
+        """What happened, the oldest first: `after` an event that was heard of, `since` a moment, or all of it."""
+        return self._portal.run(self._async.list(after=after, since=since, types=types, limit=limit))
 
 
 class Keys:
@@ -200,6 +206,14 @@ class Keys:
     def rotate(self, id: UUID | str, *, overlap_hours: float = 0) -> NewKey:
         """Another token for the same rights. The old one ends now, or some hours on, when all have the new one."""
         return self._portal.run(self._async.rotate(id, overlap_hours=overlap_hours))
+
+    def link(self) -> NewKey:
+        """A key for a link that logs the caller into the dashboard: it opens once, within a quarter of an hour."""
+        return self._portal.run(self._async.link())
+
+    def redeem(self, token: str) -> NewKey:
+        """Give the key of a link for one that lasts some hours. Of two who try, one gets it."""
+        return self._portal.run(self._async.redeem(token))
 
     def context_of(self, token: str) -> TenantContext:
         """Who a token speaks for. Asked by servers for every request; no rights are needed, only the token."""
@@ -1061,7 +1075,8 @@ class Recollect:
 
         `context_hints` are paths, symbols, globs, `file:line` and pasted stack traces to begin with; `preset` is 'repo
         mapper', 'architecture surveyor', 'debugger' or 'validation'. Limits that are not given are those of the
-        settings. `resume` takes up a run of the same `task_id` that broke off.
+        settings. `resume` takes up a run of the same `task_id` that broke off. Where the store is open, as in a server,
+        its events tell of it too.
         """
         return self._portal.run(
             self._async.explore(
@@ -1172,6 +1187,10 @@ class Recollect:
     def status(self) -> StoreStatus:
         """Versions, embedder and size of the store."""
         return self._portal.run(self._async.status())
+
+    def overview(self, *, minutes: int = 60) -> Overview:
+        """What you may see at a glance: memories by layer and type, and how searches went in the last minutes."""
+        return self._portal.run(self._async.overview(minutes=minutes))
 
     def doctor(self, *, isolation: bool = False) -> Sequence[Check]:
         """Look for what is wrong with the store; `isolation` also attacks the walls between tenants and scopes."""

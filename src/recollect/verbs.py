@@ -241,6 +241,7 @@ VERBS: tuple[Verb, ...] = (
         secret=True,
         status=201,
     ),
+    Verb(name="overview", method="GET", path="/v1/overview", tag=_MEMORIES),
     Verb(name="events.list", method="GET", path="/v1/events", tag=_MEMORIES),
     Verb(name="entities.list", method="GET", path="/v1/entities", tag=_MEMORIES),
 )

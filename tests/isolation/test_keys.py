@@ -199,3 +199,28 @@ def test_forgetting_a_user_ends_their_keys(client: Recollect, store: Recollect) 
     assert [key.id for key in client.keys.list()] == [his.key.id]
     with pytest.raises(UnauthorizedError):
         store.keys.context_of(hers.token)
+
+
+def test_a_link_opens_once_and_gives_a_key_with_the_same_rights(client: Recollect) -> None:
+    link = client.keys.link()
+    assert link.key.expires_at is not None
+    made = client.keys.redeem(link.token)
+    assert made.key.roles == ("admin", "operator")
+    assert made.key.expires_at is not None
+    assert made.key.expires_at > link.key.expires_at
+    assert client.keys.context_of(made.token) == client.tenant_context
+    for spent in (link.token, made.token, "rcl_nothing"):
+        with pytest.raises(UnauthorizedError):
+            client.keys.redeem(spent)
+
+
+def test_links_that_are_over_are_not_kept(client: Recollect) -> None:
+    client.keys.redeem(client.keys.link().token)
+    client.keys.create("bot", user="ana")
+    client.keys.link()
+    assert sorted(key.name for key in client.keys.list()) == ["bot", "dashboard", "one-time link"]
+
+
+def test_only_an_admin_makes_a_link(as_user: Callable[..., Recollect]) -> None:
+    with pytest.raises(ForbiddenError):
+        as_user("ana").keys.link()

@@ -33,6 +33,7 @@ FILES = (
     "keys.sql",
     "replies.sql",
     "happenings.sql",
+    "overview.sql",
 )
 
 

@@ -31,3 +31,9 @@ select recollect.key_context(%(tenant)s, %(key)s, %(secret)s) as context;
 -- name: forget_user_keys
 -- The keys that speak for a user who is being forgotten.
 delete from recollect.api_key k where k.tenant_id = %(tenant)s and k.context ->> 'user_id' = %(user)s;
+
+-- name: forget_ended_keys
+-- Keys of some names that are over: nobody will ask for them again.
+delete from recollect.api_key k
+where k.tenant_id = %(tenant)s and k.name = any(%(names)s::text[])
+    and (k.revoked_at <= %(now)s::timestamptz or k.expires_at <= %(now)s::timestamptz);

@@ -71,6 +71,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "keys": f"{_HERE}.keys",
     },
     "The store": {
+        "overview": f"{_HERE}.overview",
         "serve": f"{_HERE}.serve",
         "mcp": f"{_HERE}.mcp",
         "doctor": f"{_HERE}.upkeep",
