@@ -1,0 +1,252 @@
+"""Explorations of code: start one below the server's folders, watch it, and read those that were made.
+
+Records of explorations are the machine's, so all of this is for operators.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from nicegui import background_tasks, ui
+
+from recollect.errors import InvalidInputError, NotFoundError, RecollectError
+from recollect.surfaces.dashboard.exploration import show, stopped
+from recollect.surfaces.dashboard.exploring import ENDS, Running, Told, Watched, read, told_lately
+from recollect.surfaces.dashboard.live import watch
+from recollect.surfaces.dashboard.sources import served_roots
+from recollect.surfaces.dashboard.widgets import empty, when
+from recollect.surfaces.roots import check_roots
+from recollect.verbs import BY_NAME
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recollect.domain.codebase import RLMResult
+    from recollect.domain.happenings import Happening
+    from recollect.surfaces.dashboard.visitor import Visitor
+
+_PAGE = 50
+_NO_PRESET = "none"
+#: Bad input is refused at once: so long it is waited for that before the exploration's own page is opened.
+_SOON_S = 0.4
+#: How soon a record is shown after it was written, whether or not the last event was heard.
+_RECHECK_S = 0.5
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What the visitor wants to know, and what it may take."""
+
+    folder: str
+    query: str = ""
+    preset: str = _NO_PRESET
+    hints: str = ""
+    max_subcalls: float | None = None
+    timeout_seconds: float | None = None
+    max_usd: float | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """As `explore` takes it; what was left empty is for the settings."""
+        hints = [line.strip() for line in self.hints.splitlines() if line.strip()]
+        given: dict[str, Any] = {
+            "path": self.folder.strip(),
+            "query": self.query,
+            "context_hints": hints or None,
+            "preset": None if self.preset == _NO_PRESET else self.preset,
+            "max_subcalls": None if self.max_subcalls is None else int(self.max_subcalls),
+            "timeout_seconds": self.timeout_seconds,
+            "max_usd": self.max_usd,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+
+async def build(visitor: Visitor) -> None:
+    """The page of all explorations."""
+    now = datetime.now(UTC)
+    running = Running()
+    for one in await told_lately(visitor, now):
+        running.hear(one)
+    _form(visitor, served_roots((await visitor.store()).settings))
+
+    @ui.refreshable
+    async def listed() -> None:
+        past = await (await visitor.store()).explorations.list(limit=_PAGE)
+        known = {one.task_id for one in past}
+        begun = [one for one in reversed(running.begun.values()) if one.task_id not in known]
+        if past or begun:
+            with ui.card().classes("card w-full rows"):
+                for one in begun:
+                    _running_row(one)
+                for result in past:
+                    _row(result)
+        else:
+            with ui.card().classes("card w-full"):
+                empty(
+                    "travel_explore",
+                    "No code was explored yet",
+                    then="Ask above, or from a shell; what it looks at shows here as it happens.",
+                    command='recollect explore . "Where are keys checked?"',
+                )
+
+    async def hear(happening: Happening) -> None:
+        told = read(happening)
+        if told is not None and (told.type in ENDS or told.number == 1):
+            running.hear(told)
+            await listed.refresh()
+
+    await listed()
+    watch(visitor, hear, since=now)
+
+
+def _address(task_id: str) -> str:
+    return f"/explorations/{quote(task_id, safe='')}"
+
+
+def _row(result: RLMResult) -> None:
+    with (
+        ui.link(target=_address(result.task_id))
+        .classes("card block w-full no-underline exploration")
+        .style("color: inherit")
+    ):
+        ui.label(result.query).classes("prose line-clamp-2")
+        with ui.row().classes("items-center gap-2 q-mt-xs"):
+            stopped(result.stopped_by)
+            found = len(result.findings)
+            said = f"{found} finding{'' if found == 1 else 's'} · {when(result.trajectory.end_time)}"
+            ui.label(f"{said} · {result.usage.wall_time_seconds:.1f} s").classes("quiet text-sm")
+            ui.label(result.root).classes("quiet mono prose")
+
+
+def _running_row(told: Told) -> None:
+    with (
+        ui.link(target=_address(told.task_id))
+        .classes("card block w-full no-underline exploration")
+        .style("color: inherit")
+    ):
+        ui.label(str(told.detail.get("query", ""))).classes("prose line-clamp-2")
+        with ui.row().classes("items-center gap-2 q-mt-xs"):
+            ui.badge("running").props("color=accent")
+            ui.label(when(told.at)).classes("quiet text-sm")
+
+
+# Starting one --------------------------------------------------------------------------------------
+
+
+def _form(visitor: Visitor, roots: list[Path]) -> None:
+    from recollect.codebase.presets import PRESETS
+
+    with ui.card().classes("card w-full"):
+        if not roots:
+            empty(
+                "folder_off",
+                "This server opens no folder to explore",
+                then="Whoever starts it names the folders whose code may be read.",
+                command="recollect serve --root FOLDER",
+            )
+            return
+        asked = _Asked(folder=str(roots[0]))
+        query = ui.textarea("Ask the code").bind_value(asked, "query").classes("w-full")
+        query.props('outlined autogrow rows=2 data-search aria-label="Question about the code"')
+        with ui.row().classes("w-full items-center gap-4"):
+            folder = ui.input("Folder", autocomplete=[str(root) for root in roots])
+            folder.bind_value(asked, "folder").props("outlined dense").classes("grow min-w-52")
+            preset = ui.select([_NO_PRESET, *PRESETS], label="Preset").bind_value(asked, "preset")
+            preset.props("outlined dense").classes("min-w-40 grow")
+            ui.button("Explore", icon="travel_explore", on_click=lambda: _start(visitor, asked, roots)).props(
+                "unelevated"
+            )
+        with ui.expansion("Hints and limits", icon="tune").classes("w-full").props("dense"):
+            _limits(asked)
+
+
+def _limits(asked: _Asked) -> None:
+    with ui.column().classes("w-full gap-3 q-pt-sm"):
+        hints = ui.textarea("Begin with", placeholder="a path, a symbol, file:line or a stack trace a line")
+        hints.bind_value(asked, "hints").props("outlined dense autogrow rows=2").classes("w-full")
+        with ui.row().classes("w-full gap-4"):
+            for name, title, step in (
+                ("max_subcalls", "Sub-calls at most", 1),
+                ("timeout_seconds", "Seconds at most", 1),
+                ("max_usd", "Dollars at most", 0.01),
+            ):
+                number = ui.number(title, min=0, step=step).bind_value(asked, name)
+                number.props('outlined dense clearable stack-label placeholder="as set"').classes(
+                    "min-w-36 grow"
+                )
+
+
+async def _start(visitor: Visitor, asked: _Asked, roots: list[Path]) -> None:
+    """Begin it, and go to where its steps are shown; it goes on when that page is left."""
+    from recollect.codebase.request import check_task_id
+
+    store = await visitor.store()
+    arguments = asked.arguments()
+    check_roots(BY_NAME["explore"], arguments, roots)
+    task_id = check_task_id(None)
+
+    async def explore() -> RecollectError | None:
+        try:
+            await store.explore(task_id=task_id, **arguments)
+        except RecollectError as error:
+            return error
+        return None
+
+    work = background_tasks.create(explore(), name="an exploration")
+    done, _ = await asyncio.wait({work}, timeout=_SOON_S)
+    if done and (error := work.result()) is not None:
+        raise error
+    ui.navigate.to(_address(task_id))
+
+
+# One -----------------------------------------------------------------------------------------------
+
+
+async def build_one(visitor: Visitor, task_id: str) -> None:
+    """The page of one exploration: its steps as they come, then all of it."""
+    ui.link("← All explorations", "/explorations").classes("link")
+    now = datetime.now(UTC)
+    place = ui.column().classes("w-full gap-4")
+    with place:
+        if await _shown(visitor, task_id):
+            return
+        told = [one for one in await told_lately(visitor, now) if one.task_id == task_id]
+        if not told:
+            empty("search_off", "There is no such exploration", then="Its record may have been removed.")
+            return
+        watched = Watched(told)
+
+    async def finish() -> None:
+        try:
+            await (await visitor.store()).explorations.get(task_id)
+        except NotFoundError:
+            return
+        again.cancel()
+        place.clear()
+        with place:
+            await _shown(visitor, task_id)
+
+    again = ui.timer(_RECHECK_S, finish)
+
+    def hear(happening: Happening) -> None:
+        one = read(happening)
+        if one is not None and one.task_id == task_id:
+            watched.hear(one)
+
+    watch(visitor, hear, since=now)
+
+
+async def _shown(visitor: Visitor, task_id: str) -> bool:
+    """Show the record; False when there is none."""
+    try:
+        result = await (await visitor.store()).explorations.get(task_id)
+    except NotFoundError:
+        return False
+    except InvalidInputError as error:
+        empty("broken_image", "Its record can't be read", then=str(error))
+        return True
+    show(visitor, result)
+    return True

@@ -1,0 +1,232 @@
+"""Keys of the tenant: make one, see who each speaks for, rotate it, end it. A token is shown once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from recollect.client_keys import LINK_NAME, VISIT_NAME
+from recollect.domain.keys import read_token
+from recollect.errors import InvalidInputError
+from recollect.surfaces.dashboard.widgets import confirmed, empty, when
+
+if TYPE_CHECKING:
+    from recollect.domain.keys import Key, NewKey
+    from recollect.surfaces.dashboard.visitor import Visitor
+
+_COLOURS = {"active": "positive", "expired": "grey", "revoked": "negative"}
+_PAGE = 50
+_MOST_DAYS = 36_500
+
+
+@dataclass(slots=True)
+class _Listed:
+    """Which keys are shown: those that are over, and those of visits to these pages, on demand."""
+
+    all: bool = False
+    most: int = _PAGE
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """A key that is being asked for."""
+
+    name: str = ""
+    user: str = ""
+    agent: str = ""
+    admin: bool = False
+    operator: bool = False
+    leads: str = ""
+    days: float | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """As `keys.create` takes it."""
+        if self.days is not None and not 0 < self.days <= _MOST_DAYS:
+            raise InvalidInputError(
+                f"a key can't end in {self.days:g} days; give 1 to {_MOST_DAYS}, or nothing"
+            )
+        roles = [role for role in ("admin", "operator") if getattr(self, role)]
+        roles += [f"lead:{scope}" for scope in self.leads.replace(",", " ").split()]
+        ends = None if self.days is None else datetime.now(UTC) + timedelta(days=self.days)
+        return {
+            "name": self.name,
+            "user": self.user.strip() or None,
+            "agent": self.agent.strip() or None,
+            "roles": tuple(roles),
+            "expires_at": ends,
+        }
+
+
+async def show(visitor: Visitor) -> None:
+    """All of it."""
+    listed = _Listed()
+
+    @ui.refreshable
+    async def shown() -> None:
+        now = datetime.now(UTC)
+        keys = await (await visitor.store()).keys.list()
+        fitting = [key for key in keys if listed.all or _lasting(key, now)]
+        if not fitting:
+            empty(
+                "key",
+                "No key yet" if not keys else "No key is in use",
+                then="An application shows a key to speak to this server. Make one here, or from a shell.",
+                command="recollect keys create support-bot --user ana",
+            )
+        for key in fitting[: listed.most]:
+            _row(visitor, key, now, shown.refresh)
+        if len(fitting) > listed.most:
+
+            def more() -> None:
+                listed.most += _PAGE
+                shown.refresh()
+
+            ui.button("Show more", icon="expand_more", on_click=more).props("flat").classes("self-center")
+
+    def switch(shows_all: bool) -> None:
+        listed.all = shows_all
+        shown.refresh()
+
+    with ui.card().classes("card w-full gap-3 keys"):
+        with ui.row().classes("w-full items-center gap-2"):
+            ui.label("Keys").classes("font-semibold")
+            ui.space()
+            ui.switch("Ended and browsers' too", on_change=lambda event: switch(event.value)).props("dense")
+            ui.button("New key", icon="add", on_click=lambda: _create(visitor, shown.refresh)).props(
+                "unelevated"
+            )
+        await shown()
+
+
+def _lasting(key: Key, now: datetime) -> bool:
+    """Whether somebody may still come with it, other than a browser for some hours."""
+    return key.state(now) == "active" and key.name not in (LINK_NAME, VISIT_NAME)
+
+
+def _row(visitor: Visitor, key: Key, now: datetime, refresh: Any) -> None:
+    state = key.state(now)
+    mine = read_token(visitor.token)
+    with (
+        ui.row()
+        .classes("w-full items-center gap-2 key")
+        .style("border-top: 1px solid var(--line); padding-top: 8px")
+    ):
+        with ui.column().classes("gap-0 grow min-w-48"):
+            with ui.row().classes("items-center gap-2"):
+                ui.label(key.name).classes("font-medium prose")
+                ui.badge(state).props(f"color={_COLOURS[state]}")
+                if mine is not None and mine.key_id == key.id:
+                    ui.badge("yours, now").props("outline color=accent")
+            ui.label(speaks_for(key)).classes("text-sm prose")
+            ends = "never ends" if key.expires_at is None else f"ends {key.expires_at:%Y-%m-%d %H:%M}"
+            used = "never used" if key.used_at is None else f"used {when(key.used_at)}"
+            ui.label(f"made {when(key.created_at)} · {ends} · {used}").classes("quiet text-xs")
+        if state == "active":
+            ui.button("Rotate", icon="autorenew", on_click=lambda: _rotate(visitor, key, refresh)).props(
+                "flat dense"
+            )
+            ui.button("Revoke", icon="block", on_click=lambda: _revoke(visitor, key, refresh)).props(
+                "flat dense color=negative"
+            )
+
+
+def speaks_for(key: Key) -> str:
+    """Who a key speaks for, in words."""
+    named = (
+        ("user", key.user_id),
+        ("agent", key.agent_id),
+        ("project", key.project_id),
+        ("team", key.team_id),
+        ("org", key.org_id),
+    )
+    return ", ".join([*(f"{what} {value}" for what, value in named if value), *key.roles])
+
+
+async def _create(visitor: Visitor, refresh: Any) -> None:
+    wanted = _Wanted()
+    made: list[NewKey] = []
+
+    async def make() -> None:
+        made.append(await (await visitor.store()).keys.create(**wanted.arguments()))
+        dialog.submit(True)
+
+    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
+        ui.label("A new key").classes("text-lg font-semibold")
+        ui.input("Name", placeholder="support-bot").bind_value(wanted, "name").props(
+            "outlined dense autofocus"
+        ).classes("w-full")
+        with ui.row().classes("w-full gap-3"):
+            ui.input("User", placeholder="whose memories it sees").bind_value(wanted, "user").props(
+                "outlined dense stack-label"
+            ).classes("grow")
+            ui.input("Agent").bind_value(wanted, "agent").props("outlined dense").classes("grow")
+        ui.input("Lead of", placeholder="team/api, project/launch").bind_value(wanted, "leads").props(
+            "outlined dense stack-label"
+        ).classes("w-full")
+        with ui.row().classes("w-full gap-x-4 gap-y-0"):
+            ui.checkbox("Admin: the whole tenant").bind_value(wanted, "admin").props("dense")
+            if visitor.context.is_operator:
+                ui.checkbox("Operator: all tenants").bind_value(wanted, "operator").props("dense")
+        ui.number("Days until it ends", min=1, step=1).bind_value(wanted, "days").props(
+            'outlined dense clearable stack-label placeholder="never"'
+        ).classes("w-full")
+        with ui.row().classes("w-full justify-end"):
+            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat")
+            ui.button("Make it", on_click=make).props("unelevated")
+    done = await dialog
+    dialog.delete()
+    if done:
+        await _token(made[0])
+        await refresh()
+
+
+async def _rotate(visitor: Visitor, key: Key, refresh: Any) -> None:
+    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
+        ui.label(f"Another token for {key.name!r}").classes("text-lg font-semibold prose")
+        ui.label(
+            "It has the same rights. The old one goes on for so long, so that all can change over."
+        ).classes("quiet text-sm")
+        hours = ui.number("Hours", value=0, min=0, step=1).props("outlined dense").classes("w-full")
+        with ui.row().classes("w-full justify-end"):
+            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat")
+            ui.button("Rotate", on_click=lambda: dialog.submit(True)).props("unelevated")
+    agreed, overlap = await dialog, hours.value
+    dialog.delete()
+    if agreed:
+        made = await (await visitor.store()).keys.rotate(key.id, overlap_hours=float(overlap or 0))
+        await _token(made)
+        await refresh()
+
+
+async def _revoke(visitor: Visitor, key: Key, refresh: Any) -> None:
+    mine = read_token(visitor.token)
+    own = " You are here with it, so it logs you out." if mine is not None and mine.key_id == key.id else ""
+    if await confirmed(f"End the key {key.name!r} for good? Whoever uses it is refused.{own}", act="Revoke"):
+        await (await visitor.store()).keys.revoke(key.id)
+        ui.notify(f"Revoked: {key.name}", type="positive")
+        await refresh()
+
+
+async def _token(made: NewKey) -> None:
+    """The token, until it is put away: nobody can show it again."""
+    with ui.dialog().props("persistent") as dialog, ui.card().classes("card w-full gap-3"):
+        ui.label(f"The token of {made.key.name!r}").classes("text-lg font-semibold prose")
+        ui.label("It is shown only now. Put it where secrets are kept.").classes("text-warning")
+        ui.label(made.token).classes("mono card q-pa-sm prose w-full token")
+        with ui.row().classes("w-full justify-end"):
+            ui.button("Copy", icon="content_copy", on_click=lambda: _copy(made.token)).props("flat")
+            ui.button("I have it", on_click=lambda: dialog.submit(True)).props("unelevated")
+    await dialog
+    dialog.delete()
+
+
+async def _copy(token: str) -> None:
+    """Browsers let pages write to the clipboard over HTTPS or from this machine alone."""
+    if await ui.run_javascript("return Boolean(navigator.clipboard)"):
+        ui.clipboard.write(token)
+        ui.notify("Copied", type="positive")
+    else:
+        ui.notify("Your browser lets no page copy without HTTPS; select the token instead.", type="warning")

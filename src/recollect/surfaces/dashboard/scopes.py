@@ -1,0 +1,169 @@
+"""The tenant's tree: scopes with how much they hold, and who is in them; adding to it, and taking people out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from recollect.domain.layers import PARENT_LAYERS, PERSONAL_LAYERS, Layer
+from recollect.surfaces.dashboard.widgets import confirmed, empty
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from recollect.domain.results import Member, Scope
+    from recollect.surfaces.dashboard.visitor import Visitor
+
+_SHARED = [layer for layer in reversed(Layer) if layer not in PERSONAL_LAYERS]
+_ICONS = {Layer.COMPANY: "domain", Layer.ORG: "corporate_fare", Layer.TEAM: "groups", Layer.PROJECT: "folder"}
+#: People whose own scopes are listed, those with most memories first.
+_PEOPLE = 50
+
+
+async def show(visitor: Visitor) -> None:
+    """All of it."""
+
+    @ui.refreshable
+    async def shown() -> None:
+        store = await visitor.store()
+        shared = await store.scopes.list(layers=[layer.value for layer in _SHARED])
+        members: dict[str, list[Member]] = defaultdict(list)
+        for member in await store.members.list():
+            members[member.scope].append(member)
+        _tree(visitor, shared, members, shown.refresh)
+        _people(await store.scopes.list(layers=[Layer.USER.value]))
+
+    with ui.card().classes("card w-full gap-2 scopes"):
+        with ui.row().classes("w-full items-center gap-2"):
+            ui.label("Scopes and members").classes("font-semibold")
+        await shown()
+
+
+def _tree(
+    visitor: Visitor, scopes: Sequence[Scope], members: Mapping[str, list[Member]], refresh: Any
+) -> None:
+    """Each scope below its parent; one whose parent is not to be seen stands at the top."""
+    known = {str(one) for one in scopes}
+    below: dict[str | None, list[Scope]] = defaultdict(list)
+    for one in sorted(scopes, key=lambda one: (-one.layer.precedence, one.name.casefold())):
+        below[one.parent if one.parent in known else None].append(one)
+
+    def branch(parent: str | None, depth: int) -> None:
+        for one in below[parent]:
+            _scope(visitor, one, members.get(str(one), []), depth, refresh)
+            branch(str(one), depth + 1)
+
+    branch(None, 0)
+    if len(scopes) <= 1:
+        empty(
+            "account_tree",
+            "The company stands alone",
+            then="Teams and projects below it share memories among their members. Add one with the plus.",
+            command="recollect scopes create team/api",
+        )
+
+
+def _scope(visitor: Visitor, scope: Scope, members: Sequence[Member], depth: int, refresh: Any) -> None:
+    name = str(scope)
+    with (
+        ui.row()
+        .classes("w-full items-center gap-x-2 gap-y-0 scope")
+        .style(f"padding-left: {20 * min(depth, 6)}px; min-height: 40px")
+    ):
+        ui.icon(_ICONS[scope.layer]).classes("quiet text-lg")
+        ui.label(scope.name).classes("font-medium prose")
+        ui.label(scope.layer.value).classes("quiet text-xs")
+        ui.badge(f"{scope.memories:,}").props("outline").tooltip("memories in it")
+        for member in members:
+            _member(visitor, member, refresh)
+        ui.space()
+        if _children(scope.layer):
+            ui.button(icon="add", on_click=lambda: _add_scope(visitor, scope, refresh)).props(
+                'flat round dense aria-label="Add a scope below"'
+            ).tooltip("add a scope below")
+        ui.button(icon="person_add", on_click=lambda: _add_member(visitor, name, refresh)).props(
+            'flat round dense aria-label="Add a member"'
+        ).tooltip("add a member")
+
+
+def _children(layer: Layer) -> list[str]:
+    """Layers that may hang below one, without those that come by themselves."""
+    return [one.value for one in _SHARED if layer in PARENT_LAYERS[one]]
+
+
+def _member(visitor: Visitor, member: Member, refresh: Any) -> None:
+    async def remove() -> None:
+        asked = f"Take {member.user_id!r} out of {member.scope!r}? Its memories are then not theirs to see."
+        if await confirmed(asked, act="Take out"):
+            await (await visitor.store()).members.remove(member.user_id, member.scope)
+            await refresh()
+
+    said = f"{member.user_id}, lead" if member.role == "lead" else member.user_id
+    with (
+        ui.row()
+        .classes("items-center no-wrap gap-1 q-px-sm rounded-full text-sm")
+        .style("border: 1px solid var(--line)")
+    ):
+        ui.label(said).classes("prose")
+        ui.button(icon="close", on_click=remove).props('flat round dense size=xs aria-label="Take out"')
+
+
+def _people(scopes: Sequence[Scope]) -> None:
+    if not scopes:
+        return
+    most = sorted(scopes, key=lambda one: -one.memories)
+    who = "person" if len(scopes) == 1 else "people"
+    said = f"{len(scopes):,} {who} with memories of their own"
+    with ui.expansion(said, icon="person").classes("w-full").props("dense"):
+        with ui.element("div").classes("grid w-full gap-1 sm:grid-cols-2"):
+            for one in most[:_PEOPLE]:
+                with ui.row().classes("items-center gap-2 no-wrap min-w-0"):
+                    ui.label(one.name).classes("prose text-sm")
+                    ui.badge(f"{one.memories:,}").props("outline")
+        if len(most) > _PEOPLE:
+            ui.label(f"and {len(most) - _PEOPLE:,} with fewer").classes("quiet text-sm")
+
+
+async def _add_scope(visitor: Visitor, parent: Scope, refresh: Any) -> None:
+    layers = _children(parent.layer)
+
+    async def add() -> None:
+        await (await visitor.store()).scopes.create(f"{layer.value}/{name.value.strip()}", parent=str(parent))
+        dialog.submit(True)
+
+    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
+        ui.label(f"A scope below {parent}").classes("text-lg font-semibold prose")
+        layer = ui.select(layers, label="Layer", value=layers[0]).props("outlined dense").classes("w-full")
+        name = ui.input("Name", placeholder="api").props("outlined dense autofocus").classes("w-full")
+        name.on("keydown.enter", add)
+        _buttons(dialog, "Add", add)
+    added = await dialog
+    dialog.delete()
+    if added:
+        await refresh()
+
+
+async def _add_member(visitor: Visitor, scope: str, refresh: Any) -> None:
+    async def add() -> None:
+        await (await visitor.store()).members.add(user.value.strip(), scope, role=role.value)
+        dialog.submit(True)
+
+    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
+        ui.label(f"A member of {scope}").classes("text-lg font-semibold prose")
+        user = ui.input("User", placeholder="ana").props("outlined dense autofocus").classes("w-full")
+        user.on("keydown.enter", add)
+        role = ui.select(["member", "lead"], label="Role", value="member").props("outlined dense")
+        role.classes("w-full")
+        _buttons(dialog, "Add", add)
+    added = await dialog
+    dialog.delete()
+    if added:
+        await refresh()
+
+
+def _buttons(dialog: ui.dialog, act: str, do: Any) -> None:
+    with ui.row().classes("w-full justify-end"):
+        ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat")
+        ui.button(act, on_click=do).props("unelevated")

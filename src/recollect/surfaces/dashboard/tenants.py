@@ -1,0 +1,141 @@
+"""Tenants and keys: who may come in, who is in what, how long memories are kept; and, for operators, all tenants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from recollect.domain.layers import Layer
+from recollect.surfaces.dashboard import keys, scopes
+from recollect.surfaces.dashboard.widgets import confirmed, when
+
+if TYPE_CHECKING:
+    from recollect.domain.results import Tenant
+    from recollect.surfaces.dashboard.visitor import Visitor
+
+
+async def build(visitor: Visitor) -> None:
+    """The page."""
+    await keys.show(visitor)
+    await scopes.show(visitor)
+    await _retention(visitor)
+    if visitor.context.is_operator:
+        await _tenants(visitor)
+
+
+# Retention -----------------------------------------------------------------------------------------
+
+
+async def _retention(visitor: Visitor) -> None:
+    kept = dict((await (await visitor.store()).tenants.get()).retention_days)
+    with ui.card().classes("card w-full gap-3 retention"):
+        ui.label("Retention").classes("font-semibold")
+        ui.label("How many days memories of a layer are kept; empty keeps them for ever.").classes(
+            "quiet text-sm"
+        )
+        with ui.element("div").classes("grid w-full gap-3 grid-cols-2 sm:grid-cols-4"):
+            fields = {
+                layer.value: ui.number(layer.value, value=kept.get(layer.value), min=1, max=36_500, step=1)
+                .props('outlined dense clearable stack-label placeholder="for ever"')
+                .classes("w-full")
+                for layer in Layer
+            }
+
+        async def save() -> None:
+            wanted = {layer: None if one.value is None else int(one.value) for layer, one in fields.items()}
+            changed = {layer: days for layer, days in wanted.items() if days != kept.get(layer)}
+            if not changed:
+                ui.notify("Nothing was changed")
+                return
+            shorter = [layer for layer, days in changed.items() if days is not None]
+            said = f"Memories of {', '.join(shorter)} that are older are gone at once."
+            if shorter and not await confirmed(f"{said} Go on?", act="Keep shorter"):
+                return
+            tenants = (await visitor.store()).tenants
+            for layer, days in changed.items():
+                await tenants.set_retention(layer, days)
+                kept.pop(layer, None)
+                if days is not None:
+                    kept[layer] = days
+            ui.notify("Saved", type="positive")
+
+        ui.button("Save", on_click=save).props("flat").classes("self-end")
+
+
+# All tenants ---------------------------------------------------------------------------------------
+
+
+async def _tenants(visitor: Visitor) -> None:
+    @ui.refreshable
+    async def shown() -> None:
+        for tenant in await (await visitor.store()).tenants.list():
+            _row(visitor, tenant, shown.refresh)
+
+    with ui.card().classes("card w-full gap-2 tenants"):
+        with ui.row().classes("w-full items-center gap-2"):
+            ui.label("All tenants of the store").classes("font-semibold")
+            ui.space()
+            ui.button("New tenant", icon="add", on_click=lambda: _create(visitor, shown.refresh)).props(
+                "flat"
+            )
+        await shown()
+
+
+def _row(visitor: Visitor, tenant: Tenant, refresh: Any) -> None:
+    here = tenant.id == visitor.context.tenant_id
+    with (
+        ui.row()
+        .classes("w-full items-center gap-2 tenant")
+        .style("border-top: 1px solid var(--line); min-height: 44px")
+    ):
+        ui.label(tenant.id).classes("font-medium prose")
+        if tenant.name != tenant.id:
+            ui.label(tenant.name).classes("quiet prose")
+        if here:
+            ui.badge("you are here").props("outline color=accent")
+        ui.space()
+        ui.label(f"made {when(tenant.created_at)}").classes("quiet text-sm")
+        if not here:
+            ui.button(
+                "Forget", icon="delete_forever", on_click=lambda: _forget(visitor, tenant, refresh)
+            ).props("flat dense color=negative")
+
+
+async def _create(visitor: Visitor, refresh: Any) -> None:
+    async def make() -> None:
+        await (await visitor.store()).tenants.create(id.value.strip(), name=name.value.strip() or None)
+        dialog.submit(True)
+
+    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
+        ui.label("A new tenant").classes("text-lg font-semibold")
+        id = ui.input("Id", placeholder="acme").props("outlined dense autofocus").classes("w-full")
+        name = ui.input("Name", placeholder="how people call it").props("outlined dense").classes("w-full")
+        name.on("keydown.enter", make)
+        with ui.row().classes("w-full justify-end"):
+            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat")
+            ui.button("Make it", on_click=make).props("unelevated")
+    made = await dialog
+    dialog.delete()
+    if made:
+        await refresh()
+
+
+async def _forget(visitor: Visitor, tenant: Tenant, refresh: Any) -> None:
+    """Erase a tenant, once its id was typed: one does not do that by mistake."""
+    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
+        ui.label(f"Erase {tenant.id!r} for good").classes("text-lg font-semibold prose")
+        ui.label("Its memories, documents, keys and everything learned go with it.").classes("text-negative")
+        typed = ui.input("Type its id").props("outlined dense autofocus").classes("w-full")
+        with ui.row().classes("w-full justify-end"):
+            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat")
+            erase = ui.button("Erase", on_click=lambda: dialog.submit(True)).props(
+                "color=negative unelevated"
+            )
+        erase.bind_enabled_from(typed, "value", backward=lambda value: value == tenant.id)
+    agreed = await dialog and typed.value == tenant.id
+    dialog.delete()
+    if agreed:
+        receipt = await (await visitor.store()).tenants.forget(tenant.id)
+        ui.notify(f"Erased {tenant.id}: {sum(receipt.rows.values()):,} rows", type="positive")
+        await refresh()
