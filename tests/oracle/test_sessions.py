@@ -58,5 +58,10 @@ def test_a_call_that_no_model_answered_is_asked_again(
     library: Recollect, with_model: Callable[..., Recollect], chat: ModelServer
 ) -> None:
     chat.answers = [PLAN, 500, 500, 500, 500, END, SAID]
-    with_model().oracle_consult(PROBLEM, "thorough", doc_ids=["bread.md"], session="s")
+    one = with_model()
+    one.oracle_consult(PROBLEM, "thorough", doc_ids=["bread.md"], session="s")
     assert consult(with_model(), chat, PLAN, READ, END, SAID) == 4
+    # Nor is the failure remembered by the process that met it, which had no other answer to go by.
+    chat.answers = [PLAN, 500, 500, 500, 500, END, SAID]
+    one.oracle_consult(PROBLEM, "thorough", doc_ids=["bread.md"], session="t")
+    assert consult(one, chat, PLAN, READ, END, SAID, session="t") == 4

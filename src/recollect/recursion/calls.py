@@ -177,7 +177,7 @@ class LiveCalls:
             key,
             lambda: self._run(attempt, start),
             depth=self._budget.depth,
-            keep=lambda observation: all(_complete(child) for child in attempt.children),
+            keep=lambda seen: not seen.passing and all(_complete(child) for child in attempt.children),
         )
         telemetry.looked_up(attempt.cached)
         return found.observation

@@ -23,7 +23,8 @@ class Observation:
     """What a call gave back. `value` is JSON and goes into the record and the cache; `text` is what a planner reads.
 
     `tokens` is what was read to get it, without what a run that the call started has used: that is counted there.
-    `findings` are offered to the run; a planner may drop them.
+    `findings` are offered to the run; a planner may drop them. A `passing` one may well be another next time, as when a
+    model did not answer: no cache keeps it.
     """
 
     value: Any
@@ -31,6 +32,7 @@ class Observation:
     tokens: int = 0
     usd: float = 0.0
     findings: tuple[Finding, ...] = ()
+    passing: bool = False
 
 
 #: Starts a run one level deeper, on the parent's budget: `recurse(query)`.
