@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -96,9 +97,10 @@ def _intervals(report: ExperimentReport) -> None:
     """How often results were used, with what is certain at 95 %: a bar from the lower to the upper end."""
     arms = [arm for arm in reversed(report.arms) if arm.used.value is not None]
     ends = [_ends(arm.used) for arm in arms]
+    most = min(100, 10 * math.ceil(10 * max(high for _, high in ends) + 0.5))
     chart(
         {
-            "xAxis": {"type": "value", "name": "% used", "min": 0, "max": 100},
+            "xAxis": {"type": "value", "name": "% used", "min": 0, "max": most},
             "yAxis": {"type": "category", "data": [arm.arm for arm in arms]},
             "legend": {"show": False},
             "tooltip": {"show": False},
@@ -120,7 +122,7 @@ def _intervals(report: ExperimentReport) -> None:
                 },
                 {
                     "type": "scatter",
-                    "symbolSize": 12,
+                    "symbolSize": 9,
                     "itemStyle": {"color": PALETTE[0]},
                     "data": [round(100 * (arm.used.value or 0.0), 2) for arm in arms],
                 },

@@ -135,10 +135,11 @@ def _source(
             if found.note:
                 ui.label(found.note).classes("text-warning text-sm")
             if found.text:
+                # Code is scrolled sideways: broken lines hide how it is indented.
                 lines(found.text, first=found.first, cited=found.cited)
 
     expansion = ui.expansion(title, caption=caption, on_value_change=lambda event: load(event.value))
-    expansion.classes("w-full finding").props("dense")
+    expansion.classes("w-full finding code").props("dense")
     return expansion
 
 

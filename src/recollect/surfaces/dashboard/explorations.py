@@ -107,11 +107,7 @@ def _address(task_id: str) -> str:
 
 
 def _row(result: RLMResult) -> None:
-    with (
-        ui.link(target=_address(result.task_id))
-        .classes("card block w-full no-underline exploration")
-        .style("color: inherit")
-    ):
+    with ui.link(target=_address(result.task_id)).classes("exploration"):
         ui.label(result.query).classes("prose line-clamp-2")
         with ui.row().classes("items-center gap-2 q-mt-xs"):
             stopped(result.stopped_by)
@@ -122,11 +118,7 @@ def _row(result: RLMResult) -> None:
 
 
 def _running_row(told: Told) -> None:
-    with (
-        ui.link(target=_address(told.task_id))
-        .classes("card block w-full no-underline exploration")
-        .style("color: inherit")
-    ):
+    with ui.link(target=_address(told.task_id)).classes("exploration"):
         ui.label(str(told.detail.get("query", ""))).classes("prose line-clamp-2")
         with ui.row().classes("items-center gap-2 q-mt-xs"):
             ui.badge("running").props("color=accent")
@@ -155,7 +147,7 @@ def _form(visitor: Visitor, roots: list[Path]) -> None:
             folder = ui.input("Folder", autocomplete=[str(root) for root in roots])
             folder.bind_value(asked, "folder").props("outlined dense").classes("grow min-w-52")
             preset = ui.select([_NO_PRESET, *PRESETS], label="Preset").bind_value(asked, "preset")
-            preset.props("outlined dense").classes("min-w-40 grow")
+            preset.props("outlined dense").classes("min-w-40")
             ui.button("Explore", icon="travel_explore", on_click=lambda: _start(visitor, asked, roots)).props(
                 "unelevated"
             )

@@ -1,0 +1,106 @@
+"""An answer with marks such as [1] that can be clicked, and the lines that each stands for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from nicegui import ui
+
+from recollect.domain.findings import CitationStatus
+from recollect.errors import RecollectError
+from recollect.surfaces.dashboard.widgets import lines
+
+if TYPE_CHECKING:
+    from recollect.domain.findings import Citation
+    from recollect.surfaces.dashboard.visitor import Visitor
+
+_MARK = re.compile(r"(\[\d{1,3}\])")
+_AROUND = 6
+_COLOURS = {
+    CitationStatus.VERIFIED: "positive",
+    CitationStatus.MOVED: "warning",
+    CitationStatus.STALE: "negative",
+    CitationStatus.UNSUPPORTED: "negative",
+    CitationStatus.UNCHECKED: "grey",
+}
+
+
+def answer(text: str, citations: Sequence[Citation], show: Callable[[int], Any]) -> None:
+    """The answer as text; each of its marks calls `show` with its number, from 1."""
+    with ui.element("div").classes("prose w-full"):
+        for part in _MARK.split(text):
+            number = int(part[1:-1]) if _MARK.fullmatch(part) else 0
+            if 1 <= number <= len(citations):
+                mark = (
+                    ui.element("button")
+                    .classes("link mono")
+                    .props(f'type="button" aria-label="Source {number}"')
+                )
+                mark.on("click", lambda number=number: show(number))
+                with mark:
+                    ui.label(part).classes("inline")
+            elif part:
+                ui.label(part).classes("inline prose")
+
+
+def sources(visitor: Visitor, citations: Sequence[Citation]) -> Callable[[int], Any]:
+    """The list of sources, and beneath it the lines of the one that was clicked; returns what shows one."""
+
+    @ui.refreshable
+    async def opened(number: int = 0) -> None:
+        if number:
+            await _source(visitor, citations[number - 1], number)
+
+    async def show(number: int) -> None:
+        await opened.refresh(number)
+
+    with ui.column().classes("w-full gap-1"):
+        for number, one in enumerate(citations, start=1):
+            with ui.row().classes("items-center gap-2 no-wrap w-full"):
+                ui.button(f"[{number}]", on_click=lambda number=number: show(number)).props(
+                    f'flat dense no-caps aria-label="Show source {number}"'
+                )
+                ui.badge(one.status.value).props(f"color={_COLOURS[one.status]}")
+                ui.label(_place(one)).classes("text-sm ellipsis")
+    opened()  # type: ignore[unused-coroutine]
+    return show
+
+
+async def _source(visitor: Visitor, cited: Citation, number: int) -> None:
+    with ui.card().classes("card w-full source"):
+        with ui.row().classes("w-full items-center no-wrap"):
+            ui.label(f"[{number}] {_place(cited)}").classes("font-semibold ellipsis")
+            ui.space()
+            if cited.kind == "document":
+                ui.link(
+                    "Whole document", f"/library/{quote(cited.file_path)}?line={cited.line_start}"
+                ).classes("link wide-only")
+            elif cited.kind == "memory":
+                ui.link("The memory", f"/memories/{cited.file_path}").classes("link wide-only")
+        first, text = await _text(visitor, cited)
+        lines(text, first=first, cited=(cited.line_start, cited.line_end))
+
+
+async def _text(visitor: Visitor, cited: Citation) -> tuple[int, str]:
+    """The cited lines with some around them as they are now, or as they were quoted where they can't be read again."""
+    if cited.kind == "document":
+        try:
+            library = (await visitor.store()).library
+            document = await library.get(cited.file_path)
+            first = max(1, cited.line_start - _AROUND)
+            last = min(document.lines, cited.line_end + _AROUND)
+            return first, await library.text(document.id, line_start=first, line_end=last)
+        except RecollectError:
+            ui.label("The document is gone or changed; this is what was quoted.").classes(
+                "text-warning text-sm"
+            )
+    return cited.line_start, cited.quote
+
+
+def _place(cited: Citation) -> str:
+    where = "" if not cited.line_start else f" lines {cited.line_start}–{cited.line_end}"
+    pages = "" if cited.pages is None else f", pages {cited.pages[0]}–{cited.pages[1]}"
+    return f"{cited.file_path}{where}{pages}"

@@ -1,0 +1,322 @@
+"""Consultations: ask, watch the steps as they happen, read the answer, and look its citations up.
+
+A consultation shows itself while it runs, wherever it was asked: its events reach every page that may know of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from nicegui import background_tasks, ui
+
+from recollect.domain.oracle import DEPTH_HINTS, EventType, OracleConsultResult, OracleEvent
+from recollect.errors import InvalidInputError, NotFoundError, RecollectError
+from recollect.surfaces.dashboard import citations
+from recollect.surfaces.dashboard.live import watch
+from recollect.surfaces.dashboard.widgets import empty, fields, when
+
+if TYPE_CHECKING:
+    from recollect.domain.happenings import Happening
+    from recollect.domain.oracle import OracleConsultation
+    from recollect.surfaces.dashboard.visitor import Visitor
+
+_TYPES = frozenset(kind.value for kind in EventType)
+_ENDS = frozenset({EventType.ORACLE_CONSULTATION_COMPLETED, EventType.ORACLE_CONSULTATION_FAILED})
+#: One that began longer ago and never said that it ended was cut off.
+_RUNNING_FOR = timedelta(hours=1)
+_BATCH = 1_000
+
+
+@dataclass(slots=True)
+class _Running:
+    """Consultations that have begun and not ended, by id."""
+
+    begun: dict[UUID, OracleEvent] = field(default_factory=dict)
+
+    def hear(self, event: OracleEvent) -> None:
+        if event.type is EventType.ORACLE_CONSULTATION_STARTED:
+            self.begun[event.consultation_id] = event
+        elif event.type in _ENDS:
+            self.begun.pop(event.consultation_id, None)
+
+
+def _event(happening: Happening) -> OracleEvent | None:
+    """The event of a consultation, of all that happens."""
+    return OracleEvent.read(happening.detail) if happening.type in _TYPES else None
+
+
+async def _told(visitor: Visitor, since: datetime) -> list[OracleEvent]:
+    """What consultations have told since a moment, also those that are not over and stored yet."""
+    events = (await visitor.store()).events
+    found: list[OracleEvent] = []
+    begin: dict[str, Any] = {"since": since}
+    while True:
+        batch = await events.list(types=sorted(_TYPES), limit=_BATCH, **begin)
+        found += [event for one in batch if (event := _event(one)) is not None]
+        if len(batch) < _BATCH:
+            return found
+        begin = {"after": batch[-1].id}
+
+
+async def build(visitor: Visitor) -> None:
+    """The page of all consultations."""
+    began = datetime.now(UTC)
+    running = _Running()
+    for event in await _told(visitor, began - _RUNNING_FOR):
+        running.hear(event)
+
+    await _ask(visitor)
+
+    @ui.refreshable
+    async def listed() -> None:
+        past = await (await visitor.store()).consultations.list(limit=50)
+        for event in reversed(running.begun.values()):
+            _row(str(event.consultation_id), str(event.detail.get("problem", "")), "running", event.at, "")
+        for one in past:
+            _row(str(one.id), one.problem, one.outcome, one.timestamp, _cost(one))
+        if not past and not running.begun:
+            with ui.card().classes("card w-full"):
+                empty(
+                    "forum",
+                    "Nothing was asked yet",
+                    then="Ask above, or from a shell; the steps show here as they happen.",
+                    command='recollect consult "How do I rotate a key?"',
+                )
+
+    async def hear(happening: Happening) -> None:
+        event = _event(happening)
+        if event is not None and (event.type in _ENDS or event.type is EventType.ORACLE_CONSULTATION_STARTED):
+            running.hear(event)
+            await listed.refresh()
+
+    await listed()
+    watch(visitor, hear, since=began)
+
+
+async def _ask(visitor: Visitor) -> None:
+    documents = await (await visitor.store()).library.list(limit=1_000)
+    names = {str(one.id): one.name for one in documents}
+    with ui.card().classes("card w-full"):
+        problem = ui.textarea("Ask the documents").classes("w-full")
+        problem.props('outlined autogrow rows=2 data-search aria-label="Question"')
+        with ui.row().classes("w-full items-center gap-4"):
+            depth = ui.select(list(DEPTH_HINTS), value="auto", label="Depth").props("outlined dense")
+            depth.classes("min-w-32")
+            only = ui.select(names, multiple=True, value=[], label="Only these documents", with_input=True)
+            only.props("outlined dense use-chips").classes("min-w-52")
+            ui.space()
+            ui.button(
+                "Ask", icon="send", on_click=lambda: _start(visitor, problem.value, depth.value, only.value)
+            ).props("unelevated")
+
+
+async def _start(visitor: Visitor, problem: str, depth: str, documents: list[str]) -> None:
+    """Ask, and go to where the steps are shown as soon as there is one."""
+    page = ui.context.client
+    shown = False
+
+    def hear(event: OracleEvent) -> None:
+        nonlocal shown
+        if not shown:
+            shown = True
+            with page:
+                ui.navigate.to(f"/consultations/{event.consultation_id}")
+
+    store = await visitor.store()
+
+    async def consult() -> None:
+        try:
+            await store.oracle_consult(problem, depth, doc_ids=documents or None, on_event=hear)
+        except RecollectError as error:
+            # One that failed after it began is stored, and its own page says so.
+            if not shown:
+                with page:
+                    ui.notify(str(error), type="negative", multi_line=True, close_button=True)
+
+    # It goes on when this page is left.
+    background_tasks.create(consult(), name="a consultation")
+
+
+def _row(id: str, problem: str, state: str, at: datetime, cost: str) -> None:
+    colour = {"success": "positive", "error": "negative", "running": "warning"}[state]
+    with (
+        ui.link(target=f"/consultations/{id}")
+        .classes("card block w-full no-underline")
+        .style("color: inherit")
+    ):
+        ui.label(problem).classes("prose line-clamp-2")
+        with ui.row().classes("items-center gap-2 q-mt-xs"):
+            ui.badge({"success": "answered", "error": "failed"}.get(state, state)).props(f"color={colour}")
+            ui.label(" · ".join(filter(None, (when(at), cost)))).classes("quiet text-sm")
+
+
+def _cost(one: OracleConsultation) -> str:
+    parts = [f"{one.duration_ms / 1_000:.1f} s", one.processing_mode]
+    if one.tokens.get("total"):
+        parts.append(f"{one.tokens['total']:,} tokens")
+    if one.cost_usd:
+        parts.append(f"${one.cost_usd:.4f}")
+    return " · ".join(parts)
+
+
+async def build_one(visitor: Visitor, id: str) -> None:
+    """The page of one consultation: its steps as they come, then its answer."""
+    ui.link("← All consultations", "/consultations").classes("link")
+    try:
+        wanted = UUID(id)
+    except ValueError:
+        _missing()
+        return
+    began = datetime.now(UTC)
+    stored = await _stored(visitor, wanted)
+    events = (
+        stored[1]
+        if stored
+        else [
+            event for event in await _told(visitor, began - _RUNNING_FOR) if event.consultation_id == wanted
+        ]
+    )
+    if not stored and not events:
+        _missing()
+        return
+    heard = {event.number for event in events}
+
+    @ui.refreshable
+    async def result() -> None:
+        found = stored or await _stored(visitor, wanted)
+        if found is None:
+            with ui.card().classes("card w-full"), ui.row().classes("items-center"):
+                ui.spinner(size="md")
+                ui.label("It is being answered.").classes("quiet")
+        else:
+            _result(visitor, found[0])
+
+    first = events[0]
+    ui.label(str(first.detail.get("problem", ""))).classes("prose text-lg")
+    await result()
+    with ui.card().classes("card w-full"):
+        ui.label("Steps").classes("font-semibold")
+        steps = ui.column().classes("w-full gap-1 steps")
+    with steps:
+        for event in events:
+            _step(event)
+
+    async def hear(happening: Happening) -> None:
+        event = _event(happening)
+        if event is None or event.consultation_id != wanted or event.number in heard:
+            return
+        heard.add(event.number)
+        with steps:
+            _step(event)
+        if event.type in _ENDS:
+            # The last event is told just before the record is kept.
+            timer = ui.timer(0.3, lambda: finish())
+
+            async def finish() -> None:
+                if await _stored(visitor, wanted) is not None:
+                    timer.cancel()
+                    await result.refresh()
+
+    if not stored:
+        watch(visitor, hear, since=began - timedelta(seconds=30))
+
+
+async def _stored(
+    visitor: Visitor, id: UUID
+) -> tuple[OracleConsultResult | OracleConsultation, list[OracleEvent]] | None:
+    """A consultation that is over, with its events; None while it is not."""
+    consultations = (await visitor.store()).consultations
+    try:
+        events = list(await consultations.events(id))
+    except (NotFoundError, InvalidInputError):
+        return None
+    try:
+        return await consultations.get(id), events
+    except NotFoundError:
+        past = next((one for one in await consultations.list(limit=1_000) if one.id == id), None)
+        return None if past is None else (past, events)
+
+
+def _missing() -> None:
+    empty("search_off", "There is no such consultation", then="It may be somebody else's, or forgotten.")
+
+
+def _result(visitor: Visitor, found: OracleConsultResult | OracleConsultation) -> None:
+    record = found.consultation if isinstance(found, OracleConsultResult) else found
+    with ui.card().classes("card w-full"):
+        if isinstance(found, OracleConsultResult):
+            with ui.column().classes("w-full gap-3"):
+                spot = ui.element("div").classes("w-full")
+                ui.separator()
+                show = citations.sources(visitor, found.citations)
+                with spot:
+                    citations.answer(found.answer, found.citations, show)
+                for note in found.notes:
+                    ui.label(note).classes("quiet text-sm prose")
+        else:
+            ui.label(record.error_message or "It failed.").classes("text-negative prose")
+    with ui.expansion("What it took", icon="receipt_long").classes("card w-full").props("dense"):
+        pairs: list[tuple[str, Any]] = [
+            ("Asked", f"{record.timestamp:%Y-%m-%d %H:%M} UTC"),
+            ("Took", f"{record.duration_ms / 1_000:.1f} s"),
+            ("Mode", f"{record.processing_mode}, {record.depth_hint}"),
+            ("Model", record.model or "none"),
+            ("Tokens", f"{record.tokens.get('total', 0):,}"),
+            ("Cost", "unknown" if record.cost_usd is None else f"${record.cost_usd:.4f}"),
+            ("Documents", ", ".join(record.docs_consulted)),
+            ("Files", ", ".join(record.files_consulted)),
+            ("Session", record.session_id),
+        ]
+        if isinstance(found, OracleConsultResult):
+            read = f"{found.coverage.read_tokens:,} of {found.coverage.material_tokens:,} tokens"
+            pairs.insert(3, ("Read", f"{100 * found.coverage.share:.1f} %, {read}"))
+            pairs.insert(4, ("Ended by", found.stopped_by))
+        fields(pairs)
+
+
+_ICONS = {
+    EventType.ORACLE_CONSULTATION_STARTED: ("play_arrow", "primary"),
+    EventType.ORACLE_CONSULTATION_THINKING: ("lightbulb", "accent"),
+    EventType.ORACLE_RLM_TOOL_CALL: ("build", "secondary"),
+    EventType.ORACLE_CAPABILITY_REQUESTED: ("extension", "warning"),
+    EventType.ORACLE_CONSULTATION_COMPLETED: ("done", "positive"),
+    EventType.ORACLE_CONSULTATION_FAILED: ("error", "negative"),
+}
+
+
+def _step(event: OracleEvent) -> None:
+    icon, colour = _ICONS[event.type]
+    deep = int(event.detail.get("depth") or 0)
+    with ui.row().classes("items-start no-wrap w-full step").style(f"padding-left: {16 * min(deep, 8)}px"):
+        ui.icon(icon).props(f"color={colour}").classes("text-lg")
+        with ui.column().classes("gap-0 grow"):
+            title, more = _said(event)
+            ui.label(title).classes("prose text-sm")
+            if more:
+                ui.label(more).classes("quiet mono prose")
+
+
+def _said(event: OracleEvent) -> tuple[str, str]:
+    """An event in words, and its particulars."""
+    detail = event.detail
+    if event.type is EventType.ORACLE_CONSULTATION_STARTED:
+        return "Asked", f"depth {detail.get('depth_hint')}, model {detail.get('model') or 'none'}"
+    if event.type is EventType.ORACLE_CONSULTATION_THINKING:
+        return str(detail.get("thought") or "Thinks"), ", ".join(map(str, detail.get("calls") or ()))
+    if event.type is EventType.ORACLE_RLM_TOOL_CALL:
+        given = ", ".join(f"{name}={value}" for name, value in (detail.get("parameters") or {}).items())
+        end = (
+            " from the cache"
+            if detail.get("cached")
+            else f" in {float(detail.get('duration_ms') or 0):.0f} ms"
+        )
+        failed = f"; failed: {detail['error']}" if detail.get("error") else ""
+        return f"{detail.get('tool')}{end}{failed}", given
+    if event.type is EventType.ORACLE_CAPABILITY_REQUESTED:
+        return f"Missed: {detail.get('description')}", ""
+    if event.type is EventType.ORACLE_CONSULTATION_FAILED:
+        return f"Failed: {detail.get('error')}", ""
+    return f"Answered with {detail.get('citations')} citations", f"ended by {detail.get('stopped_by')}"

@@ -1,0 +1,235 @@
+"""The library: its documents, their sections as a tree, their text, and a place to drop new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from nicegui import ui
+
+from recollect.errors import InvalidInputError, NotFoundError, RecollectError
+from recollect.surfaces.dashboard.widgets import confirmed, empty, fields, lines, when
+
+if TYPE_CHECKING:
+    from nicegui.events import UploadEventArguments, ValueChangeEventArguments
+
+    from recollect.domain.documents import Section
+    from recollect.domain.library import Document, SectionHit
+    from recollect.surfaces.dashboard.visitor import Visitor
+
+_MOST = 200
+#: Of one section; a longer one says that it goes on.
+_SHOWN_LINES = 400
+#: Of a longer document one opens what one wants to see.
+_OPEN_SECTIONS = 80
+_STATES = {"ready": "positive", "indexing": "warning", "failed": "negative"}
+
+
+async def build(visitor: Visitor, q: str = "") -> None:
+    """The page of all documents."""
+
+    @ui.refreshable
+    async def found(query: str = q) -> None:
+        if query.strip():
+            await _search(visitor, query)
+        else:
+            await _documents(visitor)
+
+    with ui.card().classes("card w-full"):
+        with ui.row().classes("w-full items-center no-wrap"):
+            words = ui.input("Search the documents", value=q).classes("grow")
+            words.props('outlined dense clearable data-search aria-label="Search the documents"')
+            words.on("keydown.enter", lambda: found.refresh(words.value or ""))
+            words.on("clear", lambda: found.refresh(""))
+            ui.button("Search", icon="search", on_click=lambda: found.refresh(words.value or "")).props(
+                "unelevated"
+            )
+        await _upload(visitor, lambda: found.refresh(""))
+    await found()
+
+
+async def _upload(visitor: Visitor, refresh: Any) -> None:
+    limit = (await visitor.store()).settings.library_max_file_bytes
+    with ui.expansion("Add documents", icon="upload_file").classes("w-full").props("dense"):
+        bar = ui.linear_progress(value=0, show_value=False).props("instant-feedback").classes("w-full")
+        said = ui.label().classes("quiet text-sm")
+        bar.visible = False
+
+        async def take(event: UploadEventArguments) -> None:
+            bar.visible, bar.value = True, 0
+
+            def progress(done: int, total: int | None) -> None:
+                bar.value = done / total if total else 0
+                said.text = f"{event.file.name}: {done} of {total or '?'} sections"
+
+            try:
+                store = await visitor.store()
+                report = await store.library.add(
+                    await event.file.read(), name=event.file.name, progress=progress
+                )
+            except RecollectError as error:
+                said.text = f"{event.file.name}: {error}"
+                raise
+            finally:
+                bar.visible = False
+            said.text = f"{report.document.name}: {report.outcome}, {report.document.sections} sections"
+            refresh()
+
+        ui.upload(
+            label="Drop files here, or choose some",
+            multiple=True,
+            auto_upload=True,
+            max_file_size=limit,
+            on_upload=take,
+            on_rejected=lambda: ui.notify(f"A file may have {limit:,} bytes", type="negative"),
+        ).props("flat bordered").classes("w-full")
+
+
+async def _documents(visitor: Visitor) -> None:
+    found = await (await visitor.store()).library.list(limit=_MOST)
+    if not found:
+        with ui.card().classes("card w-full"):
+            empty(
+                "library_books",
+                "No documents yet",
+                then="Drop a manual, a PDF or notes above, or add a whole folder from a shell.",
+                command="recollect library add docs/",
+            )
+        return
+    with ui.card().classes("card rows w-full"):
+        for document in found:
+            _row(document)
+    if len(found) == _MOST:
+        ui.label(f"The first {_MOST}, by name; search for the others.").classes("quiet")
+
+
+def _row(document: Document) -> None:
+    with ui.link(target=f"/library/{document.id}"):
+        with ui.row().classes("items-center gap-2"):
+            ui.label(document.title or document.name).classes("font-semibold")
+            ui.badge(document.state).props(f"color={_STATES.get(document.state, 'grey')}")
+            for tag in document.tags:
+                ui.badge(tag).props("outline")
+        told = (
+            f"{document.name} · {document.kind} · {document.sections:,} sections · {document.lines:,} lines"
+        )
+        ui.label(f"{told} · {document.scope} · {when(document.updated_at)}").classes("quiet text-sm prose")
+
+
+async def _search(visitor: Visitor, query: str) -> None:
+    found = await (await visitor.store()).library.search(query)
+    if not found.answered:
+        ui.label("The documents don't seem to say; what is nearest:").classes("quiet")
+    for note in found.notes:
+        ui.label(note).classes("text-warning")
+    if not found:
+        with ui.card().classes("card w-full"):
+            empty("search_off", "Nothing is near to this in the documents")
+    for hit in found:
+        _hit(hit)
+
+
+def _hit(hit: SectionHit) -> None:
+    with ui.card().classes("card w-full gap-2"):
+        with ui.row().classes("items-center gap-2"):
+            ui.badge(f"{hit.score:.2f}").props("color=primary")
+            address = f"/library/{quote(hit.document)}?line={hit.lines[0]}"
+            ui.link(f"{hit.document} · {hit.path}", address).classes("link prose")
+        lines(hit.quote, first=hit.lines[0], cited=hit.lines)
+
+
+async def build_one(visitor: Visitor, id: str, line: str = "") -> None:
+    """The page of one document."""
+    ui.link("← All documents", "/library").classes("link")
+    try:
+        library = (await visitor.store()).library
+        document = await library.get(id)
+        sections = await library.sections(document.id)
+    except (NotFoundError, InvalidInputError):
+        empty("search_off", "There is no such document", then="It may have been removed.")
+        return
+
+    async def remove() -> None:
+        if await confirmed(f"Remove {document.name!r} with everything made from it?", act="Remove"):
+            await (await visitor.store()).library.remove(document.id)
+            ui.navigate.to("/library")
+
+    with ui.card().classes("card w-full"):
+        with ui.row().classes("w-full items-center"):
+            ui.label(document.title or document.name).classes("text-lg font-semibold prose")
+            ui.badge(document.state).props(f"color={_STATES.get(document.state, 'grey')}")
+            ui.space()
+            ui.button("Remove", icon="delete", on_click=remove).props("flat color=negative")
+        fields(
+            [
+                ("Called", document.name),
+                ("Id", document.id),
+                ("Kind", document.kind),
+                ("Scope", document.scope),
+                ("From", document.source),
+                (
+                    "Size",
+                    f"{document.lines:,} lines, {document.tokens:,} tokens, {document.sections:,} sections",
+                ),
+                ("Added", f"{when(document.created_at)} by {document.by or 'nobody'}"),
+                ("Trouble", document.error),
+                ("Notes", "\n".join(document.notes)),
+                ("Gaps", len(document.gaps) or None),
+            ]
+        )
+
+    @ui.refreshable
+    async def text(number: int | None = None) -> None:
+        await _section(visitor, document, sections, number, cited=int(line) if line.isdigit() else 0)
+
+    def selected(event: ValueChangeEventArguments[Any]) -> None:
+        if event.value is not None:
+            text.refresh(int(event.value))
+
+    begin = _section_at(sections, int(line)) if line.isdigit() else (0 if sections else None)
+    with ui.row().classes("w-full gap-4 items-start"):
+        with ui.card().classes("card basis-72 grow max-h-96 overflow-auto").style("max-height: 70vh"):
+            ui.label("Sections").classes("font-semibold")
+            tree = ui.tree(_tree(sections), on_select=selected)
+            tree.classes("w-full").props("dense no-selection-unset")
+            if len(sections) <= _OPEN_SECTIONS:
+                tree.expand()
+        with ui.card().classes("card grow").style("flex-basis: 480px; max-width: 100%"):
+            await text(begin)
+
+
+def _tree(sections: Sequence[Section]) -> list[dict[str, Any]]:
+    """Sections as nested nodes."""
+    nodes = {
+        one.number: {"id": str(one.number), "label": one.heading or one.path, "children": []}
+        for one in sections
+    }
+    top: list[dict[str, Any]] = []
+    for one in sections:
+        into = nodes[one.parent]["children"] if one.parent is not None else top
+        assert isinstance(into, list)
+        into.append(nodes[one.number])
+    return top
+
+
+def _section_at(sections: Sequence[Section], line: int) -> int | None:
+    """The section that a line is in."""
+    return next((one.number for one in sections if one.line_start <= line <= one.line_end), None)
+
+
+async def _section(
+    visitor: Visitor, document: Document, sections: Sequence[Section], number: int | None, *, cited: int
+) -> None:
+    chosen = next((one for one in sections if one.number == number), None)
+    if chosen is None:
+        empty("article", "Choose a section to read it")
+        return
+    last = min(chosen.line_end, chosen.line_start + _SHOWN_LINES - 1)
+    read = await (await visitor.store()).library.text(
+        document.id, line_start=chosen.line_start, line_end=last
+    )
+    ui.label(chosen.path).classes("font-semibold prose")
+    lines(read, first=chosen.line_start, cited=(cited, cited))
+    if last < chosen.line_end:
+        ui.label(f"It goes on to line {chosen.line_end:,}.").classes("quiet")

@@ -1,0 +1,56 @@
+"""What happens while a page is open: events of the tenant reach it by themselves, from whatever process they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import aclosing, suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from nicegui import background_tasks, ui
+
+from recollect.errors import RecollectError
+from recollect.surfaces.http.events import heard
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from recollect.domain.happenings import Happening
+    from recollect.surfaces.dashboard.visitor import Visitor
+
+
+_BATCH = 1_000
+
+
+async def told(visitor: Visitor, types: Iterable[str], *, since: datetime) -> list[Happening]:
+    """What happened of some types since a moment, the oldest first, as far as the visitor may know of it."""
+    events, wanted = (await visitor.store()).events, sorted(types)
+    found: list[Happening] = []
+    begin: dict[str, Any] = {"since": since}
+    while True:
+        batch = await events.list(types=wanted, limit=_BATCH, **begin)
+        found += batch
+        if len(batch) < _BATCH:
+            return found
+        begin = {"after": batch[-1].id}
+
+
+def watch(
+    visitor: Visitor, hear: Callable[[Happening], Any], *, since: datetime | None = None
+) -> asyncio.Task[Any]:
+    """Call `hear` with everything that the visitor may know of, from now or a moment on, until the page is left."""
+    client = ui.context.client
+    begin = since or datetime.now(UTC)
+
+    async def listen() -> None:
+        with suppress(RecollectError):
+            store = await visitor.store()
+            async with aclosing(heard(store, visitor.feed, begin)) as events:
+                async for event in events:
+                    done = hear(event)
+                    if done is not None:
+                        await done
+
+    task = background_tasks.create(listen(), name="events of a page", context=client)
+    client.on_delete(task.cancel)
+    return task

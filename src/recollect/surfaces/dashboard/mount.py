@@ -1,0 +1,77 @@
+"""Puts the dashboard on a server's application. NiceGUI has one application in a process, and so has this."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fastapi import Request
+from fastapi.responses import RedirectResponse
+
+from recollect.surfaces.dashboard.addresses import ROOT
+from recollect.surfaces.dashboard.visitor import Door, visitor_of
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from recollect.client import AsyncRecollect
+    from recollect.surfaces.dashboard.places import Page
+    from recollect.surfaces.http.auth import Doorkeeper
+    from recollect.surfaces.http.events import Feed
+
+#: Pages count and list before they are sent.
+_PAGE_WAIT_S = 30.0
+
+
+def mount(app: FastAPI, client: AsyncRecollect, doorkeeper: Doorkeeper, feed: Feed) -> None:
+    """Add the pages below `/dashboard`. Raises ImportError without NiceGUI."""
+    # Read when it is imported; nothing is kept there, but it must not be wherever somebody happens to stand.
+    os.environ.setdefault("NICEGUI_STORAGE_PATH", str(Path(client.settings.home) / "dashboard"))
+    from nicegui import ui
+
+    from recollect.surfaces.dashboard.frame import STYLE
+    from recollect.surfaces.dashboard.login import add_login
+    from recollect.surfaces.dashboard.places import PAGES
+
+    add_login(app, client)
+
+    @app.get("/", include_in_schema=False)
+    async def root() -> RedirectResponse:
+        return RedirectResponse(ROOT, status_code=307)
+
+    for page in PAGES:
+        ui.page(page.path, title=f"{page.place.title} · Recollect", response_timeout=_PAGE_WAIT_S)(
+            _builder(page, doorkeeper, feed)
+        )
+    ui.add_css(STYLE, shared=True)
+    app.add_middleware(Door, doorkeeper=doorkeeper)
+    ui.run_with(
+        app,
+        mount_path=ROOT,
+        title="Recollect",
+        favicon="🧠",
+        show_welcome_message=False,
+        binding_refresh_interval=None,
+        reconnect_timeout=10,
+    )
+
+
+def _builder(page: Page, doorkeeper: Doorkeeper, feed: Feed) -> Callable[..., Any]:
+    from recollect.surfaces.dashboard.frame import frame
+    from recollect.surfaces.dashboard.places import PLACES
+
+    async def show(request: Request) -> None:
+        visitor = await visitor_of(request, doorkeeper, feed)
+        with frame(request, visitor, PLACES, page.place):
+            if page.place.open_to(visitor):
+                given = {**request.query_params, **request.path_params}
+                wanted = {name: given[name] for name in page.takes if name in given}
+                await page.build(visitor, **wanted)
+            else:
+                from recollect.surfaces.dashboard.widgets import empty
+
+                empty("lock", f"Your key does not open this: it needs the role {page.place.needs!r}")
+
+    return show

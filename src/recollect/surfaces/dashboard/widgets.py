@@ -1,0 +1,103 @@
+"""Pieces that several pages are made of: a number with its name, an empty place, a moment, a chart, cited lines.
+
+Text that comes from the store is only ever set as text: nothing here makes markup of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from nicegui import ui
+
+#: Read well on light and on dark paper.
+_AXIS = "#8a92a6"
+PALETTE = ("#6366f1", "#14b8a6", "#f59e0b", "#ec4899", "#84cc16", "#38bdf8", "#a78bfa")
+_MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
+
+
+def stat(name: str, value: str, *, note: str = "") -> None:
+    """A number with its name."""
+    with ui.card().classes("card gap-0 min-w-36 grow"):
+        ui.label(name).classes("quiet text-sm")
+        ui.label(value).classes("text-2xl font-semibold")
+        if note:
+            ui.label(note).classes("quiet text-xs")
+
+
+def empty(icon: str, what: str, *, then: str = "", command: str = "") -> None:
+    """A place with nothing in it yet, which says what to do about that."""
+    with ui.column().classes("items-center w-full q-pa-lg gap-2"):
+        ui.icon(icon).classes("quiet text-4xl")
+        ui.label(what).classes("font-semibold")
+        if then:
+            ui.label(then).classes("quiet text-center")
+        if command:
+            ui.label(command).classes("mono card q-pa-sm prose")
+
+
+def fields(pairs: Sequence[tuple[str, object]]) -> None:
+    """Names and values of one thing; empty ones are left out."""
+    with ui.grid(columns="max-content 1fr").classes("gap-x-6 gap-y-1 w-full"):
+        for name, value in pairs:
+            if value not in (None, "", (), [], {}):
+                ui.label(name).classes("quiet text-sm")
+                ui.label(str(value)).classes("prose text-sm")
+
+
+def when(moment: datetime | None) -> str:
+    """How long ago, for people; the date once it is long ago."""
+    if moment is None:
+        return ""
+    passed_s = (datetime.now(UTC) - moment).total_seconds()
+    if passed_s < 0 or passed_s >= 7 * _DAY_S:
+        return f"{moment:%Y-%m-%d %H:%M}"
+    if passed_s < _MINUTE_S:
+        return "just now"
+    for size_s, name in ((_DAY_S, "day"), (_HOUR_S, "hour"), (_MINUTE_S, "minute")):
+        count = int(passed_s // size_s)
+        if count:
+            return f"{count} {name}{'s' if count > 1 else ''} ago"
+    return ""
+
+
+def chart(options: Mapping[str, Any], *, height_px: int = 260) -> ui.echart:
+    """A chart that can be read on light and on dark paper."""
+    axis = {"axisLabel": {"color": _AXIS}, "splitLine": {"lineStyle": {"color": f"{_AXIS}33"}}}
+    dressed = dict(options)
+    for name in ("xAxis", "yAxis"):
+        if name in dressed:
+            given = dressed[name]
+            dressed[name] = [axis | one for one in given] if isinstance(given, list) else axis | given
+    base: dict[str, Any] = {
+        "color": list(PALETTE),
+        "textStyle": {"color": _AXIS},
+        "tooltip": {"trigger": "axis", "confine": True},
+        "legend": {"textStyle": {"color": _AXIS}, "top": 0},
+        "grid": {"left": 8, "right": 16, "top": 40, "bottom": 8, "containLabel": True},
+        "animation": False,
+    }
+    return ui.echart(base | dressed).classes("w-full").style(f"height: {height_px}px")
+
+
+def lines(text: str, *, first: int, cited: tuple[int, int]) -> None:
+    """Some lines of a source with their numbers; the cited ones are marked."""
+    with ui.column().classes("lines mono gap-0 w-full"):
+        for number, line in enumerate(text.split("\n"), start=first):
+            marked = cited[0] <= number <= cited[1]
+            with ui.element("div").classes("row-line" + (" cited" if marked else "")):
+                ui.label(str(number)).classes("number")
+                ui.label(line or " ").classes("prose")
+
+
+async def confirmed(question: str, *, act: str) -> bool:
+    """Ask before something that can't be undone."""
+    with ui.dialog() as dialog, ui.card().classes("card"):
+        ui.label(question).classes("prose")
+        with ui.row().classes("w-full justify-end"):
+            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat")
+            ui.button(act, on_click=lambda: dialog.submit(True)).props("color=negative unelevated")
+    answer = bool(await dialog)
+    dialog.delete()
+    return answer
