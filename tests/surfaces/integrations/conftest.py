@@ -1,4 +1,4 @@
-"""Exports of the real packages, made offline: mem0 with a local Qdrant and an embedder on loopback, and Chroma."""
+"""The real packages, offline: mem0 with Chroma in a folder and an embedder on loopback, and Chroma itself."""
 
 from __future__ import annotations
 
@@ -47,37 +47,34 @@ def embedder_url() -> Iterator[str]:
     thread.join()
 
 
-@pytest.fixture
-def mem0_memory(embedder_url: str, tmp_path: Path) -> Iterator[Any]:
-    """mem0's own `Memory`, with nothing outside this machine."""
+@pytest.fixture(scope="session")
+def real_mem0(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """mem0's package. It looks at the environment, and writes into its home, when it is imported."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MEM0_DIR", str(tmp_path / "mem0"))
+        patch.setenv("MEM0_DIR", str(tmp_path_factory.mktemp("mem0")))
         patch.setenv("MEM0_TELEMETRY", "False")
-        patch.setenv("NO_PROXY", "127.0.0.1")
-        from mem0 import Memory
+        import mem0
 
-        spoken = {"api_key": "none", "openai_base_url": embedder_url}
-        memory = Memory.from_config(
-            {
-                "vector_store": {
-                    "provider": "qdrant",
-                    "config": {
-                        "collection_name": "memories",
-                        "embedding_model_dims": 4,
-                        "path": str(tmp_path / "qdrant"),
-                    },
-                },
-                "embedder": {
-                    "provider": "openai",
-                    "config": {"model": "double", "embedding_dims": 4, **spoken},
-                },
-                "llm": {"provider": "openai", "config": {"model": "double", **spoken}},
-                "history_db_path": str(tmp_path / "history.db"),
-            }
-        )
-        yield memory
-        memory.vector_store.client.close()
-        memory.close()
+        yield mem0
+
+
+@pytest.fixture
+def mem0_memory(real_mem0: Any, embedder_url: str, tmp_path: Path) -> Iterator[Any]:
+    """mem0's own `Memory`, with nothing outside this machine. (With Qdrant it would fetch a model.)"""
+    spoken = {"api_key": "none", "openai_base_url": embedder_url}
+    memory = real_mem0.Memory.from_config(
+        {
+            "vector_store": {
+                "provider": "chroma",
+                "config": {"collection_name": "memories", "path": str(tmp_path / "mem0_chroma")},
+            },
+            "embedder": {"provider": "openai", "config": {"model": "double", "embedding_dims": 4, **spoken}},
+            "llm": {"provider": "openai", "config": {"model": "double", **spoken}},
+            "history_db_path": str(tmp_path / "history.db"),
+        }
+    )
+    yield memory
+    memory.close()
 
 
 @pytest.fixture

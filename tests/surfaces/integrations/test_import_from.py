@@ -174,6 +174,16 @@ def test_a_dump_of_a_collection_is_imported_once(
     assert {memory.scope for memory in client.list(scope="user/eve")} == {"user/eve"}
 
 
+def test_the_chroma_folder_that_mem0_keeps_is_read_as_well(
+    mem0_memory: Any, client: Recollect, tmp_path: Path
+) -> None:
+    mem0_memory.add("Ana keeps bees.", user_id="ana", metadata={"n": 1}, infer=False)
+    assert import_from(client, "chroma", tmp_path / "mem0_chroma").added == 1
+    [memory] = client.list()
+    assert (memory.text, memory.scope, memory.metadata["n"]) == ("Ana keeps bees.", "user/ana", 1)
+    assert memory.created_at.isoformat() == memory.metadata["created_at"]
+
+
 # What is broken -----------------------------------------------------------------------------------
 
 
@@ -199,26 +209,24 @@ def test_broken_entries_are_named_and_nothing_is_stored_unless_they_are_skipped(
     assert [memory.text for memory in client.list()] == ["This one is fine."]
 
 
-@pytest.mark.parametrize(
-    ("package", "data", "words"),
-    [
-        ("zep", b"[]", "can't import from 'zep'"),
-        ("mem0", b'{"results": [{"id": "1", "memo', "is it complete"),
-        ("mem0", b"\xff\xfe", "not UTF-8"),
-        ("mem0", b'{"answer": 42}', "no export of mem0"),
-        ("mem0", b"42", "no export of mem0"),
-        ("mem0", b"SQLite format 3\x00....", "named as a file"),
-        ("chroma", b'{"notes": 7}', "no dump of Chroma"),
-        ("chroma", b"[]", "no dump of Chroma"),
-        ("chroma", b'{"ids": ["a", "b"], "documents": ["one"]}', "not as many documents"),
-        ("mem0", b"[" * 100_000, "can't be read"),
-    ],
-)
-def test_what_is_no_export_is_refused_in_words(
-    client: Recollect, package: str, data: bytes, words: str
-) -> None:
-    with pytest.raises(InvalidInputError, match=words):
-        import_from(client, package, data)
+REFUSED: list[tuple[str, bytes, str]] = [
+    ("zep", b"[]", "can't import from 'zep'"),
+    ("mem0", b'{"results": [{"id": "1", "memo', "is it complete"),
+    ("mem0", b"\xff\xfe", "not UTF-8"),
+    ("mem0", b'{"answer": 42}', "no export of mem0"),
+    ("mem0", b"42", "no export of mem0"),
+    ("mem0", b"SQLite format 3\x00....", "named as a file"),
+    ("chroma", b'{"notes": 7}', "no dump of Chroma"),
+    ("chroma", b"[]", "no dump of Chroma"),
+    ("chroma", b'{"ids": ["a", "b"], "documents": ["one"]}', "not as many documents"),
+    ("mem0", b"[" * 100_000, "can't be read"),
+]
+
+
+def test_what_is_no_export_is_refused_in_words(client: Recollect) -> None:
+    for package, data, words in REFUSED:
+        with pytest.raises(InvalidInputError, match=words):
+            import_from(client, package, data)
     assert len(client.list()) == 0
 
 

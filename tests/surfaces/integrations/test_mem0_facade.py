@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,22 +24,11 @@ def memory(client: Recollect) -> Memory:
     return Memory(client=client)
 
 
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The real package, which writes into its home when it is imported."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MEM0_DIR", str(tmp_path_factory.mktemp("mem0")))
-        patch.setenv("MEM0_TELEMETRY", "False")
-        import mem0
-
-        yield mem0
-
-
 # The real package ---------------------------------------------------------------------------------
 
 
-def test_every_method_has_the_real_signature(real: Any) -> None:
-    for ours, theirs in ((Memory, real.Memory), (AsyncMemory, real.AsyncMemory)):
+def test_every_method_has_the_real_signature(real_mem0: Any) -> None:
+    for ours, theirs in ((Memory, real_mem0.Memory), (AsyncMemory, real_mem0.AsyncMemory)):
         methods = {
             name: method
             for name, method in inspect.getmembers(theirs, callable)
@@ -71,7 +60,7 @@ def _shape(method: Any) -> list[tuple[str, Any, Any]]:
     ]
 
 
-def test_a_result_has_the_keys_of_the_real_item(real: Any, memory: Memory) -> None:
+def test_a_result_has_the_keys_of_the_real_item(real_mem0: Any, memory: Memory) -> None:
     from mem0.configs.base import MemoryItem
 
     keys = set(MemoryItem.model_fields)
@@ -83,7 +72,7 @@ def test_a_result_has_the_keys_of_the_real_item(real: Any, memory: Memory) -> No
     MemoryItem.model_validate(found)
 
 
-def test_the_real_configuration_is_understood(real: Any, home: Path, caplog: Any) -> None:
+def test_the_real_configuration_is_understood(real_mem0: Any, home: Path, caplog: Any) -> None:
     from mem0.configs.base import MemoryConfig
 
     config = MemoryConfig(history_db_path="history.db", version="v1.1")
@@ -141,6 +130,14 @@ def test_facts_are_derived_and_carry_the_labels(memory: Memory) -> None:
     assert (stored["user_id"], stored["agent_id"], stored["metadata"]["topic"]) == ("ana", "guide", "home")
 
 
+def test_i_is_the_user_who_is_named(memory: Memory, remote: Recollect) -> None:
+    for one, user in ((memory, "ana"), (Memory(client=remote), "bo")):
+        _, fact = one.add("I am allergic to nuts.", user_id=user)["results"]
+        assert fact["memory"] == f"{user} is allergic to nuts"
+        found = one.search("What am I allergic to?", filters={"user_id": user}, top_k=2)["results"]
+        assert fact["id"] in {hit["id"] for hit in found}
+
+
 def test_a_fact_that_replaces_another_says_which(memory: Memory) -> None:
     before = memory.add("I live in Porto.", user_id="ana")["results"][1]
     after = memory.add("I live in Lisbon now.", user_id="ana")["results"]
@@ -179,29 +176,27 @@ def test_time_metadata_and_expiry_are_kept(memory: Memory) -> None:
     assert stored["user_id"] == "ana"
 
 
-@pytest.mark.parametrize(
-    ("messages", "given"),
-    [
-        ("Hello.", {}),
-        ("Hello.", {"user_id": " "}),
-        ("Hello.", {"user_id": "ana maria"}),
-        (42, {"user_id": "ana"}),
-        (["Hello."], {"user_id": "ana"}),
-        ([{"content": "Hello."}], {"user_id": "ana"}),
-        ([{"role": "user", "content": [{"type": "image_url"}]}], {"user_id": "ana"}),
-        ("Hello.", {"user_id": "ana", "memory_type": "episodic"}),
-        ("Hello.", {"user_id": "ana", "expiration_date": "soon"}),
-        ("Hello.", {"user_id": "ana", "expiration_date": 7}),
-        ("Hello.", {"user_id": "ana", "timestamp": [1]}),
-        ("Hello.", {"user_id": "ana", "metadata": "x"}),
-    ],
-)
-def test_what_makes_no_sense_is_a_value_error_and_stores_nothing(
-    memory: Memory, client: Recollect, messages: Any, given: dict[str, Any]
-) -> None:
-    with pytest.raises(IncompatibleCallError) as raised:
-        memory.add(messages, infer=False, **given)
-    assert isinstance(raised.value, ValueError)
+SENSELESS: list[tuple[Any, dict[str, Any]]] = [
+    ("Hello.", {}),
+    ("Hello.", {"user_id": " "}),
+    ("Hello.", {"user_id": "ana maria"}),
+    (42, {"user_id": "ana"}),
+    (["Hello."], {"user_id": "ana"}),
+    ([{"content": "Hello."}], {"user_id": "ana"}),
+    ([{"role": "user", "content": [{"type": "image_url"}]}], {"user_id": "ana"}),
+    ("Hello.", {"user_id": "ana", "memory_type": "episodic"}),
+    ("Hello.", {"user_id": "ana", "expiration_date": "soon"}),
+    ("Hello.", {"user_id": "ana", "expiration_date": 7}),
+    ("Hello.", {"user_id": "ana", "timestamp": [1]}),
+    ("Hello.", {"user_id": "ana", "metadata": "x"}),
+]
+
+
+def test_what_makes_no_sense_is_a_value_error_and_stores_nothing(memory: Memory, client: Recollect) -> None:
+    for messages, given in SENSELESS:
+        with pytest.raises(IncompatibleCallError) as raised:
+            memory.add(messages, infer=False, **given)
+        assert isinstance(raised.value, ValueError)
     assert len(client.list()) == 0
 
 
@@ -240,31 +235,29 @@ def stocked(memory: Memory) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(
-    ("filters", "names"),
-    [
-        ({"user_id": "ana"}, {"bees", "train"}),
-        ({"user_id": " ana "}, {"bees", "train"}),
-        ({"user_id": "ana", "run_id": "r1"}, {"train"}),
-        ({"agent_id": "guide"}, {"tea", "rule"}),
-        ({"run_id": "r9"}, {"step"}),
-        ({"run_id": {"in": ["r1", "r9"]}}, {"train", "step"}),
-        ({"user_id": {"ne": "ana"}, "agent_id": "*"}, {"tea", "rule"}),
-        ({"user_id": "*"}, {"bees", "train", "tea"}),
-        ({"user_id": "*", "n": {"gte": 2}}, {"train", "tea"}),
-        ({"user_id": "*", "n": {"nin": [1, 3]}}, {"train"}),
-        ({"user_id": "*", "kind": "*"}, {"bees"}),
-        ({"user_id": "*", "NOT": [{"kind": "pet"}, {"n": 2}]}, {"tea"}),
-        ({"user_id": "*", "OR": [{"kind": "pet"}, {"tags": "x"}]}, {"bees", "tea"}),
-        ({"user_id": "*", "AND": [{"n": {"gt": 1}}, {"n": {"lt": 3}}]}, {"train"}),
-        ({"user_id": "nobody"}, set()),
-    ],
-)
-def test_filters_mean_what_they_mean_in_mem0(
-    memory: Memory, stocked: dict[str, str], filters: dict[str, Any], names: set[str]
-) -> None:
-    listed = {m["id"] for m in memory.get_all(filters=filters)["results"]}
-    assert listed == {stocked[name] for name in names}
+FILTERS: list[tuple[dict[str, Any], set[str]]] = [
+    ({"user_id": "ana"}, {"bees", "train"}),
+    ({"user_id": " ana "}, {"bees", "train"}),
+    ({"user_id": "ana", "run_id": "r1"}, {"train"}),
+    ({"agent_id": "guide"}, {"tea", "rule"}),
+    ({"run_id": "r9"}, {"step"}),
+    ({"run_id": {"in": ["r1", "r9"]}}, {"train", "step"}),
+    ({"user_id": {"ne": "ana"}, "agent_id": "*"}, {"tea", "rule"}),
+    ({"user_id": "*"}, {"bees", "train", "tea"}),
+    ({"user_id": "*", "n": {"gte": 2}}, {"train", "tea"}),
+    ({"user_id": "*", "n": {"nin": [1, 3]}}, {"train"}),
+    ({"user_id": "*", "kind": "*"}, {"bees"}),
+    ({"user_id": "*", "NOT": [{"kind": "pet"}, {"n": 2}]}, {"tea"}),
+    ({"user_id": "*", "OR": [{"kind": "pet"}, {"tags": "x"}]}, {"bees", "tea"}),
+    ({"user_id": "*", "AND": [{"n": {"gt": 1}}, {"n": {"lt": 3}}]}, {"train"}),
+    ({"user_id": "nobody"}, set()),
+]
+
+
+def test_filters_mean_what_they_mean_in_mem0(memory: Memory, stocked: dict[str, str]) -> None:
+    for filters, names in FILTERS:
+        listed = {m["id"] for m in memory.get_all(filters=filters)["results"]}
+        assert listed == {stocked[name] for name in names}, filters
 
 
 def test_a_search_is_of_one_user_and_the_best_comes_first(memory: Memory, stocked: dict[str, str]) -> None:
@@ -286,27 +279,27 @@ def test_ids_and_limit_as_older_versions_took_them_work_too(memory: Memory, stoc
     assert found["id"] == stocked["train"]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"filters": None},
-        {"filters": {"n": 1}},
-        {"filters": {"user_id": "ana", "text": {"contains": "x"}}},
-        {"filters": {"user_id": "ana", "AND": {}}},
-        {"filters": {"user_id": "ana", "OR": ["x"]}},
-        {"filters": {"user_id": {"gt": "ana"}}},
-        {"filters": {"user_id": {"in": "ana"}}},
-        {"filters": {"user_id": {"in": ["a"], "ne": "b"}}},
-        {"filters": {"user_id": "ana"}, "top_k": -1},
-        {"filters": {"user_id": "ana"}, "top_k": True},
-        {"filters": {"user_id": "ana"}, "colour": "red"},
-    ],
-)
-def test_what_can_not_be_asked_is_a_value_error(memory: Memory, given: dict[str, Any]) -> None:
-    with pytest.raises(IncompatibleCallError):
-        memory.get_all(**given)
-    with pytest.raises(IncompatibleCallError):
-        memory.search("bees", **given)
+UNASKABLE: list[dict[str, Any]] = [
+    {"filters": None},
+    {"filters": {"n": 1}},
+    {"filters": {"user_id": "ana", "text": {"contains": "x"}}},
+    {"filters": {"user_id": "ana", "AND": {}}},
+    {"filters": {"user_id": "ana", "OR": ["x"]}},
+    {"filters": {"user_id": {"gt": "ana"}}},
+    {"filters": {"user_id": {"in": "ana"}}},
+    {"filters": {"user_id": {"in": ["a"], "ne": "b"}}},
+    {"filters": {"user_id": "ana"}, "top_k": -1},
+    {"filters": {"user_id": "ana"}, "top_k": True},
+    {"filters": {"user_id": "ana"}, "colour": "red"},
+]
+
+
+def test_what_can_not_be_asked_is_a_value_error(memory: Memory) -> None:
+    for given in UNASKABLE:
+        with pytest.raises(IncompatibleCallError):
+            memory.get_all(**given)
+        with pytest.raises(IncompatibleCallError):
+            memory.search("bees", **given)
 
 
 def test_an_empty_query_and_expired_memories_are_not_searched(memory: Memory) -> None:
@@ -361,7 +354,7 @@ def test_update_changes_text_merges_metadata_and_is_in_the_history(memory: Memor
     ]
 
 
-def test_a_history_has_the_columns_of_the_real_one(real: Any, memory: Memory) -> None:
+def test_a_history_has_the_columns_of_the_real_one(real_mem0: Any, memory: Memory) -> None:
     from mem0.memory.storage import SQLiteManager
 
     kept = SQLiteManager(":memory:")

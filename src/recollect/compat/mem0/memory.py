@@ -95,7 +95,8 @@ class AsyncMemory:
             stored = await self._client.add(text, type="procedural", metadata=marked, **place)
             assert isinstance(stored, Stored)
             return {"results": [told.derived(stored)]}
-        found = await self._client.add(turns, conversation=identity.run_id, infer=infer, **place)
+        client = self._for(identity.user_id)
+        found = await client.add(turns, conversation=identity.run_id, infer=infer, **place)
         if not isinstance(found, Inference):
             assert isinstance(found, list)
             return {"results": [told.added(memory) for memory in found]}
@@ -168,7 +169,8 @@ class AsyncMemory:
             raise IncompatibleCallError("query must be a string that is not empty")
         if wanted == 0:
             return {"results": []}
-        hits = await self._client.search(
+        user = asked.get("user_id")
+        hits = await self._for(user if isinstance(user, str) else None).search(
             query,
             limit=min(wanted, MAX_LIMIT),
             threshold=_DEFAULT_THRESHOLD if threshold is None else threshold,
@@ -242,6 +244,14 @@ class AsyncMemory:
     async def __aexit__(self, *_: object) -> None:
         if (closing := self.close()) is not None:
             await closing
+
+    def _for(self, user_id: str | None) -> AsyncRecollect:
+        """The store as a user asks it, whom "I" means then; only for those who may speak for that user."""
+        context = self._client.tenant_context
+        may = context.is_admin or self._client.settings.url is not None  # a server decides itself
+        if user_id is None or user_id.strip() in {"*", context.user_id} or not may:
+            return self._client
+        return self._client.for_context(context.replace(user_id=user_id))
 
     async def _find(self, memory_id: Any) -> Stored | None:
         try:
