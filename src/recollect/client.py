@@ -760,7 +760,8 @@ class AsyncRecollect:
 
         `context_hints` are paths, symbols, globs, `file:line` and pasted stack traces to begin with; `preset` is 'repo
         mapper', 'architecture surveyor', 'debugger' or 'validation'. Limits that are not given are those of the
-        settings. `resume` takes up a run of the same `task_id` that broke off.
+        settings. `resume` takes up a run of the same `task_id` that broke off. Where the store is open, as in a server,
+        its events tell of it too.
         """
         from recollect.codebase.explore import RLMOrchestrator
         from recollect.recursion.cache import Cache
@@ -769,11 +770,27 @@ class AsyncRecollect:
         orchestrator = RLMOrchestrator(
             path, settings=self.settings, model=model, audit_dir=audit_dir, cache=self._shared.explored
         )
-        return await orchestrator.explore(
-            task_id, query, context_hints, max_subcalls, max_subcalls_per_iteration, timeout_seconds,
-            max_tokens=max_tokens, max_usd=max_usd, preset=preset, resume=resume, on_event=on_event,
-            on_progress=progress,
-        )  # fmt: skip
+
+        async def explore(task_id: str | None, on_event: Any) -> RLMResult:
+            return await orchestrator.explore(
+                task_id, query, context_hints, max_subcalls, max_subcalls_per_iteration, timeout_seconds,
+                max_tokens=max_tokens, max_usd=max_usd, preset=preset, resume=resume, on_event=on_event,
+                on_progress=progress,
+            )  # fmt: skip
+
+        workspace = self._shared.workspace
+        if workspace is None:
+            return await explore(task_id, on_event)
+        from recollect.codebase.announcing import announced
+        from recollect.codebase.request import check_task_id
+
+        task_id = check_task_id(task_id)
+        async with announced(
+            workspace.store, self._context, task_id=task_id, query=str(query), on_event=on_event
+        ) as (hear, ended):
+            result = await explore(task_id, hear)
+            ended(result)
+            return result
 
     async def explore_dry_run(
         self,

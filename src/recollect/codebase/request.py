@@ -58,7 +58,7 @@ class ExploreRequest:
                 "give long material such as stack traces as hints"
             )
         return cls(
-            task_id=_task_id(task_id),
+            task_id=check_task_id(task_id),
             query=asked,
             context_hints=_hints(context_hints),
             max_subcalls=_whole("max_subcalls", max_subcalls, settings.rlm_max_subcalls),
@@ -72,7 +72,8 @@ class ExploreRequest:
         )
 
 
-def _task_id(task_id: object) -> str:
+def check_task_id(task_id: object) -> str:
+    """A task's name; a new one when none is given."""
     if task_id is None:
         return f"explore-{new_id()}"
     if not isinstance(task_id, str) or not task_id.strip():

@@ -20,11 +20,24 @@ class MemoryEvent(StrEnum):
     DELETED = "memory_deleted"
 
 
+class ExplorationEvent(StrEnum):
+    """What an exploration of code tells while it goes on."""
+
+    STARTED = "exploration_started"
+    THINKING = "exploration_thinking"
+    TOOL_CALL = "exploration_tool_call"
+    FINDING = "exploration_finding"
+    BUDGET = "exploration_budget"
+    COMPLETED = "exploration_completed"
+    FAILED = "exploration_failed"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:
     """One thing that happened. `detail` has ids and counts of memories, never their text; `scope` is where it was.
 
-    Of a consultation, `detail` is what it tells while it goes on, and only its user and admins hear of it.
+    Of a consultation or an exploration, `detail` is what it tells while it goes on, and only its user and admins hear
+    of it.
     """
 
     id: UUID
