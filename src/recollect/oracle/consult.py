@@ -6,6 +6,7 @@ Whatever a model or a limit does, somebody asked a question: what can be answere
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ from recollect.domain.oracle import (
     ProcessingMode,
 )
 from recollect.domain.trajectory import Trajectory
-from recollect.errors import ModelError, NotFoundError
+from recollect.errors import ModelError, NotFoundError, RunInterruptedError
 from recollect.library.material import FILE
 from recollect.oracle.answering import Answered, checked, compose, distinct, texts_of
 from recollect.oracle.capabilities import Wanted
@@ -134,6 +135,10 @@ class _Consultation:
         except Exception as error:
             await self._fail(gathered, error)
             raise
+        except asyncio.CancelledError:
+            # Whoever cancels waits for this: what models have answered is there when it is asked again.
+            await self._fail(gathered, RunInterruptedError("it was cut short; ask again in the same session"))
+            raise
         finally:
             await self._announcer.close()
         return result
@@ -234,27 +239,30 @@ class _Consultation:
             files = [one.doc_id for one in gathered.files]
             await take_up(self._workspace, self._context, self._request.session, cache, files=files)
         before = set(cache.entries())
-        explored = await explore(
-            self._request.problem,
-            gathered.material,
-            gathered.leads,
-            limits=limits_of(
-                max_tokens=self._request.max_input_tokens,
-                max_depth=settings.recursion_max_depth,
-                sub_call_timeout_s=max(settings.recursion_sub_call_timeout_s, settings.model_timeout_s)
-                if models
-                else settings.recursion_sub_call_timeout_s,
-            ),
-            cache=cache,
-            root_model=models[0] if models else None,
-            sub_call_model=models[1] if models else None,
-            guidance=self._guidance,
-            on_event=self._announcer.hear,
-            on_capability=lambda what, about: self._wanted.add(what, about, raised_by="planner"),
-        )
+        try:
+            explored = await explore(
+                self._request.problem,
+                gathered.material,
+                gathered.leads,
+                limits=limits_of(
+                    max_tokens=self._request.max_input_tokens,
+                    max_depth=settings.recursion_max_depth,
+                    sub_call_timeout_s=max(settings.recursion_sub_call_timeout_s, settings.model_timeout_s)
+                    if models
+                    else settings.recursion_sub_call_timeout_s,
+                ),
+                cache=cache,
+                root_model=models[0] if models else None,
+                sub_call_model=models[1] if models else None,
+                guidance=self._guidance,
+                on_event=self._announcer.hear,
+                on_capability=lambda what, about: self._wanted.add(what, about, raised_by="planner"),
+            )
+        finally:
+            # Also of a run that was cut short: its session goes on from there.
+            work.answers = write_answers(cache, before, self._context.roles) if models else None
         work.findings, work.trajectory = explored.findings, explored.trajectory
         work.stopped_by = explored.stopped_by
-        work.answers = write_answers(cache, before, self._context.roles) if models else None
         work.spans = spans_read(explored.trajectory)
         if explored.error:
             work.notes.append(f"the run ended early: {explored.error}")
