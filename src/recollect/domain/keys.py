@@ -17,6 +17,8 @@ from typing import Any
 from uuid import UUID
 
 from recollect.domain.tenancy import TenantContext
+from recollect.domain.text import check_name
+from recollect.errors import InvalidInputError
 
 #: How every token begins: what looks for leaked secrets in code can know it by that.
 PREFIX = "rcl_"
@@ -83,10 +85,9 @@ def read_token(text: str) -> Token | None:
     packed = text.removeprefix(PREFIX)
     try:
         raw = base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=b"-_", validate=True)
-        tenant = raw[_ID_BYTES + _SECRET_BYTES :].decode()
-    except (binascii.Error, ValueError):
-        return None
-    if not tenant or len(raw) <= _ID_BYTES + _SECRET_BYTES:
+        # A token with a slip in it may name what no tenant can be called.
+        tenant = check_name(raw[_ID_BYTES + _SECRET_BYTES :].decode(), what="tenant_id")
+    except (binascii.Error, ValueError, InvalidInputError):
         return None
     secret = raw[_ID_BYTES : _ID_BYTES + _SECRET_BYTES]
     return Token(tenant_id=tenant, key_id=UUID(bytes=raw[:_ID_BYTES]), secret=hashlib.sha256(secret).digest())

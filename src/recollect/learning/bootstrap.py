@@ -137,7 +137,8 @@ class BootstrapTrainer:
         old = await self.evaluate(before, held_out)
         new = await self.evaluate(trainer.policy, held_out)
         gain = compare_trials(old, new)
-        low, high = gain.interval()
+        # Of one task nothing can be said; a reward lies between -1 and 1, so no gain is beyond these.
+        low, high = (min(max(end, -2.0), 2.0) for end in gain.interval())
         # As with runs of real questions: it must not be worse, and a small doubt is allowed.
         adopted = gain.value >= 0 and gain.interval(1.28)[0] >= -self._config.decomposition.gate.margin
         reason = f"{gain.value:+.3f} on {len(held_out)} tasks of other templates"

@@ -6,6 +6,8 @@ nobody talks a shared memory up or down by repeating themselves.
 
 from __future__ import annotations
 
+import asyncio
+import time
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from recollect.storage.store import Row, Store, Transaction
 
 REPEATED_WITHIN = timedelta(days=1)
+#: Searches are written half a second later, in the background; on a busy machine a little more.
+_ON_ITS_WAY_S = 2.0
+_LOOK_AGAIN_S = 0.1
 
 
 async def give_feedback(
@@ -43,7 +48,7 @@ async def give_feedback(
     """Record a judgement of a memory, of one of a search's hits when `query_id` names the search."""
     user = _judge(context)
     if query_id is not None:
-        await log.flush()  # the search may be a moment old
+        await _written(store, log, context, query_id)
     given = Feedback(
         id=new_id(), memory_id=memory_id, kind=kind, score=score, at=now, query_id=query_id, applied=False
     )
@@ -73,11 +78,27 @@ async def report_used(
 ) -> None:
     """Record which of a search's memories served the caller's response; none is an answer, too."""
     _judge(context)
-    await log.flush()
+    await _written(store, log, context, query_id)
     async with store.transaction(context) as tx:
         await _search(tx, query_id, memory_ids)
     log.mark_used(context, query_id, memory_ids, reported=True)
     await log.flush()
+
+
+async def _written(store: Store, log: EventLog, context: TenantContext, query_id: UUID) -> None:
+    """Wait until a search that is a moment old is recorded: by this process, or by the one that carried it out."""
+    await log.flush()
+    last = time.monotonic() + _ON_ITS_WAY_S
+    while abs(time.time() - _made_at(query_id)) < _ON_ITS_WAY_S and time.monotonic() < last:
+        async with store.transaction(context) as tx:
+            if await storage.find_event(tx, query_id) is not None:
+                return
+        await asyncio.sleep(_LOOK_AGAIN_S)
+
+
+def _made_at(id: UUID) -> float:
+    """When an id of ours was made (RFC 9562, version 7: milliseconds in its first 48 bits)."""
+    return (id.int >> 80) / 1000
 
 
 def _judge(context: TenantContext) -> str:
