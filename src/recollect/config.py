@@ -411,6 +411,22 @@ class Settings:
     serve_requests_per_minute: int = _setting(
         "Requests one key may send in a minute; 0 for any number.", _whole_number(0, 10_000_000), default=0
     )
+    serve_dashboard: bool = _setting(
+        "Whether `recollect serve` offers the dashboard.", _switch, default=True
+    )
+    serve_workers: int = _setting(
+        "Processes that `recollect serve` answers with.", _whole_number(1, 256), default=1
+    )
+    serve_at_once: int | None = _setting(
+        "Requests one process of the server works on at once; others wait in the order they came.",
+        _optional(_whole_number(1, 10_000)),
+        default_text="two per core",
+    )
+    serve_grace_s: float = _setting(
+        "Seconds that running requests may take to end once the server is told to stop.",
+        _seconds(0, 3600),
+        default=30.0,
+    )
     library_queue_tokens: int = _setting(
         "Documents of at least so many tokens are indexed by a worker, where there is one.",
         _whole_number(1, 2_000_000_000),

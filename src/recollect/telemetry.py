@@ -41,6 +41,9 @@ EXPLORE_OUTCOME = "codebase.rlm.outcome"
 EXPLORE_DURATION_MS = "codebase.rlm.duration_ms"
 EXPLORE_SUBCALLS = "codebase.rlm.subcalls"
 EXPLORE_CACHE_HIT_RATE = "codebase.rlm.cache_hit_rate"
+HTTP_REQUESTS = "recollect.http.requests"
+HTTP_DURATION_MS = "recollect.http.duration_ms"
+HTTP_WAITING = "recollect.http.waiting"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +120,18 @@ METRICS = (
         help="Share of an exploration's tool calls that the cache answered, from 0 to 1.",
         buckets=(0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0),
     ),
+    Metric(
+        name=HTTP_REQUESTS,
+        kind="counter",
+        help="Requests to the server; labels route, method, status (0: the client went away before an answer).",
+    ),
+    Metric(
+        name=HTTP_DURATION_MS,
+        kind="histogram",
+        help="Milliseconds from a request to the end of its answer, waiting included; label route.",
+        buckets=(2, 5, 10, 25, 50, 100, 200, 400, 800, 1_600, 5_000, 15_000, 60_000),
+    ),
+    Metric(name=HTTP_WAITING, kind="gauge", help="Requests that wait for their turn."),
 )
 
 
@@ -153,6 +168,17 @@ def configure(
     _setup.meters, _setup.tracers = meter_provider, tracer_provider
     if prometheus:
         _setup.own_meters, _setup.registry = _prometheus_provider()
+
+
+def count_here() -> None:
+    """Count in this process too, for `prometheus_text`, beside whatever else is set up; needs the extra `telemetry`."""
+    if _setup.registry is None:
+        _setup.own_meters, _setup.registry = _prometheus_provider()
+
+
+def counts_here() -> bool:
+    """Whether `prometheus_text` has anything to tell."""
+    return _setup.registry is not None
 
 
 def reset() -> None:
@@ -234,6 +260,20 @@ def trained(reward: float, exploration_rate: float) -> None:
         sign = "negative" if reward < 0 else "positive"
         instruments[TRAINING_REWARD].record(abs(reward), {"sign": sign})
         instruments[TRAINING_EXPLORATION_RATE].set(exploration_rate)
+
+
+def answered(route: str, method: str, status: int, duration_ms: float) -> None:
+    """The server has answered a request."""
+    for instruments in _instruments():
+        labels = {"route": route, "method": method, "status": str(status)}
+        instruments[HTTP_REQUESTS].add(1, labels)
+        instruments[HTTP_DURATION_MS].record(duration_ms, {"route": route})
+
+
+def waiting(number: int) -> None:
+    """So many requests wait for their turn at this moment."""
+    for instruments in _instruments():
+        instruments[HTTP_WAITING].set(number)
 
 
 # ---------------------------------------------------------------- who is listening

@@ -33,6 +33,7 @@ class Verb:
 
     `writes`: it changes something, so that a repeat must be told from a second one. `streams`: it can tell what
     happens while it goes on. `paths`: parameters that name a place on the server's disk, which a server limits.
+    `lasts`: it may take seconds or minutes, and is not queued with those that take milliseconds.
     `only`: of what it takes, this here; all when empty. `secret`: its answer holds one, and is kept nowhere.
     """
 
@@ -42,6 +43,7 @@ class Verb:
     tag: str
     writes: bool = False
     streams: bool = False
+    lasts: bool = False
     paths: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     secret: bool = False
@@ -144,17 +146,31 @@ def arguments_of(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
     return kwargs
 
 
-_MEMORIES, _LIBRARY, _ORACLE, _CODE, _WHO = (
+def given_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The way back: arguments of the client's method as JSON names them."""
+    given = dict(arguments)
+    for name, parts in _APART.items():
+        if name in given:
+            value = given.pop(name)
+            first, *others = parts
+            # What is no text is meant as the other; nothing at all is said as the first, which then is missing.
+            given[first if value is None or isinstance(value, str) else others[0]] = value
+    return given
+
+
+_MEMORIES, _LIBRARY, _ORACLE, _CODE, _WHO, _LEARNING, _DATABASE = (
     "memories",
     "library",
     "oracle",
     "code",
     "who sees what",
+    "learning",
+    "your own database",
 )
 
 VERBS: tuple[Verb, ...] = (
     Verb(name="add", method="POST", path="/v1/memories", tag=_MEMORIES, writes=True, status=201),
-    Verb(name="add_many", method="POST", path="/v1/memories/batch", tag=_MEMORIES, writes=True),
+    Verb(name="add_many", method="POST", path="/v1/memories/batch", tag=_MEMORIES, writes=True, lasts=True),
     Verb(name="list", method="GET", path="/v1/memories", tag=_MEMORIES),
     Verb(name="get", method="GET", path="/v1/memories/{id}", tag=_MEMORIES),
     Verb(name="update", method="PATCH", path="/v1/memories/{id}", tag=_MEMORIES, writes=True),
@@ -170,8 +186,8 @@ VERBS: tuple[Verb, ...] = (
     Verb(name="context", method="POST", path="/v1/context", tag=_MEMORIES),
     Verb(name="explain", method="POST", path="/v1/explain", tag=_MEMORIES),
     Verb(name="conflicts", method="GET", path="/v1/conflicts", tag=_MEMORIES),
-    Verb(name="consolidate", method="POST", path="/v1/consolidate", tag=_MEMORIES, writes=True),
-    Verb(name="sweep", method="POST", path="/v1/sweep", tag=_MEMORIES, writes=True),
+    Verb(name="consolidate", method="POST", path="/v1/consolidate", tag=_MEMORIES, writes=True, lasts=True),
+    Verb(name="sweep", method="POST", path="/v1/sweep", tag=_MEMORIES, writes=True, lasts=True),
     Verb(name="library.list", method="GET", path="/v1/library/documents", tag=_LIBRARY),
     Verb(
         name="library.sections",
@@ -190,12 +206,26 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(name="library.search", method="POST", path="/v1/library/search", tag=_LIBRARY),
     Verb(
+        name="library.add_folder",
+        method="POST",
+        path="/v1/library/folders",
+        tag=_LIBRARY,
+        writes=True,
+        lasts=True,
+        paths=("folder",),
+        status=201,
+    ),
+    Verb(
+        name="library.resume", method="POST", path="/v1/library/resume", tag=_LIBRARY, writes=True, lasts=True
+    ),
+    Verb(
         name="oracle_consult",
         method="POST",
         path="/v1/consult",
         tag=_ORACLE,
         writes=True,
         streams=True,
+        lasts=True,
         paths=("working_dir",),
     ),
     Verb(
@@ -203,11 +233,20 @@ VERBS: tuple[Verb, ...] = (
         method="POST",
         path="/v1/consult/dry-run",
         tag=_ORACLE,
+        lasts=True,
         paths=("working_dir",),
     ),
     Verb(name="consultations.list", method="GET", path="/v1/consultations", tag=_ORACLE),
     Verb(name="consultations.get", method="GET", path="/v1/consultations/{id}", tag=_ORACLE),
     Verb(name="consultations.events", method="GET", path="/v1/consultations/{id}/events", tag=_ORACLE),
+    Verb(
+        name="consultations.repeat",
+        method="POST",
+        path="/v1/consultations/{id}/repeat",
+        tag=_ORACLE,
+        writes=True,
+        lasts=True,
+    ),
     Verb(name="capabilities", method="GET", path="/v1/capabilities", tag=_ORACLE),
     Verb(name="verify", method="POST", path="/v1/verify", tag=_ORACLE, paths=("working_dir",)),
     Verb(
@@ -217,18 +256,94 @@ VERBS: tuple[Verb, ...] = (
         tag=_CODE,
         writes=True,
         streams=True,
+        lasts=True,
         paths=("path",),
     ),
-    Verb(name="explore_dry_run", method="POST", path="/v1/explore/dry-run", tag=_CODE, paths=("path",)),
+    Verb(
+        name="explore_dry_run",
+        method="POST",
+        path="/v1/explore/dry-run",
+        tag=_CODE,
+        lasts=True,
+        paths=("path",),
+    ),
+    Verb(name="explorations.list", method="GET", path="/v1/explorations", tag=_CODE),
+    Verb(name="explorations.get", method="GET", path="/v1/explorations/{task_id:path}", tag=_CODE),
+    Verb(
+        name="explorations.replay",
+        method="POST",
+        path="/v1/explorations/{task_id:path}/replay",
+        tag=_CODE,
+        lasts=True,
+    ),
+    Verb(name="ontology.get", method="GET", path="/v1/ontology", tag=_DATABASE),
+    Verb(name="ontology.declare", method="PUT", path="/v1/ontology", tag=_DATABASE, writes=True),
+    Verb(name="ontology.clear", method="DELETE", path="/v1/ontology", tag=_DATABASE, writes=True),
+    Verb(name="ontology.check", method="GET", path="/v1/ontology/check", tag=_DATABASE),
+    Verb(name="ontology.query", method="POST", path="/v1/ontology/query", tag=_DATABASE),
+    Verb(name="learning.status", method="GET", path="/v1/learning", tag=_LEARNING),
+    Verb(
+        name="learning.log_retrieval_event",
+        method="POST",
+        path="/v1/learning/used",
+        tag=_LEARNING,
+        writes=True,
+    ),
+    Verb(name="learning.runs", method="GET", path="/v1/learning/runs", tag=_LEARNING),
+    Verb(name="learning.report", method="GET", path="/v1/learning/report", tag=_LEARNING),
+    Verb(
+        name="learning.train",
+        method="POST",
+        path="/v1/learning/train",
+        tag=_LEARNING,
+        writes=True,
+        lasts=True,
+    ),
+    Verb(
+        name="learning.bootstrap",
+        method="POST",
+        path="/v1/learning/bootstrap",
+        tag=_LEARNING,
+        writes=True,
+        lasts=True,
+    ),
+    Verb(
+        name="learning.start_experiment",
+        method="POST",
+        path="/v1/learning/experiments",
+        tag=_LEARNING,
+        writes=True,
+        status=201,
+    ),
+    Verb(
+        name="learning.stop_experiment",
+        method="POST",
+        path="/v1/learning/experiments/stop",
+        tag=_LEARNING,
+        writes=True,
+    ),
+    Verb(name="learning.reset", method="POST", path="/v1/learning/reset", tag=_LEARNING, writes=True),
     Verb(name="tenants.get", method="GET", path="/v1/tenant", tag=_WHO),
     Verb(name="tenants.list", method="GET", path="/v1/tenants", tag=_WHO),
     Verb(name="tenants.create", method="POST", path="/v1/tenants", tag=_WHO, writes=True, status=201),
-    Verb(name="tenants.forget", method="DELETE", path="/v1/tenants/{id}", tag=_WHO, writes=True),
+    Verb(name="tenants.forget", method="DELETE", path="/v1/tenants/{id}", tag=_WHO, writes=True, lasts=True),
+    Verb(name="tenants.set_retention", method="PUT", path="/v1/tenant/retention", tag=_WHO, writes=True),
+    Verb(name="tenants.set_recursion", method="PUT", path="/v1/tenant/recursion", tag=_WHO, writes=True),
     Verb(name="scopes.list", method="GET", path="/v1/scopes", tag=_WHO),
     Verb(name="scopes.create", method="POST", path="/v1/scopes", tag=_WHO, writes=True, status=201),
+    Verb(name="scopes.move", method="POST", path="/v1/scopes/move", tag=_WHO, writes=True),
+    Verb(name="scopes.delete", method="DELETE", path="/v1/scopes/{scope:path}", tag=_WHO, writes=True),
     Verb(name="members.list", method="GET", path="/v1/members", tag=_WHO),
     Verb(name="members.add", method="POST", path="/v1/members", tag=_WHO, writes=True, status=201),
-    Verb(name="forget_user", method="DELETE", path="/v1/users/{user_id}", tag=_WHO, writes=True),
+    Verb(name="members.remove", method="DELETE", path="/v1/members", tag=_WHO, writes=True),
+    Verb(
+        name="forget_user",
+        method="DELETE",
+        path="/v1/users/{user_id:path}",
+        tag=_WHO,
+        writes=True,
+        lasts=True,
+    ),
     Verb(name="keys.list", method="GET", path="/v1/keys", tag=_WHO),
     Verb(name="keys.create", method="POST", path="/v1/keys", tag=_WHO, writes=True, secret=True, status=201),
     Verb(name="keys.revoke", method="DELETE", path="/v1/keys/{id}", tag=_WHO, writes=True),
@@ -244,5 +359,8 @@ VERBS: tuple[Verb, ...] = (
     Verb(name="overview", method="GET", path="/v1/overview", tag=_MEMORIES),
     Verb(name="events.list", method="GET", path="/v1/events", tag=_MEMORIES),
     Verb(name="entities.list", method="GET", path="/v1/entities", tag=_MEMORIES),
+    Verb(name="entities.declare", method="POST", path="/v1/entities", tag=_MEMORIES, writes=True, status=201),
+    Verb(name="entities.alias", method="POST", path="/v1/entities/aliases", tag=_MEMORIES, writes=True),
+    Verb(name="entities.forget", method="DELETE", path="/v1/entities", tag=_MEMORIES, writes=True),
 )
 BY_NAME: Mapping[str, Verb] = {verb.name: verb for verb in VERBS}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import uvicorn
 
 from recollect import Recollect, Settings
 from recollect.surfaces.http.app import create_app
+from recollect.surfaces.http.server import configured
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ def serve(settings: Settings, served_root: Path) -> Iterator[Callable[..., Serve
 
     def start(**changes: Any) -> Server:
         made = settings.replace(serve_roots=(served_root,), **changes)
-        config = uvicorn.Config(create_app(made), host="127.0.0.1", port=0, log_config=None, lifespan="on")
+        config = configured(create_app(made), made)
+        config.host, config.port, config.lifespan = "127.0.0.1", 0, "on"
         server = uvicorn.Server(config)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
         thread.start()
@@ -78,3 +81,15 @@ def http(server: Server, client: Recollect) -> Iterator[Callable[..., httpx.Clie
     yield connect
     for one in opened:
         one.close()
+
+
+@pytest.fixture
+def environ(settings: Settings, tenant_id: str) -> dict[str, str]:
+    found = {
+        **os.environ,
+        "RECOLLECT_HOME": str(settings.home),
+        "RECOLLECT_EMBEDDER": "wordllama",
+        "RECOLLECT_TENANT": tenant_id,
+        "RECOLLECT_SERVE_DASHBOARD": "off",  # it takes a second to load
+    }
+    return {**found, "RECOLLECT_DATABASE_URL": settings.database_url} if settings.database_url else found

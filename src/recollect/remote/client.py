@@ -20,7 +20,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.errors import ForbiddenError, InvalidInputError
 from recollect.remote.transport import Transport
 from recollect.remote.values import value_of
-from recollect.verbs import LOCAL_ONLY, VERBS, Verb, returned
+from recollect.verbs import LOCAL_ONLY, VERBS, Verb, given_of, returned
 
 #: A consultation with a model may take minutes.
 _TIMEOUT_S = 600.0
@@ -87,11 +87,8 @@ class AsyncRemote(AsyncRecollect):
 
     async def _ask(self, verb: Verb, given: Mapping[str, Any]) -> Any:
         hear = given.get("on_event")
-        sent = {name: _sent(value) for name, value in given.items() if _is_said(name, value)}
-        for name in ("text_or_messages",):
-            if name in sent:
-                content = sent.pop(name)
-                sent["text" if content is None or isinstance(content, str) else "messages"] = content
+        said = {name: value for name, value in given.items() if _is_said(name, value)}
+        sent = {name: _sent(value) for name, value in given_of(said).items()}
         if hear is not None and verb.streams:
             document = await self._transport.stream(verb, sent, self._headers(), _hearer(verb, hear))
         else:

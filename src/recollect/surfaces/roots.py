@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recollect.codebase.verifying import is_exploration
 from recollect.errors import ForbiddenError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -14,16 +15,37 @@ if TYPE_CHECKING:
 
 def check_roots(verb: Verb, given: Mapping[str, Any], roots: Sequence[Path]) -> None:
     """Refuse a path that is not below one of the roots, wherever its links lead."""
-    for name in verb.paths:
-        value = given.get(name)
-        if value is None:
-            continue
-        try:
-            place = Path(value).resolve()
-        except (OSError, ValueError, RuntimeError) as error:
-            raise InvalidInputError(f"{name} {value!r} is no path") from error
-        if not any(place.is_relative_to(root) for root in roots):
-            raise ForbiddenError(
-                f"{name} {value!r} is not below a folder that this server opens; "
-                "its operator names such folders with `recollect serve --root FOLDER`"
-            )
+    named = {name: given.get(name) for name in verb.paths}
+    if verb.name == "verify" and named["working_dir"] is None:
+        named["the folder of the result"] = _recorded_folder(given.get("result"))
+    for name, value in named.items():
+        if value is not None:
+            check_path(name, value, roots)
+
+
+def check_path(name: str, value: str, roots: Sequence[Path]) -> None:
+    """Refuse one path that is not below one of the roots."""
+    try:
+        place = Path(value).resolve()
+        below = any(place.is_relative_to(root) for root in roots)
+        # What lies elsewhere is not even looked at; a name that no file system takes is no path.
+        if below:
+            place.exists()
+    except (OSError, ValueError, RuntimeError, TypeError) as error:
+        raise InvalidInputError(f"{name} {str(value)[:200]!r} is no path") from error
+    if not below:
+        raise ForbiddenError(
+            f"{name} {value[:200]!r} is not below a folder that this server opens; "
+            "its operator names such folders with `recollect serve --root FOLDER`"
+        )
+
+
+def _recorded_folder(result: object) -> Any:
+    """The folder that a result says it was made in: whoever sends a result names it, too."""
+    if not isinstance(result, Mapping):
+        return None
+    if is_exploration(result):
+        return result.get("root")
+    consultation = result.get("consultation")
+    settings = consultation.get("settings") if isinstance(consultation, Mapping) else None
+    return settings.get("working_dir") if isinstance(settings, Mapping) else None

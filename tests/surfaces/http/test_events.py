@@ -133,3 +133,21 @@ def test_a_key_may_come_as_the_first_message(
         assert quiet(socket)
         as_user("ana").add("Seen by a page.")
         assert hear(socket)[0]["type"] == "memory_added"
+
+
+def test_a_key_that_is_revoked_hears_no_more(
+    watch: Watch, client: Recollect, monkeypatch: pytest.MonkeyPatch, as_user: Callable[..., Recollect]
+) -> None:
+    from recollect.surfaces.http import auth
+
+    monkeypatch.setattr(auth, "REMEMBERED_S", 0.0)
+    with watch("ana") as socket:
+        as_user("ana").add("Told.")
+        assert json.loads(socket.recv(10))["type"] == "memory_added"
+        for key in client.keys.list():
+            client.keys.revoke(key.id)
+        as_user("ana").add("Not told.")
+        with pytest.raises(ConnectionClosed) as ended:
+            socket.recv(10)
+    assert ended.value.rcvd is not None
+    assert ended.value.rcvd.code == 4401

@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import re
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import httpx
-import pytest
+from tests.surfaces.serving import serving
 
-from recollect import Recollect, Settings
-
-
-@pytest.fixture
-def environ(settings: Settings, tenant_id: str) -> dict[str, str]:
-    found = {
-        **os.environ,
-        "RECOLLECT_HOME": str(settings.home),
-        "RECOLLECT_EMBEDDER": "wordllama",
-        "RECOLLECT_TENANT": tenant_id,
-    }
-    return {**found, "RECOLLECT_DATABASE_URL": settings.database_url} if settings.database_url else found
-
-
-@contextmanager
-def serving(environ: dict[str, str], *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "recollect.surfaces.cli.main", "serve", "--port", "0", *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environ,
-    )
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        found = re.search(r"answers at (http://127\.0\.0\.1:\d+)/v1", line)
-        assert found, (line, process.stderr.read() if process.stderr and process.poll() is not None else "")
-        yield process, found[1]
-    finally:
-        process.kill()
-        process.communicate()
+from recollect import Recollect
 
 
 def test_two_servers_on_one_store_answer_the_same_and_stop_when_told(

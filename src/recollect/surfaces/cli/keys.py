@@ -66,6 +66,23 @@ def list_keys(ctx: typer.Context, json: JsonOption = False) -> None:
         _show_keys(inv, client.keys.list())
 
 
+@keys_app.command("link")
+def make_link(ctx: typer.Context, json: JsonOption = False) -> None:
+    """Print a link that logs you into the dashboard of a server that runs; it opens once."""
+    from recollect.surfaces.dashboard.addresses import ENTER_PATH
+
+    inv = invocation(ctx)
+    with inv.client() as client:
+        made = client.keys.link()
+        settings = client.settings
+    place = settings.url or f"http://{settings.serve_host}:{settings.serve_port}"
+    link = f"{place}{ENTER_PATH}?code={made.token}"
+    if inv.out.as_json:
+        inv.out.document({"link": link, "expires_at": made.key.expires_at})
+        return
+    inv.out.line(link)
+
+
 @keys_app.command("revoke")
 def revoke_key(ctx: typer.Context, id: KeyArgument, yes: YesOption = False, json: JsonOption = False) -> None:
     """End a key for good."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 
-#: How long running requests may take to end once the server is told to stop.
-_GRACE_S = 30
-
 
 @app.command()
 def serve(
@@ -32,11 +28,26 @@ def serve(
         list[Path] | None,
         typer.Option(help="A folder below which clients may name paths; repeat for more.", metavar="FOLDER"),
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes to answer with.", min=1, max=256, metavar="N")
+    ] = None,
+    dashboard: Annotated[
+        bool | None,
+        typer.Option(
+            "--dashboard/--no-dashboard", help="Offer the dashboard, and print a link that logs you in."
+        ),
+    ] = None,
 ) -> None:
     """Answer requests over HTTP until stopped; Ctrl-C or SIGTERM lets running ones end first."""
     inv = invocation(ctx)
     settings = inv.logged_settings()
-    given = {"serve_host": host, "serve_port": port, "serve_roots": tuple(root) if root else None}
+    given = {
+        "serve_host": host,
+        "serve_port": port,
+        "serve_roots": tuple(root) if root else None,
+        "serve_workers": workers,
+        "serve_dashboard": dashboard,
+    }
     settings = settings.replace(**{name: value for name, value in given.items() if value is not None})
     with _listening(settings) as listener:
         _run(settings, listener)
@@ -57,34 +68,13 @@ def _listening(settings: Settings) -> Iterator[socket.socket]:
 
 def _run(settings: Settings, listener: socket.socket) -> None:
     try:
-        import uvicorn
-
-        from recollect.surfaces.http.app import create_app
+        from recollect.surfaces.http.server import address, run, run_workers
     except ImportError as error:
         raise InvalidInputError(
             "the server's packages are not installed; run: pip install 'recollect[server]'"
         ) from error
 
-    class Server(uvicorn.Server):
-        """Says where it answers once it does, and ends as a command does when it was asked to."""
+    def started() -> None:
+        print(f"Recollect answers at {address(settings.serve_host, listener)}/v1", flush=True)
 
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets=sockets)
-            port = listener.getsockname()[1]
-            print(f"Recollect answers at http://{settings.serve_host}:{port}/v1", flush=True)
-
-        @contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            before: dict[int, Any] = {
-                number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)
-            }
-            try:
-                yield
-            finally:
-                for number, handler in before.items():
-                    signal.signal(number, handler)
-
-    config = uvicorn.Config(
-        create_app(settings), log_config=None, server_header=False, timeout_graceful_shutdown=_GRACE_S
-    )
-    Server(config).run(sockets=[listener])
+    (run if settings.serve_workers == 1 else run_workers)(settings, listener, started)

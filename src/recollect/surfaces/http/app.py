@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
+from recollect import telemetry
 from recollect.client import AsyncRecollect
+from recollect.errors import ConfigurationError
+from recollect.surfaces.dashboard.addresses import DROP_PATH
 from recollect.surfaces.http import problems
 from recollect.surfaces.http.auth import Doorkeeper, Guarded
+from recollect.surfaces.http.counting import Counted
 from recollect.surfaces.http.events import Feed, add_events
 from recollect.surfaces.http.health import add_health
 from recollect.surfaces.http.limits import BodyLimit, RateLimit
 from recollect.surfaces.http.routes import add_verbs
+from recollect.surfaces.http.running import Attended, Running
+from recollect.surfaces.http.turns import Turns, at_once
 from recollect.surfaces.http.uploads import UPLOAD_PATH, add_uploads
 
 if TYPE_CHECKING:
@@ -34,21 +40,29 @@ class TooManyRequestsError(Exception):
         self.wait_s = wait_s
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The application on one store, which it opens when it starts and closes when it ends."""
-    # Of the store itself, whatever server this machine's own commands ask.
-    client = AsyncRecollect(settings=settings.replace(url=None, api_key=None))
+def create_app(settings: Settings, *, dashboard: bool = False) -> FastAPI:
+    """The application on one store, which it opens when it starts and closes when it ends.
+
+    One application of a process may have the `dashboard`.
+    """
+    # Of the store itself, whatever server this machine's own commands ask; and what no root opens, nothing reads.
+    allowed = settings.oracle_roots if settings.oracle_roots is not None else settings.serve_roots or ()
+    client = AsyncRecollect(settings=settings.replace(url=None, api_key=None, oracle_roots=allowed))
     doorkeeper = Doorkeeper(client)
     rate = RateLimit(settings.serve_requests_per_minute)
     roots = [Path(root).resolve() for root in settings.serve_roots or ()]
 
     tools = _tools(doorkeeper, roots)
     feed = Feed(client)
+    running = Running()
+    turns = Turns(at_once(settings.serve_at_once, workers=settings.serve_workers))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            _count(settings)
             await stack.enter_async_context(client)
+            stack.push_async_callback(running.settled)
             await stack.enter_async_context(feed.running())
             if tools is not None:
                 await stack.enter_async_context(tools.session_manager.run())
@@ -78,19 +92,26 @@ def create_app(settings: Settings) -> FastAPI:
 
     problems.install(app)
     add_health(app, client)
-    add_uploads(app, admit)
+    add_uploads(app, admit, roots)
     add_events(app, doorkeeper, feed)
-    add_verbs(app, admit, roots)
+    add_verbs(app, admit, roots, turns, running)
     app.add_middleware(
         BodyLimit,
         max_bytes=settings.serve_max_body_bytes,
         max_upload_bytes=settings.library_max_file_bytes,
-        upload_path=UPLOAD_PATH,
+        is_upload=lambda path: path == UPLOAD_PATH or path.startswith(DROP_PATH),
     )
+    app.add_middleware(Attended, running=running)
+    if settings.telemetry:
+        app.add_middleware(Counted)
     if tools is not None:
         mounted = tools.streamable_http_app(streamable_http_path="/", stateless_http=True)
         app.mount("/mcp", Guarded(mounted, doorkeeper))
-    app.state.client = client
+    app.state.client, app.state.running = client, running
+    if dashboard:
+        from recollect.surfaces.dashboard.mount import mount
+
+        mount(app, client, doorkeeper, feed)
     _secured(app)
     return app
 
@@ -131,6 +152,13 @@ def _secured(app: FastAPI) -> None:
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _count(settings: Settings) -> None:
+    """Count for `/metrics`, where that can be; it says itself what is missing."""
+    if settings.telemetry:
+        with suppress(ConfigurationError):
+            telemetry.count_here()
 
 
 def _version() -> str:

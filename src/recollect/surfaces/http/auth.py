@@ -6,6 +6,7 @@ them gives a right that the key does not have. What a key opens is asked of the 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ class Doorkeeper:
     def __init__(self, client: AsyncRecollect) -> None:
         self._client = client
         self._known: OrderedDict[str, tuple[float, TenantContext]] = OrderedDict()
+        self._asking: dict[str, asyncio.Future[TenantContext]] = {}
 
     async def admit(self, headers: Mapping[str, str]) -> AsyncRecollect:
         """The store as the caller sees it. Raises UnauthorizedError without a key that opens something."""
@@ -54,7 +56,12 @@ class Doorkeeper:
         if known is not None and known[0] > now:
             return known[1]
         self._known.pop(token, None)
-        context = await self._client.keys.context_of(token)
+        asking = self._asking.get(token)
+        if asking is None:
+            # Many requests with one key come at the same moment; the store is asked once.
+            asking = self._asking[token] = asyncio.ensure_future(self._client.keys.context_of(token))
+            asking.add_done_callback(lambda _: self._asking.pop(token, None))
+        context = await asyncio.shield(asking)
         self._known[token] = (now + REMEMBERED_S, context)
         while len(self._known) > _MOST:
             self._known.popitem(last=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -18,12 +18,14 @@ from uuid import UUID
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 
 from recollect.domain.ids import parse_id
-from recollect.errors import NotFoundError, RecollectError
+from recollect.errors import NotFoundError, RecollectError, UnauthorizedError
 from recollect.storage import happenings
 from recollect.surfaces.plain import plain
 
 if TYPE_CHECKING:
     from recollect.client import AsyncRecollect
+    from recollect.domain.happenings import Happening
+    from recollect.domain.tenancy import TenantContext
     from recollect.surfaces.http.auth import Doorkeeper
 
 PATH = "/v1/events"
@@ -33,6 +35,9 @@ _KEY_WAIT_S = 10.0
 _RECHECK_S = 30.0
 #: A transaction that was long under way commits events with an earlier time: so far back is looked again.
 _OVERLAP = timedelta(seconds=10)
+_TOGETHER_S = 0.05
+#: Those who began to listen in the same so many seconds look together.
+_BUCKET_S = 10
 _REMEMBERED = 5_000
 _BATCH = 500
 #: Close codes of applications begin at 4000; these end in the HTTP status that would say the same.
@@ -45,6 +50,9 @@ class Feed:
     def __init__(self, client: AsyncRecollect) -> None:
         self._client = client
         self._waiting: dict[str, set[asyncio.Event]] = {}
+        # Hundreds who listen look a few at a time: those who ask something must not wait for them.
+        self._looks = asyncio.Semaphore(2)
+        self._about_to_look: dict[tuple[TenantContext, datetime], asyncio.Future[list[Happening]]] = {}
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -77,6 +85,29 @@ class Feed:
             if not self._waiting[tenant]:
                 del self._waiting[tenant]
 
+    async def happened_since(self, context: TenantContext, since: datetime) -> list[Happening]:
+        """What a caller may know of since a moment. Callers of the same rights look together."""
+        begin = datetime.fromtimestamp(since.timestamp() // _BUCKET_S * _BUCKET_S, UTC)
+        looking = self._about_to_look.get((context, begin))
+        if looking is None:
+            looking = asyncio.ensure_future(self._look_soon(context, begin))
+            self._about_to_look[context, begin] = looking
+        found = await asyncio.shield(looking)
+        if len(found) >= _BATCH and begin < since:
+            found = await self._look(context, since)
+        return [one for one in found if one.at > since]
+
+    async def _look_soon(self, context: TenantContext, since: datetime) -> list[Happening]:
+        # What happens at almost the same time is looked up once. Who is woken after this look has begun begins another.
+        await asyncio.sleep(_TOGETHER_S)
+        del self._about_to_look[context, since]
+        return await self._look(context, since)
+
+    async def _look(self, context: TenantContext, since: datetime) -> list[Happening]:
+        workspace = await self._client._workspace()
+        async with self._looks, workspace.store.transaction(context) as tx:
+            return await happenings.happened_since(tx, since, limit=_BATCH)
+
 
 def add_events(app: FastAPI, doorkeeper: Doorkeeper, feed: Feed) -> None:
     """`/v1/events`."""
@@ -85,7 +116,8 @@ def add_events(app: FastAPI, doorkeeper: Doorkeeper, feed: Feed) -> None:
     async def events(socket: WebSocket) -> None:
         await socket.accept()
         try:
-            client = await doorkeeper.admit(await _headers(socket))
+            headers = await _headers(socket)
+            client = await doorkeeper.admit(headers)
             begin = await _begin(client, socket.query_params.get("after"))
         except NotFoundError as error:
             await _refuse(socket, _BAD_REQUEST, error)
@@ -94,7 +126,7 @@ def add_events(app: FastAPI, doorkeeper: Doorkeeper, feed: Feed) -> None:
         except WebSocketDisconnect:
             return
         else:
-            await _serve(socket, client, feed, begin)
+            await _serve(socket, client, feed, begin, lambda: doorkeeper.admit(headers))
 
 
 async def _headers(socket: WebSocket) -> dict[str, str]:
@@ -129,12 +161,19 @@ async def _refuse(socket: WebSocket, code: int, error: Exception) -> None:
 
 
 async def _serve(
-    socket: WebSocket, client: AsyncRecollect, feed: Feed, begin: tuple[datetime, UUID | None]
+    socket: WebSocket,
+    client: AsyncRecollect,
+    feed: Feed,
+    begin: tuple[datetime, UUID | None],
+    readmit: Callable[[], Awaitable[object]],
 ) -> None:
     gone = asyncio.create_task(_until_gone(socket))
-    sending = asyncio.create_task(_send_all(socket, client, feed, begin))
+    sending = asyncio.create_task(_send_all(socket, client, feed, begin, readmit))
     try:
         await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
+        refused = sending.exception() if sending.done() else None
+        if isinstance(refused, UnauthorizedError):
+            await _refuse(socket, _UNAUTHORIZED, refused)
     finally:
         for task in (gone, sending):
             task.cancel()
@@ -152,24 +191,35 @@ async def _until_gone(socket: WebSocket) -> None:
 
 
 async def _send_all(
-    socket: WebSocket, client: AsyncRecollect, feed: Feed, begin: tuple[datetime, UUID | None]
+    socket: WebSocket,
+    client: AsyncRecollect,
+    feed: Feed,
+    begin: tuple[datetime, UUID | None],
+    readmit: Callable[[], Awaitable[object]],
 ) -> None:
-    workspace = await client._workspace()
+    async for one in heard(client, feed, *begin):
+        await readmit()  # a key that was revoked since hears no more
+        await socket.send_text(json.dumps(plain(one)))
+
+
+async def heard(
+    client: AsyncRecollect, feed: Feed, since: datetime, after: UUID | None = None
+) -> AsyncGenerator[Happening, None]:
+    """What the caller may know of, from a moment on, as it happens; each thing once, and none of `after` again."""
     context = client.tenant_context
-    reached, heard = begin
+    reached = since
     told: OrderedDict[UUID, None] = OrderedDict()
-    if heard is not None:
-        told[heard] = None
+    if after is not None:
+        told[after] = None
     # What came before the beginning was heard, or is nobody's business now.
     floor = reached
     async with feed.woken(context.tenant_id) as woken:
         while True:
             woken.clear()
-            async with workspace.store.transaction(context) as tx:
-                found = await happenings.happened_since(tx, max(reached - _OVERLAP, floor), limit=_BATCH)
+            found = await feed.happened_since(context, max(reached - _OVERLAP, floor))
             fresh = [one for one in found if one.id not in told]
             for one in fresh:
-                await socket.send_text(json.dumps(plain(one)))
+                yield one
                 told[one.id] = None
                 reached = max(reached, one.at)
             while len(told) > _REMEMBERED:

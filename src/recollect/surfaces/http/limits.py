@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -11,9 +13,12 @@ from typing import TYPE_CHECKING
 from recollect.surfaces.http.problems import respond
 
 if TYPE_CHECKING:
+    from fastapi.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _MOST = 10_000
+#: What is still read of a body that was refused, and for how long.
+_LINGER_BYTES, _LINGER_S = 1_000_000, 2.0
 
 
 class _TooLargeError(Exception):
@@ -23,17 +28,19 @@ class _TooLargeError(Exception):
 class BodyLimit:
     """Refuses a body that is too large, by what it says of itself or by counting as it comes."""
 
-    def __init__(self, app: ASGIApp, *, max_bytes: int, max_upload_bytes: int, upload_path: str) -> None:
+    def __init__(
+        self, app: ASGIApp, *, max_bytes: int, max_upload_bytes: int, is_upload: Callable[[str], bool]
+    ) -> None:
         self._app = app
         self._max_bytes, self._max_upload_bytes = max_bytes, max_upload_bytes
-        self._upload_path = upload_path
+        self._is_upload = is_upload
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        limit = self._max_upload_bytes if scope["path"] == self._upload_path else self._max_bytes
+        limit = self._max_upload_bytes if self._is_upload(scope["path"]) else self._max_bytes
         said = dict(scope["headers"]).get(b"content-length", b"")
         started = False
         taken = 0
@@ -61,12 +68,30 @@ class BodyLimit:
             headers={"Connection": "close"},
         )
         if said.isdigit() and int(said) > limit:
-            await refusal(scope, receive, send)
+            await _refuse(refusal, receive, send)
             return
         with suppress(_TooLargeError):
             await self._app(scope, counted, noted)
         if taken > limit and not started:
-            await refusal(scope, receive, send)
+            await _refuse(refusal, receive, send)
+
+
+async def _refuse(refusal: Response, receive: Receive, send: Send) -> None:
+    """Answer at once, and give the client a moment to read it: it is still sending.
+
+    A connection that ends while something unread has arrived takes the answer with it.
+    """
+    await send({"type": "http.response.start", "status": refusal.status_code, "headers": refusal.raw_headers})
+    await send({"type": "http.response.body", "body": bytes(refusal.body), "more_body": True})
+    dropped = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LINGER_S):
+            while dropped < _LINGER_BYTES:
+                message = await receive()
+                if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                    break
+                dropped += len(message.get("body", b""))
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 class RateLimit:

@@ -37,6 +37,7 @@ _STATUSES: Mapping[type[RecollectError], HTTPStatus] = {
     errors.ConflictError: HTTPStatus.CONFLICT,
     errors.EmbedderError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.ModelError: HTTPStatus.BAD_GATEWAY,
+    errors.RunInterruptedError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.RunError: HTTPStatus.CONFLICT,
     errors.StoreError: HTTPStatus.SERVICE_UNAVAILABLE,
     RecollectError: HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -117,6 +118,9 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def _plain(request: Request, error: HTTPException) -> Response:
+        if error.status_code == HTTPStatus.BAD_REQUEST:
+            # FastAPI's word for a body that can't even be decoded.
+            return respond(HTTPStatus.BAD_REQUEST, "invalid_input", "the request: its body is no JSON")
         code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
         return respond(error.status_code, code, str(error.detail), headers=error.headers)
 

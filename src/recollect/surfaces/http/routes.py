@@ -6,7 +6,9 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from fastapi import Body, Query, Request
@@ -16,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from recollect.client import UNCHANGED
 from recollect.errors import InvalidInputError
+from recollect.surfaces.http.examples import EXAMPLES
 from recollect.surfaces.http.idempotency import once
 from recollect.surfaces.http.problems import RESPONSES
 from recollect.surfaces.http.streams import stream, wants_stream
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from recollect.client import AsyncRecollect
+    from recollect.surfaces.http.running import Running
+    from recollect.surfaces.http.turns import Turns
 
 _BODIES = frozenset({"POST", "PATCH", "PUT"})
 _SLOT = re.compile(r"\{(\w+)(?::path)?\}")
@@ -39,25 +44,26 @@ _LOOSE = ConfigDict(extra="forbid")
 Admit = Callable[[Request], Any]
 
 
-def add_verbs(app: FastAPI, admit: Admit, roots: Sequence[Path]) -> None:
+def add_verbs(app: FastAPI, admit: Admit, roots: Sequence[Path], turns: Turns, running: Running) -> None:
     """Give the application a route for each verb."""
     for verb in VERBS:
         app.add_api_route(
             verb.path,
-            _endpoint(verb, admit, roots),
+            _endpoint(verb, admit, roots, turns, running),
             methods=[verb.method],
             status_code=verb.status,
             summary=description(verb).split("\n", 1)[0],
             description=description(verb),
             tags=[verb.tag],
             name=verb.name,
-            operation_id=_operation(verb),
+            operation_id=operation(verb),
             response_class=Response,
             responses={verb.status: _answer(verb), **RESPONSES},
         )
 
 
-def _operation(verb: Verb) -> str:
+def operation(verb: Verb) -> str:
+    """What the OpenAPI document calls a verb."""
     name = verb.name.replace(".", "_")
     return f"{name}_by_condition" if verb.name == "delete" and not verb.only else name
 
@@ -69,11 +75,14 @@ def _answer(verb: Verb) -> dict[str, Any]:
     return said
 
 
-def _endpoint(verb: Verb, admit: Admit, roots: Sequence[Path]) -> Callable[..., Any]:
+def _endpoint(
+    verb: Verb, admit: Admit, roots: Sequence[Path], turns: Turns, running: Running
+) -> Callable[..., Any]:
     """The function that FastAPI calls, with the verb's own parameters as its signature."""
     in_path = _SLOT.findall(verb.path)
     rest = [one for one in parameters(verb) if one.name not in in_path]
-    form = _form(verb, rest) if rest else None
+    example = EXAMPLES.get(operation(verb), {})
+    form = _form(verb, rest, example) if rest else None
 
     async def endpoint(request: Request, **said: Any) -> Response:
         client: AsyncRecollect = await admit(request)
@@ -83,46 +92,55 @@ def _endpoint(verb: Verb, admit: Admit, roots: Sequence[Path]) -> Callable[..., 
         call = verb.bind(client)
         kwargs = arguments_of(verb, given)
         if verb.streams and wants_stream(request):
-            return stream(call, kwargs)
+            return stream(call, kwargs, running)
 
         async def carry_out() -> Response:
-            return answer(await call(**kwargs), request, status=verb.status, cached=verb.method == "GET")
+            result = await (running.begin(partial(call, **kwargs)) if verb.lasts else call(**kwargs))
+            return answer(result, request, status=verb.status, cached=verb.method == "GET")
 
         repeatable = verb.writes and not verb.secret
-        return await (once(request, client, carry_out) if repeatable else carry_out())
+        async with nullcontext() if verb.lasts else turns.turn():
+            return await (once(request, client, carry_out) if repeatable else carry_out())
 
-    endpoint.__signature__ = inspect.Signature(_signature(verb, in_path, form))  # type: ignore[attr-defined]
+    endpoint.__signature__ = inspect.Signature(_signature(verb, in_path, form, example))  # type: ignore[attr-defined]
     endpoint.__annotations__ = {}
     return endpoint
 
 
-def _signature(verb: Verb, in_path: Sequence[str], form: type[BaseModel] | None) -> list[inspect.Parameter]:
+def _signature(
+    verb: Verb, in_path: Sequence[str], form: type[BaseModel] | None, example: Mapping[str, Any]
+) -> list[inspect.Parameter]:
     only = inspect.Parameter.KEYWORD_ONLY
     found = [inspect.Parameter("request", only, annotation=Request)]
-    found += [
-        inspect.Parameter(name, only, annotation=Annotated[str, PathParameter(max_length=1_000)])
-        for name in in_path
-    ]
+    for name in in_path:
+        slot = PathParameter(max_length=1_000, examples=[example[name]] if name in example else None)
+        found.append(inspect.Parameter(name, only, annotation=Annotated[str, slot]))
     if form is not None and verb.method in _BODIES:
-        found.append(inspect.Parameter("body", only, annotation=Annotated[form, Body()]))
+        sent = {name: value for name, value in example.items() if name not in in_path}
+        found.append(inspect.Parameter("body", only, annotation=Annotated[form, Body(examples=[sent])]))
     elif form is not None:
         found.append(inspect.Parameter("query", only, annotation=Annotated[form, Query()]))
     return found
 
 
-def _form(verb: Verb, rest: Sequence[Parameter]) -> type[BaseModel]:
+def _form(verb: Verb, rest: Sequence[Parameter], example: Mapping[str, Any]) -> type[BaseModel]:
     """What a request says, as a model: unknown names are refused, and types are not guessed."""
     bodied = verb.method in _BODIES
     fields: dict[str, Any] = {}
     for one in rest:
         type_ = one.type if bodied else _in_query(one.type)
+        # In an address each has its own; a body is shown whole.
+        shown: dict[str, Any] = {}
+        if not bodied and one.name in example:
+            shown["examples"] = [example[one.name]]
         if one.required:
-            fields[one.name] = (type_, ...)
+            fields[one.name] = (type_, Field(**shown))
         elif one.default is UNCHANGED:
-            fields[one.name] = (type_, Field(default=None, json_schema_extra=_without_default))
+            fields[one.name] = (type_, Field(default=None, json_schema_extra=_without_default, **shown))
         else:
-            fields[one.name] = (type_, list(one.default) if isinstance(one.default, tuple) else one.default)
-    title = "".join(part.capitalize() for part in re.split(r"[._]", _operation(verb)))
+            default = list(one.default) if isinstance(one.default, tuple) else one.default
+            fields[one.name] = (type_, Field(default=default, **shown))
+    title = "".join(part.capitalize() for part in re.split(r"[._]", operation(verb)))
     return create_model(f"{title}Request", __config__=_STRICT if bodied else _LOOSE, **fields)
 
 

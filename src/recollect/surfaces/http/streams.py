@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
 from fastapi.responses import StreamingResponse
@@ -14,7 +14,11 @@ from fastapi.sse import format_sse_event
 
 from recollect.errors import RecollectError
 from recollect.surfaces.http.problems import status_of
+from recollect.surfaces.http.running import ended
 from recollect.surfaces.plain import document_of
+
+if TYPE_CHECKING:
+    from recollect.surfaces.http.running import Running
 
 MEDIA_TYPE = "text/event-stream"
 #: Proxies end a connection on which nothing is said.
@@ -26,18 +30,20 @@ def wants_stream(request: Request) -> bool:
     return MEDIA_TYPE in request.headers.get("accept", "")
 
 
-def stream(call: Callable[..., Any], kwargs: Mapping[str, Any]) -> StreamingResponse:
+def stream(call: Callable[..., Any], kwargs: Mapping[str, Any], running: Running) -> StreamingResponse:
     """Run a verb and send what it tells. A caller that goes away ends it."""
     return StreamingResponse(
-        _events(call, kwargs),
+        _events(call, kwargs, running),
         media_type=MEDIA_TYPE,
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-async def _events(call: Callable[..., Any], kwargs: Mapping[str, Any]) -> AsyncIterator[bytes]:
+async def _events(
+    call: Callable[..., Any], kwargs: Mapping[str, Any], running: Running
+) -> AsyncIterator[bytes]:
     heard: asyncio.Queue[Any] = asyncio.Queue()
-    work = asyncio.ensure_future(call(**kwargs, on_event=heard.put_nowait))
+    work = running.begin(partial(call, **kwargs, on_event=heard.put_nowait))
     work.add_done_callback(lambda _: heard.put_nowait(None))
     try:
         while True:
@@ -52,9 +58,7 @@ async def _events(call: Callable[..., Any], kwargs: Mapping[str, Any]) -> AsyncI
             yield _said(str(document.get("type", "event")), document)
         yield _ended(work)
     finally:
-        work.cancel()
-        with suppress(asyncio.CancelledError, Exception):
-            await work
+        await ended(work)
 
 
 def _ended(work: asyncio.Future[Any]) -> bytes:

@@ -10,14 +10,18 @@ from fastapi.responses import Response
 from recollect.errors import InvalidInputError
 from recollect.surfaces.http.problems import RESPONSES
 from recollect.surfaces.http.routes import Admit, answer
+from recollect.surfaces.roots import check_path
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from recollect.client import AsyncRecollect
 
 UPLOAD_PATH = "/v1/library/documents"
 
 
-def add_uploads(app: FastAPI, admit: Admit) -> None:
+def add_uploads(app: FastAPI, admit: Admit, roots: Sequence[Path]) -> None:
     """`POST /v1/library/documents`."""
 
     @app.post(
@@ -30,14 +34,29 @@ def add_uploads(app: FastAPI, admit: Admit) -> None:
         responses=RESPONSES,
         openapi_extra={
             "requestBody": {
-                "required": True,
-                "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+                "required": False,
+                "content": {
+                    "application/octet-stream": {
+                        "schema": {"type": "string", "format": "binary"},
+                        "example": "# Guide\n\nA token expires after 15 minutes.\n",
+                    }
+                },
             }
         },
     )
     async def add(
         request: Request,
-        name: Annotated[str, Query(description="Its file name, which tells what it is.", max_length=1_000)],
+        name: Annotated[
+            str | None,
+            Query(
+                description="Its file name, which tells what it is.",
+                max_length=1_000,
+                examples=["guide.md"],
+            ),
+        ] = None,
+        path: Annotated[
+            str | None, Query(description="A file of the server's disk, instead of a body.", max_length=4_000)
+        ] = None,
         id: Annotated[str | None, Query(description="What it is called; its name when not given.")] = None,
         title: str | None = None,
         tags: Annotated[list[str] | None, Query()] = None,
@@ -47,10 +66,15 @@ def add_uploads(app: FastAPI, admit: Admit) -> None:
         wait: bool = False,
     ) -> Response:
         client: AsyncRecollect = await admit(request)
-        data = await request.body()
-        if not data:
+        source: bytes | str = await request.body()
+        if path is not None:
+            if source:
+                raise InvalidInputError("give either a body or a path, not both")
+            check_path("path", path, roots)
+            source = path
+        elif not source:
             raise InvalidInputError("the body is empty; send the document's bytes")
         report = await client.library.add(
-            data, id=id, name=name, title=title, tags=tags, layer=layer, scope=scope, kind=kind, wait=wait
+            source, id=id, name=name, title=title, tags=tags, layer=layer, scope=scope, kind=kind, wait=wait
         )
         return answer(report, request, status=201, cached=False)

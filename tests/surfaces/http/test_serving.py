@@ -1,0 +1,235 @@
+"""The server as a process: turns, counting, several workers, and what happens when it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.surfaces.serving import serving
+
+from recollect import Recollect
+from recollect.errors import StoreBusyError
+from recollect.surfaces.http.turns import Turns, at_once
+
+
+def test_turns_are_taken_in_order_and_only_so_many_at_once() -> None:
+    async def main() -> tuple[list[int], int]:
+        turns, order, inside, most = Turns(2), [], 0, 0
+
+        async def ask(number: int) -> None:
+            nonlocal inside, most
+            async with turns.turn():
+                order.append(number)
+                inside += 1
+                most = max(most, inside)
+                await asyncio.sleep(0)
+                inside -= 1
+
+        await asyncio.gather(*(ask(number) for number in range(50)))
+        return order, most
+
+    assert asyncio.run(main()) == (list(range(50)), 2)
+
+
+def test_a_queue_that_is_too_long_says_so_and_a_turn_is_given_back_after_a_fault() -> None:
+    async def main() -> None:
+        turns = Turns(1, most_waiting=1)
+
+        async def wait() -> None:
+            async with turns.turn():
+                raise ValueError("a fault")
+
+        async with turns.turn():
+            second = asyncio.ensure_future(wait())
+            await asyncio.sleep(0)
+            with pytest.raises(StoreBusyError, match="1 requests wait here already"):
+                async with turns.turn():
+                    pass
+        with pytest.raises(ValueError, match="a fault"):
+            await second
+        async with turns.turn():
+            pass
+
+    asyncio.run(main())
+
+
+def test_the_setting_says_how_many_at_once_and_workers_share_the_cores() -> None:
+    assert at_once(7) == 7
+    assert at_once(None) >= 2
+    assert at_once(None, workers=1_000) == 2
+
+
+def ask(token: str, **more: Any) -> dict[str, Any]:
+    return {"headers": {"Authorization": f"Bearer {token}"}, "trust_env": False, "timeout": 30, **more}
+
+
+def test_requests_and_searches_are_counted(environ: dict[str, str], client: Recollect) -> None:
+    token = client.keys.create("bot", user="ana").token
+    with serving(environ) as (_, url):
+        for query in ("tea", "coffee"):
+            assert httpx.post(f"{url}/v1/search", json={"query": query}, **ask(token)).status_code == 200
+        httpx.get(f"{url}/v1/memories/secret-words", **ask(token))
+        httpx.get(f"{url}/secret-words", **ask(token))
+        text = httpx.get(f"{url}/metrics", trust_env=False).text
+    lines = [line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]
+
+    def counted(name: str, *labels: str) -> list[str]:
+        return [
+            value for what, value in lines if what.startswith(name) and all(one in what for one in labels)
+        ]
+
+    assert counted("recollect_http_requests_total", 'route="/v1/search"', 'status="200"') == ["2.0"]
+    assert counted("recollect_http_requests_total", 'route="/v1/memories/{id}"', 'status="400"') == ["1.0"]
+    assert counted("recollect_http_requests_total", 'route="elsewhere"', 'status="404"') == ["1.0"]
+    assert counted("recollect_http_duration_ms_count", 'route="/v1/search"') == ["2.0"]
+    assert counted("memory_rlm_routing_decision_total", 'decision="standard"') == ["2.0"]
+    assert "secret-words" not in text
+
+
+def test_without_counting_the_server_says_what_to_do(serve: Callable[..., Any]) -> None:
+    off = httpx.get(f"{serve(telemetry=False).url}/metrics", trust_env=False)
+    assert (off.status_code, off.json()["code"]) == (501, "not_counted")
+    assert "`telemetry` is off" in off.json()["detail"]
+
+
+def test_several_workers_answer_as_one_and_one_that_dies_is_replaced(
+    environ: dict[str, str], client: Recollect
+) -> None:
+    token = client.keys.create("bot", user="ana").token
+    with serving({**environ, "RECOLLECT_SERVE_GRACE_S": "1"}, "--workers", "2") as (process, url):
+        added = httpx.post(f"{url}/v1/memories", json={"text": "The kiln is hot."}, **ask(token)).json()
+        for _ in range(8):
+            assert httpx.get(f"{url}/v1/memories/{added['id']}", **ask(token)).json() == added
+        counted = httpx.get(f"{url}/metrics", trust_env=False).text
+        assert {'worker="0"', 'worker="1"'} <= set(re.findall(r'worker="\d+"', counted))
+        assert counted.count("# TYPE recollect_http_requests_total ") == 1
+        victims = workers_of(process.pid)
+        assert len(victims) >= 2
+        os.kill(victims[0], signal.SIGKILL)
+        deadline = time.monotonic() + 20
+        while set(workers_of(process.pid)) >= set(victims) or len(workers_of(process.pid)) < len(victims):
+            assert time.monotonic() < deadline, "no other was started"
+            time.sleep(0.1)
+        assert httpx.get(f"{url}/v1/memories/{added['id']}", **ask(token)).json() == added
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+
+
+def workers_of(pid: int) -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    return sorted(int(one) for one in children if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes())
+
+
+@pytest.fixture
+def slow_model() -> Iterator[tuple[str, list[socket.socket]]]:
+    """A model server that takes questions and never answers; and the connections on which it was asked."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    kept: list[socket.socket] = []
+
+    def listen() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            connection.recv(65_536)
+            kept.append(connection)
+
+    thread = threading.Thread(target=listen, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1", kept
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    for connection in kept:
+        connection.close()
+    thread.join(5)
+
+
+def test_what_is_cut_short_is_handed_back_and_kept(
+    environ: dict[str, str],
+    client: Recollect,
+    as_user: Callable[..., Recollect],
+    slow_model: tuple[str, list[socket.socket]],
+) -> None:
+    url_of_model, asked = slow_model
+    ana = as_user("ana")
+    ana.library.add(b"# Guide\n\n## Tokens\n\nA token expires after 15 minutes.\n", name="guide.md")
+    token = client.keys.create("bot", user="ana").token
+    model = {
+        "RECOLLECT_MODEL": "openai:slow",
+        "RECOLLECT_MODEL_BASE_URL": url_of_model,
+        "RECOLLECT_MODEL_API_KEY": "none",
+        "RECOLLECT_SERVE_GRACE_S": "0.3",
+        "RECOLLECT_MODEL_TIMEOUT_S": "120",
+    }
+    told: dict[str, httpx.Response] = {}
+
+    def consult(url: str, session: str, accept: str) -> None:
+        given = ask(token, timeout=120)
+        given["headers"]["Accept"] = accept
+        body = {"problem": "When does a token expire?", "session": session, "depth_hint": "quick"}
+        told[session] = httpx.post(f"{url}/v1/consult", json=body, **given)
+
+    with serving({**environ, **model}) as (process, url):
+        asking = [
+            threading.Thread(target=consult, args=(url, *how))
+            for how in (("plain", "application/json"), ("streamed", "text/event-stream"))
+        ]
+        for one in asking:
+            one.start()
+        deadline = time.monotonic() + 90
+        while len(asked) < 2:
+            assert time.monotonic() < deadline, "the model was not asked"
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        for one in asking:
+            one.join(10)
+    last = [line for line in told["streamed"].text.splitlines() if line.startswith("data: ")][-1]
+    for problem in (told["plain"].json(), json.loads(last.removeprefix("data: "))):
+        assert (problem["code"], problem["status"]) == ("run_interrupted", 503)
+    for session in ("plain", "streamed"):
+        [kept] = ana.consultations.list(session=session)
+        assert kept.outcome == "error"
+        assert "cut short" in (kept.error_message or "")
+    again = ana.oracle_consult("When does a token expire?", session="plain", depth_hint="quick")
+    assert "15 minutes" in (again.answer or "")
+
+
+def test_a_short_request_ends_before_the_server_does(environ: dict[str, str], client: Recollect) -> None:
+    token = client.keys.create("bot", user="ana").token
+    with serving(environ) as (process, url):
+        told: list[int] = []
+
+        def add() -> None:
+            items = [{"text": f"Item number {number} of the long list."} for number in range(400)]
+            told.append(
+                httpx.post(f"{url}/v1/memories/batch", json={"items": items}, **ask(token)).status_code
+            )
+
+        asking = threading.Thread(target=add)
+        asking.start()
+        place = url.rsplit(":", 1)[1]
+        deadline = time.monotonic() + 10
+        while not _connected(int(place)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        asking.join(10)
+    assert told == [200]
+
+
+def _connected(port: int) -> bool:
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        return any(f":{port:04X} " in line.split("0A", 1)[0] and " 01 " in line for line in file)
