@@ -429,3 +429,16 @@ def test_as_of_lists_what_was_known_then(client: Recollect, texts: Callable[...,
     assert texts(client, as_of=DAY - timedelta(seconds=1)) == []
     assert texts(client, as_of="2026-02-02T12:00:00+00:00") == ["day 1", "day 0"]
     assert len(texts(client)) == 5
+
+
+def test_sources_of_any_length_are_found(client: Recollect, texts: Callable[..., list[str]]) -> None:
+    long = "x" * 61
+    client.add_many(
+        [{"text": "short", "source": "mem0:1"}, {"text": "long", "source": long}, {"text": "none"}]
+    )
+    assert texts(client, filters={"source": "mem0:1"}) == ["short"]
+    assert texts(client, filters={"source": long}) == ["long"]
+    assert sorted(texts(client, filters={"source": {"$in": ["mem0:1", long]}})) == ["long", "short"]
+    assert sorted(texts(client, filters={"source": {"$in": ["mem0:1", None]}})) == ["none", "short"]
+    assert texts(client, filters={"source": {"$in": []}}) == []
+    assert sorted(texts(client, filters={"$not": {"source": "mem0:1"}})) == ["long", "none"]

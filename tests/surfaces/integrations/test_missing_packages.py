@@ -1,0 +1,52 @@
+"""Without another package its integration says how to get it, and the facade needs none."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from recollect import Recollect
+from recollect.errors import IntegrationMissingError
+from recollect.importers import import_from
+
+
+@pytest.mark.parametrize(
+    ("module", "package", "extra"),
+    [
+        ("recollect.integrations.langgraph", "langgraph.store.base", "recollect[langgraph]"),
+        ("recollect.integrations.pydantic_ai", "pydantic_ai", "recollect[pydantic-ai]"),
+    ],
+)
+def test_an_integration_without_its_package_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, module: str, package: str, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    with pytest.raises(IntegrationMissingError) as raised:
+        importlib.import_module(module)
+    assert extra in str(raised.value)
+    assert isinstance(raised.value, ImportError)
+
+
+def test_a_folder_of_chroma_without_its_package_names_the_extra_and_another_way(
+    monkeypatch: pytest.MonkeyPatch, client: Recollect, tmp_path: Path
+) -> None:
+    (tmp_path / "chroma.sqlite3").touch()
+    monkeypatch.setitem(sys.modules, "chromadb", None)
+    with pytest.raises(IntegrationMissingError, match=r"recollect\[chroma\].*collection\.get"):
+        import_from(client, "chroma", tmp_path)
+    assert import_from(client, "chroma", b'{"ids": ["a"], "documents": ["A note."]}').added == 1
+
+
+def test_the_facade_and_the_importers_load_nothing_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mem0", "chromadb", "langgraph", "pydantic_ai", "mcp"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in [
+        name for name in sys.modules if name.startswith(("recollect.compat", "recollect.importers"))
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    assert importlib.import_module("recollect.compat.mem0").Memory
+    assert importlib.import_module("recollect.importers").import_from
