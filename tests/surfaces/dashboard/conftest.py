@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
 from recollect import Recollect, Settings
 from recollect.surfaces.dashboard.addresses import ROOT
@@ -82,14 +82,22 @@ def browser() -> Iterator[Browser]:
         made.close()
 
 
+@pytest.fixture(scope="session")
+def window(browser: Browser) -> Iterator[BrowserContext]:
+    """One window for all tests, as its cache holds the scripts that every page loads."""
+    context = browser.new_context()
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()
+
+
 Visit = Callable[..., Page]
 
 
 @pytest.fixture
-def visit(browser: Browser, dashboard: Dashboard, client: Recollect) -> Iterator[Visit]:
+def visit(window: BrowserContext, dashboard: Dashboard, client: Recollect) -> Iterator[Visit]:
     """Open a page of the dashboard with a key of the test's tenant: `visit("/memories", user="ana", roles=())`."""
     faults: list[str] = []
-    contexts = []
 
     def watch(page: Page) -> None:
         page.on("pageerror", lambda error: faults.append(f"script: {error}"))
@@ -113,22 +121,21 @@ def visit(browser: Browser, dashboard: Dashboard, client: Recollect) -> Iterator
         dark: bool = False,
         token: str | None = None,
     ) -> Page:
-        context = browser.new_context(
-            viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
-        )
-        contexts.append(context)
-        context.set_default_timeout(PATIENCE_MS)
         key = token or client.keys.create("browser", user=user, roles=roles).token
-        context.add_cookies([{"name": COOKIE, "value": key, "url": f"{dashboard.url}{ROOT}"}])
-        page = context.new_page()
+        window.clear_cookies()
+        window.add_cookies([{"name": COOKIE, "value": key, "url": f"{dashboard.url}{ROOT}"}])
+        page = window.new_page()
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.emulate_media(color_scheme="dark" if dark else "light")
         watch(page)
         page.goto(f"{dashboard.url}{ROOT}{path}")
         page.get_by_role("heading", level=1).first.wait_for()
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in window.pages:
+        page.close()
+    window.clear_cookies()
     assert not faults, faults
 
 

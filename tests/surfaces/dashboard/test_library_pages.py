@@ -83,7 +83,7 @@ def test_a_question_is_asked_and_its_citation_shows_the_right_lines(visit: Visit
     page.get_by_role("button", name="Ask").click()
     page.wait_for_url("**/consultations/*")
     page.get_by_role("button", name="Source 1", exact=True).first.click()
-    page.locator(".source").wait_for()
+    page.locator(".source .cited").first.wait_for()
     lines = SHOP.split("\n")
     result = client.consultations.get(page.url.rsplit("/", 1)[1])
     first = result.citations[0]

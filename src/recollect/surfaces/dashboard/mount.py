@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Request
 from fastapi.responses import RedirectResponse
 
-from recollect.surfaces.dashboard.addresses import ROOT
+from recollect.errors import UnauthorizedError
+from recollect.surfaces.dashboard.addresses import LOGIN_PATH, ROOT
 from recollect.surfaces.dashboard.visitor import Door, visitor_of
 
 if TYPE_CHECKING:
@@ -61,17 +62,20 @@ def mount(app: FastAPI, client: AsyncRecollect, doorkeeper: Doorkeeper, feed: Fe
 def _builder(page: Page, doorkeeper: Doorkeeper, feed: Feed) -> Callable[..., Any]:
     from recollect.surfaces.dashboard.frame import frame
     from recollect.surfaces.dashboard.places import PLACES
+    from recollect.surfaces.dashboard.widgets import empty
 
-    async def show(request: Request) -> None:
-        visitor = await visitor_of(request, doorkeeper, feed)
-        with frame(request, visitor, PLACES, page.place):
-            if page.place.open_to(visitor):
-                given = {**request.query_params, **request.path_params}
-                wanted = {name: given[name] for name in page.takes if name in given}
-                await page.build(visitor, **wanted)
-            else:
-                from recollect.surfaces.dashboard.widgets import empty
-
-                empty("lock", f"Your key does not open this: it needs the role {page.place.needs!r}")
+    async def show(request: Request) -> RedirectResponse | None:
+        try:
+            visitor = await visitor_of(request, doorkeeper, feed)
+            with frame(request, visitor, PLACES, page.place):
+                if page.place.open_to(visitor):
+                    given = {**request.query_params, **request.path_params}
+                    wanted = {name: given[name] for name in page.takes if name in given}
+                    await page.build(visitor, **wanted)
+                else:
+                    empty("lock", f"Your key does not open this: it needs the role {page.place.needs!r}")
+        except UnauthorizedError:  # the key ended since the door was passed
+            return RedirectResponse(LOGIN_PATH, status_code=303)
+        return None
 
     return show

@@ -6,6 +6,7 @@ revoked opens nothing more on a page that is still open.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from recollect.surfaces.http.events import Feed
 
 COOKIE = "recollect_key"
+#: What never changes under its name: NiceGUI's version, or a hash, is part of it.
+_LASTING = re.compile(r"/_nicegui/[0-9.]+/(?!dynamic_resources/)")
 #: Only this server is asked for anything, and nobody may put a page into a frame of theirs. Vue compiles its templates.
 _HEADERS = {
     "Content-Security-Policy": (
@@ -88,6 +91,8 @@ class Door:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers[name] = value
+                if path.startswith(INSIDE) and _LASTING.search(path) and message["status"] == 200:
+                    headers["Cache-Control"] = "public, max-age=31536000, immutable"
             await send(message)
 
         if not path.startswith((INSIDE, LOGIN_PATH, ENTER_PATH)) and not await self._known(scope):
