@@ -212,6 +212,7 @@ def _explore_all(issues: Sequence[Issue], clone: Path, folder: Path, home: Path)
 
     from recollect.codebase.explore import RLMOrchestrator
     from recollect.codebase.index import CodeIndex
+    from recollect.codebase.request import MAX_QUERY_CHARS
     from recollect.codebase.tree import open_tree
     from recollect.config import Settings
 
@@ -225,7 +226,9 @@ def _explore_all(issues: Sequence[Issue], clone: Path, folder: Path, home: Path)
             functions = changed_functions(index, issue)
         started = time.perf_counter()
         explorer = RLMOrchestrator(root, settings=settings, audit_dir=folder / "audit")
-        result = asyncio.run(explorer.explore(issue.id, issue.text))
+        # What is too long for a question is given as its material, as the error for it advises.
+        asked, rest = issue.text[:MAX_QUERY_CHARS], issue.text[MAX_QUERY_CHARS:]
+        result = asyncio.run(explorer.explore(issue.id, asked, [rest] if rest.strip() else None))
         seconds = time.perf_counter() - started
         yield Found(
             issue=issue,
