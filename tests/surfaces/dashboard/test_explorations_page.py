@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
 from tests.codebase.shop import lay_out
 
-from recollect import Recollect, RLMResult
+from recollect import AsyncRecollect, Recollect, RLMResult, Settings, TenantContext
+from recollect.portal import Portal
+from recollect.storage import happenings
 
 from .conftest import PHONE, overflows
 
@@ -25,6 +28,27 @@ SCRIPT = "<img src=x onerror='window.hit=1'>"
 def shop(dashboard: Dashboard) -> Path:
     """Code that the server opens."""
     return lay_out(dashboard.root / uuid4().hex)
+
+
+Tell = Callable[[str, int, str, dict[str, Any]], None]
+
+
+@pytest.fixture
+def tell(settings: Settings, tenant_id: str) -> Iterator[Tell]:
+    """Tells what an exploration in another process would: `tell(task, 1, "started", {"query": "..."})`."""
+    portal = Portal()
+    context = TenantContext(tenant_id=tenant_id, user_id="root")
+    client = AsyncRecollect(settings=settings, context=context)
+
+    async def keep(task: str, number: int, kind: str, detail: dict[str, Any]) -> None:
+        workspace = await client._workspace()
+        async with workspace.store.transaction(context) as tx:
+            said = {"task_id": task, "number": number, "detail": detail}
+            await happenings.tell(tx, f"exploration_{kind}", None, said)
+
+    yield lambda *said: portal.run(keep(*said))
+    portal.run(client.close())
+    portal.close()
 
 
 @pytest.fixture
@@ -63,7 +87,7 @@ def test_a_citation_click_shows_the_lines_it_stands_for(
 
 
 def test_lines_that_can_not_be_read_again_are_shown_as_they_were_quoted(
-    visit: Visit, explored: RLMResult, shop: Path
+    visit: Visit, client: Recollect, explored: RLMResult, shop: Path, tmp_path: Path
 ) -> None:
     cited = explored.citations[0]
     (shop / cited.file_path).write_text("# all new\n")
@@ -72,6 +96,12 @@ def test_lines_that_can_not_be_read_again_are_shown_as_they_were_quoted(
     page.get_by_text("The file changed since").wait_for()
     assert page.locator(".cited .number").first.inner_text() == str(cited.line_start)
     assert page.locator(".cited .prose").first.inner_text().strip() == cited.quote.split("\n")[0].strip()
+    # A folder that this server does not open is not read either, whoever explored it.
+    elsewhere = client.explore(lay_out(tmp_path / "elsewhere"), QUESTION)
+    page = visit(f"/explorations/{elsewhere.task_id}")
+    page.get_by_role("button", name="Source 1", exact=True).click()
+    page.locator(".cited").first.wait_for()
+    assert page.locator(".row-line").count() == page.locator(".cited").count()
 
 
 def test_an_exploration_that_is_started_here_shows_its_steps_and_its_answer(visit: Visit, shop: Path) -> None:
@@ -82,6 +112,23 @@ def test_an_exploration_that_is_started_here_shows_its_steps_and_its_answer(visi
     page.get_by_text("Budget", exact=True).wait_for()
     page.locator(".finding").first.wait_for()
     page.locator(".step").first.wait_for()
+
+
+def test_one_that_runs_shows_its_steps_as_they_come(visit: Visit, tell: Tell) -> None:
+    task = uuid4().hex
+    tell(task, 1, "started", {"query": "Where is it?"})
+    tell(task, 2, "thinking", {"step": 1, "depth": 0, "thought": "Look at the map."})
+    page = visit(f"/explorations/{task}")
+    page.get_by_text("Where is it?").wait_for()
+    page.locator(".step").get_by_text("Look at the map.").wait_for()
+    said = {"step": 1, "depth": 0, "tool": "read_file", "parameters": {"path": SCRIPT}, "duration_ms": 3}
+    tell(task, 3, "tool_call", said)
+    page.locator(".call").get_by_text(f"path={SCRIPT}").wait_for()
+    tell(task, 4, "budget", {"remaining": {"subcalls": 41, "seconds": 12.0}})
+    page.get_by_text("41 sub-calls, 12 s left").wait_for()
+    tell(task, 5, "failed", {"error": "the tree is gone"})
+    page.get_by_text("It failed: the tree is gone").wait_for()
+    assert page.evaluate("window.hit") is None
 
 
 def test_an_exploration_from_elsewhere_appears_by_itself(visit: Visit, client: Recollect, shop: Path) -> None:
@@ -111,7 +158,8 @@ def test_what_is_not_there_is_said_to_be_missing(visit: Visit) -> None:
 
 def test_script_in_code_and_questions_is_text(visit: Visit, client: Recollect, shop: Path) -> None:
     (shop / "shop" / "prices.py").write_text(
-        f'"""Prices. {SCRIPT}"""\n\n\ndef apply_discount(cents: int) -> int:\n'
+        f'"""Prices. {SCRIPT}"""\n\nPASSWORD = "hunter2hunter2"\n\n\n'
+        f"def apply_discount{'_of_the_season' * 8}(cents: int) -> int:\n"
         f'    """Take the season\'s discount off a price. {SCRIPT}"""\n    return cents * 9 // 10\n'
     )
     made = client.explore(shop, f"{QUESTION} {SCRIPT}")
@@ -120,6 +168,9 @@ def test_script_in_code_and_questions_is_text(visit: Visit, client: Recollect, s
     page.locator(".finding").first.click()
     page.locator(".cited").first.wait_for()
     assert page.locator(".lines").get_by_text(SCRIPT).count()
+    # A secret beside the lines stays one.
+    page.locator(".lines").get_by_text('PASSWORD = "***"').first.wait_for()
+    assert "hunter2" not in page.content()
     assert page.evaluate("window.hit") is None
     assert not overflows(page)
     page.get_by_role("link", name="All explorations").click()
