@@ -489,6 +489,10 @@ def test_it_works_on_a_server_too(remote: Recollect, remote_of: Callable[..., Re
     assert memory.history(found["id"])[0]["event"] == "ADD"
     own = Memory(client=remote_of("ana"))
     assert own.get(found["id"]) is not None
-    assert Memory(client=remote_of("bo")).get(found["id"]) is None
+    other = Memory(client=remote_of("bo"))
+    assert other.get(found["id"]) is None
+    assert other.search("Where does Ana live?", filters={"user_id": "ana"}, threshold=0) == {"results": []}
+    with pytest.raises(ForbiddenError):
+        other.add("I am Ana.", user_id="ana")
     memory.delete_all(user_id="ana")
     assert own.get_all(filters={"user_id": "ana"}) == {"results": []}
