@@ -9,30 +9,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from recollect.domain.codebase import RLMResult
 from recollect.errors import ForbiddenError, InvalidInputError
 
 if TYPE_CHECKING:
-    from recollect.config import Settings
-    from recollect.domain.tenancy import TenantContext
+    from recollect.client_host import Host
 
 MAX_LIMIT = 1_000
-
-
-class Host(Protocol):
-    """What this face needs of the client it belongs to."""
-
-    @property
-    def settings(self) -> Settings:
-        """The client's settings."""
-        ...
-
-    @property
-    def tenant_context(self) -> TenantContext:
-        """Who is asking."""
-        ...
 
 
 class AsyncExplorations:

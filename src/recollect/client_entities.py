@@ -7,7 +7,7 @@ here they are declared, given other names, listed and forgotten (storage/entitie
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from recollect.domain.entities import Entity
 from recollect.domain.names import entity_key
@@ -15,22 +15,10 @@ from recollect.domain.text import check_name
 from recollect.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from recollect.domain.tenancy import TenantContext
-    from recollect.workspace import Workspace
+    from recollect.client_host import Host
 
 MAX_LIMIT = 1_000
 MAX_ALIASES = 100
-
-
-class Host(Protocol):
-    """What this face needs of the client it belongs to."""
-
-    @property
-    def tenant_context(self) -> TenantContext:
-        """Who is asking."""
-        ...
-
-    async def _workspace(self) -> Workspace: ...
 
 
 class AsyncEntities:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from recollect.domain.happenings import Happening
@@ -16,22 +16,10 @@ from recollect.domain.memory import check_time
 from recollect.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
-    from recollect.domain.tenancy import TenantContext
-    from recollect.workspace import Workspace
+    from recollect.client_host import Host
 
 MAX_LIMIT = 1_000
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
-
-
-class Host(Protocol):
-    """What this face needs of the client it belongs to."""
-
-    @property
-    def tenant_context(self) -> TenantContext:
-        """Who is asking."""
-        ...
-
-    async def _workspace(self) -> Workspace: ...
 
 
 class AsyncEvents:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from recollect.domain.ids import parse_id
@@ -18,7 +18,7 @@ from recollect.domain.text import check_name
 from recollect.errors import ForbiddenError, InvalidInputError, NotFoundError, UnauthorizedError
 
 if TYPE_CHECKING:
-    from recollect.workspace import Workspace
+    from recollect.client_host import Host
 
 #: How long the old token of a rotated key may go on, at most.
 MAX_OVERLAP_HOURS = 24 * 30
@@ -26,17 +26,6 @@ MAX_OVERLAP_HOURS = 24 * 30
 LINK_NAME, VISIT_NAME = "one-time link", "dashboard"
 #: How long a link can be opened, and how long one stays logged in.
 LINK_LASTS, VISIT_LASTS = timedelta(minutes=15), timedelta(hours=12)
-
-
-class Host(Protocol):
-    """What this face needs of the client it belongs to."""
-
-    @property
-    def tenant_context(self) -> TenantContext:
-        """Who is asking."""
-        ...
-
-    async def _workspace(self) -> Workspace: ...
 
 
 class AsyncKeys:

@@ -7,7 +7,7 @@ everybody: it says which memories of one's own search served.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from recollect.domain.ids import parse_id
@@ -23,19 +23,8 @@ from recollect.domain.text import check_name
 from recollect.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from recollect.domain.tenancy import TenantContext
+    from recollect.client_host import Host
     from recollect.workspace import Workspace
-
-
-class Host(Protocol):
-    """What this face needs of the client it belongs to."""
-
-    @property
-    def tenant_context(self) -> TenantContext:
-        """Who is asking."""
-        ...
-
-    async def _workspace(self) -> Workspace: ...
 
 
 class AsyncLearning:

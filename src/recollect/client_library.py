@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from recollect.domain.documents import Section
@@ -18,24 +18,12 @@ from recollect.domain.results import Receipt
 from recollect.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from recollect.domain.tenancy import TenantContext
-    from recollect.workspace import Workspace
+    from recollect.client_host import Host
 
 MAX_LIMIT = 100_000
 OnProgress = Callable[[int, int | None], None]
 #: `list` is a verb of the library, so the type needs another name inside it.
 Documents = list[Document]
-
-
-class Host(Protocol):
-    """What this face needs of the client it belongs to."""
-
-    @property
-    def tenant_context(self) -> TenantContext:
-        """Who is asking."""
-        ...
-
-    async def _workspace(self) -> Workspace: ...
 
 
 class AsyncLibrary:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from recollect.domain.answers import DomainResults
 from recollect.domain.memory import check_time
@@ -20,19 +20,7 @@ from recollect.domain.text import check_text
 from recollect.domain.zones import check_timezone
 
 if TYPE_CHECKING:
-    from recollect.domain.tenancy import TenantContext
-    from recollect.workspace import Workspace
-
-
-class Host(Protocol):
-    """What this face needs of the client it belongs to."""
-
-    @property
-    def tenant_context(self) -> TenantContext:
-        """Who is asking."""
-        ...
-
-    async def _workspace(self) -> Workspace: ...
+    from recollect.client_host import Host
 
 
 class AsyncOntology:

@@ -6,7 +6,7 @@ Thin like client.py: check, hand over, decide nothing. How a consultation goes i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from recollect.domain.ids import parse_id
@@ -15,21 +15,9 @@ from recollect.domain.text import check_name
 from recollect.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
-    from recollect.domain.tenancy import TenantContext
-    from recollect.workspace import Workspace
+    from recollect.client_host import Host
 
 MAX_LIMIT = 1_000
-
-
-class Host(Protocol):
-    """What this face needs of the client it belongs to."""
-
-    @property
-    def tenant_context(self) -> TenantContext:
-        """Who is asking."""
-        ...
-
-    async def _workspace(self) -> Workspace: ...
 
 
 class AsyncConsultations:

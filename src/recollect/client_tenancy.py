@@ -7,30 +7,14 @@ business (storage/sql), what happens is storage/scopes.py's and memories/forgett
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.results import Member, Receipt, Scope, Tenant
 from recollect.errors import ConflictError, InvalidInputError
 
 if TYPE_CHECKING:
-    from recollect.domain.tenancy import TenantContext
-    from recollect.workspace import Workspace
-
-
-class Host(Protocol):
-    """What these faces need of the client they belong to."""
-
-    @property
-    def tenant_context(self) -> TenantContext:
-        """Who is asking."""
-        ...
-
-    async def _workspace(self) -> Workspace: ...
-
-    def _need_operator(self, what: str) -> None: ...
-
-    def _tenant_is_gone(self, tenant_id: str) -> None: ...
+    from recollect.client_host import Host
 
 
 class AsyncTenants:

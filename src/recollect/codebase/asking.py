@@ -6,13 +6,13 @@ prompt is `prompts/llm_query.md`.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.codebase.secrets import mask
+from recollect.providers import prices
 from recollect.providers.models.contract import AtMost
 from recollect.providers.prices import cost_usd
 from recollect.providers.tokens import count_tokens, first_tokens
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 #: What one request shows of the material.
 MAX_INPUT_TOKENS = 6_000
-#: A model's own vocabulary cuts texts a little differently than ours, and its server adds words around them.
-_TOKEN_MARGIN = 1.25
-_TOKEN_EXTRA = 512
+#: What it is told to do with it.
+_PROMPT_TOKENS = 360
 _MAX_QUOTES = 6
 
 
@@ -55,8 +54,9 @@ def prompt() -> str:
 
 def worst_cost(model: ChatModel, *, max_tokens: int) -> tuple[int, float]:
     """The most that one question may take, in tokens and dollars."""
-    asked = math.ceil(MAX_INPUT_TOKENS * _TOKEN_MARGIN) + _TOKEN_EXTRA
-    return asked + max_tokens, cost_usd(model.name, input_tokens=asked, output_tokens=max_tokens)
+    return prices.worst_cost(
+        model.name, counted_tokens=MAX_INPUT_TOKENS + _PROMPT_TOKENS, max_output_tokens=max_tokens
+    )
 
 
 async def ask_model(model: ChatModel, question: str, text: str, *, max_tokens: int) -> AskedText:

@@ -17,7 +17,7 @@ from recollect.codebase.triggers import BYTES_PER_TOKEN, should_explore
 from recollect.codebase.view import View
 from recollect.domain.codebase import ExplorePlan
 from recollect.providers.models.contract import MAX_OUTPUT_TOKENS
-from recollect.providers.prices import cost_usd, find_price
+from recollect.providers.prices import TOKEN_MARGIN, cost_usd, find_price
 
 if TYPE_CHECKING:
     from recollect.codebase.explore import RLMOrchestrator
@@ -29,8 +29,6 @@ _PLAN_ATTEMPTS = 3
 #: Findings of the last request, and what it may say.
 _SYNTHESIS_TOKENS = 8_000
 _SYNTHESIS_OUTPUT_TOKENS = 800
-#: A model's own vocabulary cuts texts a little differently than ours.
-_MARGIN = 1.25
 
 
 async def dry_run(
@@ -90,7 +88,7 @@ def _bound(request: ExploreRequest) -> tuple[int, int]:
     plans = steps * _PLAN_ATTEMPTS
     asked = plans * _PLAN_TOKENS + request.max_subcalls * PART_TOKENS
     said = plans * MAX_OUTPUT_TOKENS + request.max_subcalls * MAX_ANSWER_TOKENS
-    most = round(asked * _MARGIN) + said
+    most = round(asked * TOKEN_MARGIN) + said
     if request.max_tokens is not None:
         most = min(most, request.max_tokens)
     return plans + request.max_subcalls + 1, most + _SYNTHESIS_TOKENS + _SYNTHESIS_OUTPUT_TOKENS

@@ -6,12 +6,12 @@ can be more than a thing that was read. The prompts are Markdown files in `promp
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Annotated
 
+from recollect.providers import prices
 from recollect.providers.models.contract import AtMost
 from recollect.providers.prices import cost_usd
 from recollect.providers.tokens import count_tokens, first_tokens
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 #: What one request shows of the material, and may say.
 MAX_INPUT_TOKENS = 6_000
+#: What it is told to do with it.
+_PROMPT_TOKENS = 360
 MAX_OUTPUT_TOKENS = 600
-#: A model's own vocabulary cuts texts a little differently than ours, and its server adds words around them.
-_TOKEN_MARGIN = 1.25
-_TOKEN_EXTRA = 512
 _MAX_QUOTES = 10
 
 
@@ -58,9 +57,9 @@ def worst_cost(model: ChatModel | None) -> tuple[int, float]:
     """The most that one question may take, in tokens and dollars; nothing without a model."""
     if model is None:
         return 0, 0.0
-    asked = math.ceil(MAX_INPUT_TOKENS * _TOKEN_MARGIN) + _TOKEN_EXTRA
-    usd = cost_usd(model.name, input_tokens=asked, output_tokens=MAX_OUTPUT_TOKENS)
-    return asked + MAX_OUTPUT_TOKENS, usd
+    return prices.worst_cost(
+        model.name, counted_tokens=MAX_INPUT_TOKENS + _PROMPT_TOKENS, max_output_tokens=MAX_OUTPUT_TOKENS
+    )
 
 
 async def ask_model(model: ChatModel, question: str | None, text: str) -> AskedText:

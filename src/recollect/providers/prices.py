@@ -6,6 +6,7 @@ A model that is not in the table costs 0.0 here, and whoever counts says so in a
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -67,6 +68,18 @@ def find_price(name: str) -> Price | None:
     if family == "ollama":
         return _FREE
     return PRICES.get(family, {}).get(_STATE.sub("", model))
+
+
+#: A model's own vocabulary cuts texts a little differently than ours, and its server adds words around them.
+TOKEN_MARGIN = 1.25
+_TOKEN_EXTRA = 64
+
+
+def worst_cost(name: str, *, counted_tokens: int, max_output_tokens: int) -> tuple[int, float]:
+    """The most that one request can take, in tokens and dollars, by what we count of it."""
+    asked = math.ceil(counted_tokens * TOKEN_MARGIN) + _TOKEN_EXTRA
+    usd = cost_usd(name, input_tokens=asked, output_tokens=max_output_tokens)
+    return asked + max_output_tokens, usd
 
 
 def cost_usd(name: str, *, input_tokens: int, output_tokens: int) -> float:

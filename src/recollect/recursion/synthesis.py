@@ -7,7 +7,6 @@ the extractive answer stands. Both are bounded by `max_chars`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,6 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
+from recollect.providers import prices
 from recollect.providers.models.contract import AtMost
 from recollect.providers.prices import cost_usd
 from recollect.providers.tokens import count_tokens
@@ -27,9 +27,6 @@ MAX_CHARS = 4_000
 #: Findings one request shows, the surest first.
 _SHOWN = 40
 _SHOWN_CHARS = 600
-#: A model's own vocabulary cuts texts a little differently than ours, and its server adds words around them.
-_TOKEN_MARGIN = 1.25
-_TOKEN_EXTRA = 64
 _OUTPUT_TOKENS = 800
 _CELL_CHARS = 160
 
@@ -172,8 +169,8 @@ def instructions() -> str:
 def worst_cost(model: ChatModel, query: str, findings: Sequence[Finding]) -> tuple[int, float]:
     """The most that putting the findings into words may take, in tokens and dollars."""
     told, asked = _request(query, _shown(findings))
-    read = math.ceil((count_tokens(told) + count_tokens(asked)) * _TOKEN_MARGIN) + _TOKEN_EXTRA
-    return read + _OUTPUT_TOKENS, cost_usd(model.name, input_tokens=read, output_tokens=_OUTPUT_TOKENS)
+    counted = count_tokens(told) + count_tokens(asked)
+    return prices.worst_cost(model.name, counted_tokens=counted, max_output_tokens=_OUTPUT_TOKENS)
 
 
 def _shown(findings: Sequence[Finding]) -> list[Finding]:

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import math
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from recollect.errors import ModelError, ModelOutputError, ModelTimeoutError, PlannerError
 from recollect.providers.models.contract import MAX_OUTPUT_TOKENS, Answer, AtMost, ChatModel
-from recollect.providers.prices import cost_usd, find_price
+from recollect.providers.prices import cost_usd, find_price, worst_cost
 from recollect.providers.tokens import count_tokens, load_encoding
 from recollect.recursion.fences import new_boundary
 from recollect.recursion.planners.briefing import brief, describe_tools
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelPlanner"]
 
-#: A model's own vocabulary cuts texts a little differently than ours, and its server adds words around them.
-_TOKEN_MARGIN = 1.25
-_TOKEN_EXTRA = 64
 _THOUGHT_CHARS = 2_000
 
 
@@ -179,9 +175,7 @@ class _Costs:
     def worst(self, instructions: str, text: str) -> tuple[int, float]:
         """The most that one request can take."""
         counted = count_tokens(instructions) + count_tokens(text)
-        asked = math.ceil(counted * _TOKEN_MARGIN) + _TOKEN_EXTRA
-        usd = cost_usd(self._name, input_tokens=asked, output_tokens=self._max_output_tokens)
-        return asked + self._max_output_tokens, usd
+        return worst_cost(self._name, counted_tokens=counted, max_output_tokens=self._max_output_tokens)
 
     def add(self, tokens: int, usd: float) -> None:
         """One request."""
