@@ -57,8 +57,9 @@ body, .q-layout { background: var(--paper) !important; font-family: system-ui, "
 .code .row-line { min-width: max-content; } .code .row-line .prose { white-space: pre; }
 .q-table__card { background: transparent; box-shadow: none; color: inherit; }
 .q-expansion-item .q-item { border-radius: 10px; padding-left: 4px; padding-right: 4px; }
+.q-item__label { overflow-wrap: anywhere; }
 *:focus-visible { outline: 2px solid var(--q-primary); outline-offset: 2px; }
-@media (max-width: 599px) { .wide-only { display: none !important; } }
+@media (max-width: 599px) { .wide-only { display: none !important; } .lines .number { min-width: 2.5em; } }
 """
 
 
