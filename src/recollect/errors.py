@@ -34,6 +34,7 @@
     │   ├── ModelRefusedError        it would not answer: wrong key, or a content filter
     │   └── ModelOutputError         what it answered is not of the asked form
     ├── RunError                     something about a run over some material; what was found is kept
+    │   ├── RunInterruptedError      it was cut short; asking again goes on with what was found
     │   ├── BudgetExhaustedError     a call beyond the limits of a budget, made by hand; nothing was called
     │   ├── DepthLimitError          a call would go deeper than the limit; only that call is refused
     │   └── PlannerError             a planner could not say what to do next

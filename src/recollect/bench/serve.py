@@ -121,15 +121,16 @@ def run_serve(plan: ServePlan, *, embedder: str, home: Path | None, show: Show) 
 
 def _measured(target: Target, inside: Recollect, plan: ServePlan, show: Show) -> dict[str, Any]:
     cores, brief_s = usable_cores(), max(plan.seconds / 4, 1.0)
-    total_s = brief_s / 3 + brief_s * (1 + len(plan.curve)) + plan.seconds
+    total_s = brief_s * (2 + len(plan.curve)) + plan.seconds
     with show.stage("asking the server, seconds", round(total_s)) as progress:
-        _load(target, cores, brief_s / 3, seed=1)  # connections, plans and the model are warm after that
+        # Connections, threads, plans, caches and the model are there after that.
+        _load(target, plan.clients, brief_s, seed=1)
         base = summary(_load(target, cores, brief_s, seed=2))
-        progress(round(brief_s * 4 / 3), None)
+        progress(round(brief_s * 2), None)
         with _watched(target.pid) as looks:
             seen = _load(target, plan.clients, plan.seconds, seed=3)
         load = summary(seen)
-        progress(round(brief_s * 4 / 3 + plan.seconds), None)
+        progress(round(brief_s * 2 + plan.seconds), None)
         points = {cores: base, plan.clients: load}
         for number, clients in enumerate(plan.curve):
             points.setdefault(clients, summary(_load(target, clients, brief_s, seed=10 + number)))

@@ -19,7 +19,7 @@ from recollect import Recollect
 #: Erasing a tenant or its users would take the ground from under the other requests; training may take minutes.
 LEFT_OUT = ["tenants_forget", "forget_user", "learning_bootstrap"]
 #: Of each operation.
-EXAMPLES = 8
+EXAMPLES = 6
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

@@ -67,6 +67,7 @@ EXIT_CODES: dict[str, int] = {
     "model_refused": MODEL,
     "model_bad_output": MODEL,
     "run_error": UNEXPECTED,
+    "run_interrupted": STORE,
     "budget_exhausted": USAGE,
     "depth_limit": USAGE,
     "planner_failed": MODEL,

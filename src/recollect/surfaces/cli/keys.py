@@ -68,7 +68,7 @@ def list_keys(ctx: typer.Context, json: JsonOption = False) -> None:
 
 @keys_app.command("link")
 def make_link(ctx: typer.Context, json: JsonOption = False) -> None:
-    """Print a link that logs you into the dashboard of a server that runs; it opens once."""
+    """Print a link into the dashboard, which opens once."""
     from recollect.surfaces.dashboard.addresses import ENTER_PATH
 
     inv = invocation(ctx)
