@@ -159,6 +159,7 @@ def _count(settings: Settings) -> None:
     if settings.telemetry:
         with suppress(ConfigurationError):
             telemetry.count_here()
+            telemetry.waiting(0)  # from the beginning: who has answered nothing yet is seen, too
 
 
 def _version() -> str:
