@@ -411,9 +411,7 @@ class Settings:
     serve_requests_per_minute: int = _setting(
         "Requests one key may send in a minute; 0 for any number.", _whole_number(0, 10_000_000), default=0
     )
-    serve_dashboard: bool = _setting(
-        "Whether `recollect serve` offers the dashboard.", _switch, default=True
-    )
+    serve_dashboard: bool = _setting("Whether `recollect serve` offers the dashboard.", _switch, default=True)
     serve_workers: int = _setting(
         "Processes that `recollect serve` answers with.", _whole_number(1, 256), default=1
     )
