@@ -93,8 +93,8 @@ class World:
         }
 
 
-#: How long it took, what a process has done so far, when a key was used, and what is drawn by lot.
-CHANCE = frozenset({"p50_ms", "p95_ms", "p99_ms", "log", "used_at", "token"})
+#: How long it took, in which minute it was, what a process has done so far, when a key was used, and what is drawn.
+CHANCE = frozenset({"p50_ms", "p95_ms", "p99_ms", "searches", "log", "used_at", "token"})
 
 
 def without_chance(value: Any) -> Any:
