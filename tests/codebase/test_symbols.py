@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect.codebase.languages import LANGUAGES, is_binary_name, language_of
+from recollect.codebase.records import read_record
 from recollect.codebase.symbols import FileSymbols, parse, parse_ast
 from recollect.errors import GrammarMissingError
 
@@ -191,6 +192,33 @@ def test_half_a_file_still_gives_what_can_be_read() -> None:
     whole = (SAMPLES / "orders.py").read_text()
     found = parse(whole[: whole.index("await")] + "((", "python")
     assert {"total", "total.add"} <= {one.qualified_name for one in found.definitions}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class A:\n",
+        "def f():\n",
+        "def f():\n    # nothing yet\n",
+        "class A:\n    # c\n\nx = 1\n",
+        "def f(:\n",
+    ],
+)
+def test_a_body_that_is_still_to_be_written_has_nothing_to_say(text: str) -> None:
+    assert [one.doc for one in parse(text, "python").definitions if one.kind != "variable"] in (
+        [],
+        [""],
+    )
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_every_beginning_of_a_file_can_be_read(language: str) -> None:
+    """As somebody types it: a file of each language, cut off after every twentieth part."""
+    sample = next(file for file in sorted(SAMPLES.iterdir()) if language_of(file.name) == language)
+    data = sample.read_bytes()
+    for part in range(20):
+        record = read_record(data[: len(data) * part // 20], path=sample.name, language=language)
+        assert "can't be read" not in record.note
 
 
 def test_nesting_without_end_comes_to_an_end() -> None:

@@ -7,6 +7,7 @@ one file at a time. Standard library only: the processes that parse start quickl
 from __future__ import annotations
 
 import json
+import logging
 import re
 import struct
 import zlib
@@ -21,6 +22,8 @@ from recollect.codebase.symbols.values import FileSymbols, Import, Reference, Sy
 from recollect.codebase.terms import IDENTIFIER, identifier_terms, term_key
 from recollect.codebase.tree import text_of
 from recollect.errors import GrammarMissingError
+
+_log = logging.getLogger(__name__)
 
 #: Raise it when what is kept of a file changes; queries are part of the fingerprint by themselves (`store.py`).
 FORMAT = 3
@@ -87,6 +90,10 @@ def read_record(data: bytes, *, path: str, language: str | None) -> FileRecord:
             columns = read_columns(text.encode("utf-8", "replace"), language)
         except GrammarMissingError as error:
             language, note = None, str(error)
+        except Exception:
+            # One file that a grammar takes apart as nobody thought it could must not cost the others their index.
+            _log.warning("the structure of %r can't be read", path, exc_info=True)
+            note = "its structure can't be read, so only its words are known"
         else:
             note = "its grammar did not come to an end with it" if columns.gave_up else ""
     return _record(language, lines, columns, note)

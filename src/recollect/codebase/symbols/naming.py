@@ -43,10 +43,15 @@ def names_of(node: Node) -> Iterator[tuple[str, str, Node]]:
             for one in found:
                 yield from _named(one)
             return
-    if node.type in {"const_element", "enum_case", "property_element"} and node.named_child_count:
-        first = node.named_child(0)
+    if node.type in {"const_element", "enum_case", "property_element"}:
+        first = first_child(node)
         if first is not None:
             yield from _named(first)
+
+
+def first_child(node: Node | None) -> Node | None:
+    """The first part of a node that is more than a sign; a body that is still to be written has none."""
+    return node.named_child(0) if node is not None and node.named_child_count else None
 
 
 def scope_name(node: Node) -> str:
@@ -88,7 +93,7 @@ def _named(node: Node) -> Iterator[tuple[str, str, Node]]:
             "reference_declarator",
             "attributed_declarator",
         }:
-            deeper = node.named_child(0)
+            deeper = first_child(node)
         if deeper is None:
             return
         node = deeper

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from recollect.codebase.symbols.grammars import get_grammar
 from recollect.codebase.symbols.imports import IMPORTING_CALLS, imports_of
-from recollect.codebase.symbols.naming import names_of, receiver_name, scope_name
+from recollect.codebase.symbols.naming import first_child, names_of, receiver_name, scope_name
 from recollect.codebase.symbols.values import ReferenceKind, SymbolInfo
 
 if TYPE_CHECKING:
@@ -284,9 +284,8 @@ def _doc(one: _Named, start_line: int, lines: _LineStarts, language: str) -> str
 
 
 def _docstring(node: Node) -> str:
-    body = node.child_by_field_name("body")
-    first = body.named_child(0) if body is not None else None
-    string = first.named_child(0) if first is not None and first.type == "expression_statement" else None
+    first = first_child(node.child_by_field_name("body"))
+    string = first_child(first) if first is not None and first.type == "expression_statement" else None
     if string is None or string.type != "string":
         return ""
     text = (string.text or b"")[:2_000].decode("utf-8", "replace")
