@@ -6,12 +6,14 @@ test.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -68,27 +70,59 @@ def dashboard(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> I
         assert ended == 0
 
 
+@dataclass(frozen=True)
+class Chromium:
+    """A browser, and a window whose cache holds the scripts that every page loads."""
+
+    browser: Browser
+    window: BrowserContext
+    loop: asyncio.AbstractEventLoop
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Playwright's synchronous calls switch into a loop that never ends; other tests may not find it running."""
+        asyncio._set_running_loop(self.loop)
+        try:
+            yield
+        finally:
+            asyncio._set_running_loop(None)
+
+
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def chromium() -> Iterator[Chromium]:
     """Debian's Chromium."""
     program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         why = "there is no chromium; apt-get install chromium, or name one in CHROMIUM"
         pytest.fail(why) if os.environ.get("CI") else pytest.skip(why)
-    with sync_playwright() as playwright:
-        # Tests run as root in containers, where Chromium's own sandbox can't.
-        made = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        yield made
-        made.close()
+    playwright = sync_playwright().start()
+    # Tests run as root in containers, where Chromium's own sandbox can't.
+    browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+    window = browser.new_context()
+    window.set_default_timeout(PATIENCE_MS)
+    made = Chromium(browser=browser, window=window, loop=asyncio.get_running_loop())
+    asyncio._set_running_loop(None)
+    yield made
+    with made.in_use():
+        browser.close()
+        playwright.stop()
 
 
-@pytest.fixture(scope="session")
-def window(browser: Browser) -> Iterator[BrowserContext]:
-    """One window for all tests, as its cache holds the scripts that every page loads."""
-    context = browser.new_context()
-    context.set_default_timeout(PATIENCE_MS)
-    yield context
-    context.close()
+@pytest.fixture
+def browser(chromium: Chromium) -> Iterator[Browser]:
+    """The browser, for a test that opens windows of its own."""
+    with chromium.in_use():
+        yield chromium.browser
+
+
+@pytest.fixture
+def window(chromium: Chromium) -> Iterator[BrowserContext]:
+    """The window that tests share, with nobody logged in."""
+    with chromium.in_use():
+        chromium.window.clear_cookies()
+        yield chromium.window
+        for page in chromium.window.pages:
+            page.close()
 
 
 Visit = Callable[..., Page]
@@ -133,9 +167,6 @@ def visit(window: BrowserContext, dashboard: Dashboard, client: Recollect) -> It
         return page
 
     yield open_page
-    for page in window.pages:
-        page.close()
-    window.clear_cookies()
     assert not faults, faults
 
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from recollect.domain.results import Tenant
     from recollect.surfaces.dashboard.visitor import Visitor
 
+#: Of a store with thousands of tenants; the others are found by name.
+_SHOWN = 20
+
 
 async def build(visitor: Visitor) -> None:
     """The page."""
@@ -69,13 +72,23 @@ async def _retention(visitor: Visitor) -> None:
 async def _tenants(visitor: Visitor) -> None:
     @ui.refreshable
     async def shown() -> None:
-        for tenant in await (await visitor.store()).tenants.list():
+        wanted = (part.value or "").strip().casefold()
+        tenants = await (await visitor.store()).tenants.list()
+        fitting = [one for one in tenants if wanted in f"{one.id}\n{one.name}".casefold()]
+        fitting.sort(key=lambda one: one.created_at, reverse=True)
+        for tenant in fitting[:_SHOWN]:
             _row(visitor, tenant, shown.refresh)
+        if len(fitting) > _SHOWN:
+            ui.label(
+                f"The newest {_SHOWN} of {len(fitting):,}; type a part of its name to find another."
+            ).classes("quiet text-sm")
 
     with ui.card().classes("card w-full gap-2 tenants"):
         with ui.row().classes("w-full items-center gap-2"):
             ui.label("All tenants of the store").classes("font-semibold")
             ui.space()
+            part = ui.input(placeholder="Find").props('outlined dense clearable aria-label="Find a tenant"')
+            part.on_value_change(lambda: shown.refresh())
             ui.button("New tenant", icon="add", on_click=lambda: _create(visitor, shown.refresh)).props(
                 "flat"
             )
