@@ -11,8 +11,18 @@ from contextlib import contextmanager
 
 @contextmanager
 def serving(environ: dict[str, str], *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server without its dashboard, which takes longest to start and has tests of its own."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "recollect.surfaces.cli.main", "serve", "--port", "0", *options],
+        [
+            sys.executable,
+            "-m",
+            "recollect.surfaces.cli.main",
+            "serve",
+            "--port",
+            "0",
+            "--no-dashboard",
+            *options,
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
