@@ -7,15 +7,12 @@ Lines are matched one by one, as ripgrep does; files are those of `SourceTree.fi
 from __future__ import annotations
 
 import re
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from recollect.codebase.jail import Jail
-from recollect.codebase.pool import usable_cores
 from recollect.codebase.tree import (
     BINARY,
     MAX_FILE_BYTES,
@@ -35,9 +32,6 @@ MAX_CONTEXT_LINES = 20
 #: Of a longer line the part around the match is shown.
 _LINE_CHARS = 400
 _MAX_NOTES = 100
-#: Work is handed to threads in pieces of this size: small enough to stop soon, large enough not to notice.
-_CHUNK_BYTES = 1_000_000
-_CHUNK_FILES = 200
 _WILDCARD = re.compile(r"[*?\[]")
 _SNIFFED_BYTES = 8_192
 #: Flags and anchors that a search through the whole file would understand otherwise than one through a line.
@@ -88,25 +82,15 @@ def grep(
     search = _Search(pattern, ignore_case=ignore_case, context_lines=context_lines, limit=limit)
     stop_at = None if timeout_s is None else time.monotonic() + timeout_s
     files, skipped = _chosen(tree, paths)
-    matches: list[GrepMatch] = []
-    searched = matched = 0
-    stopped_by: str | None = None
-    for found in _results(tree, files, search, stop_at):
-        matches += found.matches
-        searched += found.searched
-        matched += found.matched
-        skipped += found.skipped
-        if len(matches) >= limit:
-            stopped_by = "limit" if len(matches) > limit or found.more or searched < len(files) else None
-            break
-        if found.late:
-            stopped_by = "deadline"
-            break
+    found = _search_files(tree, files, search, stop_at)
+    stopped_by = "deadline" if found.late else None
+    if len(found.matches) >= limit:
+        stopped_by = "limit" if len(found.matches) > limit or found.searched < len(files) else None
     return GrepResult(
-        matches=tuple(matches[:limit]),
-        files_searched=searched,
-        files_matched=matched,
-        skipped=tuple(skipped[:_MAX_NOTES]),
+        matches=tuple(found.matches[:limit]),
+        files_searched=found.searched,
+        files_matched=found.matched,
+        skipped=tuple((skipped + found.skipped)[:_MAX_NOTES]),
         stopped_by=stopped_by,
     )
 
@@ -155,68 +139,27 @@ _Line = tuple[int, int, int, int]
 
 @dataclass(slots=True)
 class _Found:
-    """What one piece of the work gave."""
+    """What was found so far."""
 
     matches: list[GrepMatch]
     skipped: list[Skipped]
     searched: int = 0
     matched: int = 0
-    more: bool = False
     late: bool = False
 
 
-def _results(
+def _search_files(
     tree: SourceTree, files: Sequence[SourceFile], search: _Search, stop_at: float | None
-) -> Iterator[_Found]:
-    """The pieces in the order of their files; reading overlaps with searching, which lets other threads run."""
-    chunks = list(_chunks(files))
-    threads = min(usable_cores(), len(chunks))
-    stop = threading.Event()
-    if threads <= 1:
-        for chunk in chunks:
-            yield _search_chunk(tree, chunk, search, stop_at, stop)
-        return
-    with ThreadPoolExecutor(threads, thread_name_prefix="grep") as pool:
-        running: list[Future[_Found]] = []
-        waiting = iter(chunks)
-        try:
-            for chunk in waiting:
-                running.append(pool.submit(_search_chunk, tree, chunk, search, stop_at, stop))
-                if len(running) > 2 * threads:
-                    yield running.pop(0).result()
-            while running:
-                yield running.pop(0).result()
-        finally:
-            stop.set()
-            for future in running:
-                future.cancel()
-
-
-def _chunks(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
-    chunk: list[SourceFile] = []
-    size = 0
-    for file in files:
-        chunk.append(file)
-        size += file.size
-        if size >= _CHUNK_BYTES or len(chunk) >= _CHUNK_FILES:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
-
-
-def _search_chunk(
-    tree: SourceTree,
-    files: Sequence[SourceFile],
-    search: _Search,
-    stop_at: float | None,
-    stop: threading.Event,
 ) -> _Found:
+    """One file after the other, until enough was found or it is too late.
+
+    In one thread: RE2 gives up the interpreter's lock for each of its short calls, and two threads that hand it to and
+    fro took twice as long as one.
+    """
     found = _Found([], [])
     with tree.jail() as jail:
         for file in files:
-            if stop.is_set() or len(found.matches) >= search.limit:
-                found.more = True
+            if len(found.matches) >= search.limit:
                 break
             if stop_at is not None and time.monotonic() > stop_at:
                 found.late = True
@@ -256,7 +199,7 @@ def _read(jail: Jail, file: SourceFile) -> tuple[bytes | None, str]:
 
 
 class _Search:
-    """A pattern, and how much of what it finds is wanted. Threads share it."""
+    """A pattern, and how much of what it finds is wanted."""
 
     def __init__(self, pattern: str, *, ignore_case: bool, context_lines: int, limit: int) -> None:
         self.limit = limit
