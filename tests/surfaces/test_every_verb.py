@@ -171,11 +171,12 @@ def test_every_example_is_answered_and_all_surfaces_answer_the_same(
                 one,
                 document,
             )
-            told[name][one] = without_chance(comparable(document, names))
+            if one not in LEFT_OUT:  # their ids would be counted as well
+                told[name][one] = without_chance(comparable(document, names))
     differ = [
         (one, name, told[name][one], told["python"][one])
         for name in ("http", "remote")
-        for one in EXAMPLES
-        if one not in LEFT_OUT and told[name][one] != told["python"][one]
+        for one in told["python"]
+        if told[name][one] != told["python"][one]
     ]
     assert not differ, "\n".join(map(str, differ))

@@ -111,7 +111,7 @@ def frame(request: Request, visitor: Visitor, places: Sequence[Place], here: Pla
         )
     with (
         ui.left_drawer(bordered=False)
-        .props('width=220 breakpoint=900 role="navigation"')
+        .props('width=250 breakpoint=900 role="navigation"')
         .classes("q-px-none q-pt-md gap-1") as drawer
     ):
         for place in open_places:

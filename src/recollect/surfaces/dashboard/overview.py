@@ -41,7 +41,7 @@ async def build(visitor: Visitor) -> None:
                 ui.label("Memories by layer and type").classes("font-semibold")
                 _memories(found)
             with ui.card().classes("card grow basis-96"):
-                ui.label(f"Searches in the last {_MINUTES} minutes").classes("font-semibold")
+                ui.label(f"Searches in the last {_MINUTES} minutes, UTC").classes("font-semibold")
                 _searches(found)
 
     await shown()
@@ -102,7 +102,7 @@ def _searches(found: Overview) -> None:
     shown = [by_minute.get(minute) for minute in minutes]
     chart(
         {
-            "xAxis": {"type": "category", "data": [f"{minute:%H:%M}" for minute in minutes], "name": "UTC"},
+            "xAxis": {"type": "category", "data": [f"{minute:%H:%M}" for minute in minutes]},
             "yAxis": [
                 {"type": "value", "name": "a minute", "minInterval": 1},
                 {"type": "value", "name": "ms", "splitLine": {"show": False}},
