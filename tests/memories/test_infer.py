@@ -329,7 +329,7 @@ def test_a_model_is_asked_only_for_inference(
 def test_a_real_model_changes_nothing_that_is_certain(
     model_url: str, with_model: Callable[..., Recollect]
 ) -> None:
-    done = infer(with_model(model_url, timeout_s=12), [{"role": "user", "content": "I live in Porto."}])
+    done = infer(with_model(model_url, timeout_s=6), [{"role": "user", "content": "I live in Porto."}])
 
     assert len(done) == 1
     assert (done.model == "openai:m") != bool(done.notes)  # it is slow and not clever: either is fine
