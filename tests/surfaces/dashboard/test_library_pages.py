@@ -91,6 +91,28 @@ def test_a_question_is_asked_and_its_citation_shows_the_right_lines(visit: Visit
     page.get_by_text("Answered with").wait_for()
 
 
+def test_a_citation_of_a_document_that_changed_shows_what_was_cited_and_says_so(
+    visit: Visit, client: Recollect
+) -> None:
+    put_document(client, "shop.md", SHOP)
+    result = client.oracle_consult(PROBLEM, "quick", doc_ids=["shop.md"])
+    first = result.citations[0]
+    was = SHOP.split("\n")[first.line_start - 1 : first.line_end]
+    path = f"/consultations/{result.consultation.id}"
+    changed = {
+        "It has moved": f"# Before\n\n{SHOP}",
+        "The document changed": SHOP.replace("15 minutes", "an hour"),
+    }
+    for note, text in changed.items():
+        put_document(client, "shop.md", text)
+        page = visit(path)
+        page.get_by_role("button", name="Show source 1").click()
+        page.get_by_text(note).wait_for()
+        page.locator(".source .cited").first.wait_for()
+        assert cited(page) == was, note
+        page.close()
+
+
 def test_the_steps_of_a_consultation_appear_while_it_runs(
     visit: Visit, client: Recollect, elsewhere: Recollect, chat: ModelServer
 ) -> None:

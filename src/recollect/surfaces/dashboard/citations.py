@@ -10,7 +10,8 @@ from urllib.parse import quote
 from nicegui import ui
 
 from recollect.domain.findings import CitationStatus
-from recollect.errors import RecollectError
+from recollect.errors import NotFoundError
+from recollect.surfaces.dashboard.sources import Passage, in_document, quoted
 from recollect.surfaces.dashboard.widgets import lines
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from recollect.surfaces.dashboard.visitor import Visitor
 
 _MARK = re.compile(r"(\[\d{1,3}\])")
-_AROUND = 6
 _COLOURS = {
     CitationStatus.VERIFIED: "positive",
     CitationStatus.MOVED: "warning",
@@ -80,24 +80,20 @@ async def _source(visitor: Visitor, cited: Citation, number: int) -> None:
                 ).classes("link wide-only")
             elif cited.kind == "memory":
                 ui.link("The memory", f"/memories/{cited.file_path}").classes("link wide-only")
-        first, text = await _text(visitor, cited)
-        lines(text, first=first, cited=(cited.line_start, cited.line_end))
+        shown = await _passage(visitor, cited)
+        if shown.note:
+            ui.label(shown.note).classes("text-warning text-sm")
+        lines(shown.text, first=shown.first, cited=shown.cited)
 
 
-async def _text(visitor: Visitor, cited: Citation) -> tuple[int, str]:
-    """The cited lines with some around them as they are now, or as they were quoted where they can't be read again."""
+async def _passage(visitor: Visitor, cited: Citation) -> Passage:
+    """The cited lines as they are now, or as they were quoted where they can't be read again."""
     if cited.kind == "document":
         try:
-            library = (await visitor.store()).library
-            document = await library.get(cited.file_path)
-            first = max(1, cited.line_start - _AROUND)
-            last = min(document.lines, cited.line_end + _AROUND)
-            return first, await library.text(document.id, line_start=first, line_end=last)
-        except RecollectError:
-            ui.label("The document is gone or changed; this is what was quoted.").classes(
-                "text-warning text-sm"
-            )
-    return cited.line_start, cited.quote
+            return in_document(await (await visitor.store()).library.text(cited.file_path), cited)
+        except NotFoundError:
+            return quoted(cited, "The document is gone; this is what was quoted.")
+    return quoted(cited)
 
 
 def _place(cited: Citation) -> str:

@@ -15,7 +15,7 @@ from nicegui import background_tasks, ui
 from recollect.domain.oracle import DEPTH_HINTS, EventType, OracleConsultResult, OracleEvent
 from recollect.errors import InvalidInputError, NotFoundError, RecollectError
 from recollect.surfaces.dashboard import citations
-from recollect.surfaces.dashboard.live import watch
+from recollect.surfaces.dashboard.live import told, watch
 from recollect.surfaces.dashboard.widgets import empty, fields, when
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _TYPES = frozenset(kind.value for kind in EventType)
 _ENDS = frozenset({EventType.ORACLE_CONSULTATION_COMPLETED, EventType.ORACLE_CONSULTATION_FAILED})
 #: One that began longer ago and never said that it ended was cut off.
 _RUNNING_FOR = timedelta(hours=1)
-_BATCH = 1_000
 
 
 @dataclass(slots=True)
@@ -50,15 +49,7 @@ def _event(happening: Happening) -> OracleEvent | None:
 
 async def _told(visitor: Visitor, since: datetime) -> list[OracleEvent]:
     """What consultations have told since a moment, also those that are not over and stored yet."""
-    events = (await visitor.store()).events
-    found: list[OracleEvent] = []
-    begin: dict[str, Any] = {"since": since}
-    while True:
-        batch = await events.list(types=sorted(_TYPES), limit=_BATCH, **begin)
-        found += [event for one in batch if (event := _event(one)) is not None]
-        if len(batch) < _BATCH:
-            return found
-        begin = {"after": batch[-1].id}
+    return [event for one in await told(visitor, _TYPES, since=since) if (event := _event(one)) is not None]
 
 
 async def build(visitor: Visitor) -> None:

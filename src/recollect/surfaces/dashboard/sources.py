@@ -1,6 +1,8 @@
-"""Lines that an exploration cites, read again in the tree it explored; secrets in them are masked.
+"""Lines that are cited, read again where they stand: in a document, or in the tree that was explored.
 
-A tree is read only where the server's operator opened it, and through the jail that explorations read through.
+What is shown as cited is what was cited: a span that moved is shown where it is now, one that changed as it was quoted.
+A tree is read only where the server's operator opened it, through the jail that explorations read through, and secrets
+in it are masked.
 """
 
 from __future__ import annotations
@@ -48,8 +50,18 @@ async def passage(settings: Settings, root: str, cited: Citation) -> Passage:
         check_roots(BY_NAME["explore"], {"path": root}, served_roots(settings))
         found = await asyncio.to_thread(_read, root, cited, settings.oracle_roots)
     except (RecollectError, OSError):
-        return _quoted(cited, "")
-    return found or _quoted(cited, "The file changed since; this is what was quoted.")
+        return quoted(cited, "")
+    return found or quoted(cited, "The file changed since; this is what was quoted.")
+
+
+def in_document(text: str, cited: Citation) -> Passage:
+    """The cited lines of a document with some around them, or as they were quoted where they are not there any more."""
+    from recollect.recursion.citations import lines_of, verify
+
+    now = verify(cited, lambda kind, path: text)
+    if now.status not in _STANDS:
+        return quoted(cited, "The document changed since; this is what was quoted.")
+    return _around(lines_of(text), now, cited)
 
 
 def _read(root: str, cited: Citation, allowed_roots: Sequence[Path] | None) -> Passage | None:
@@ -67,19 +79,25 @@ def _read(root: str, cited: Citation, allowed_roots: Sequence[Path] | None) -> P
     # Of the whole file: a secret may begin long before the lines that are shown.
     masked = lines_of(mask("\n".join(lines)))
     if len(masked) != len(lines):
-        return _quoted(cited, "")
+        return quoted(cited, "")
+    return _around(masked, now, cited)
+
+
+def _around(lines: Sequence[str], now: Citation, cited: Citation) -> Passage:
+    """A span that was found again, with some lines around it."""
     first, last = max(1, now.line_start - _AROUND), min(len(lines), now.line_end + _AROUND)
     last = min(last, first + _MOST_LINES - 1)
     moved = now.status is CitationStatus.MOVED
     return Passage(
-        text="\n".join(masked[first - 1 : last]),
+        text="\n".join(lines[first - 1 : last]),
         first=first,
         cited=(now.line_start, now.line_end),
         note=f"It has moved: it was at line {cited.line_start}." if moved else "",
     )
 
 
-def _quoted(cited: Citation, note: str) -> Passage:
+def quoted(cited: Citation, note: str = "") -> Passage:
+    """A span as it was quoted."""
     if not cited.quote:
         note = "These lines hold what looks like a secret, so they were not kept."
     return Passage(
