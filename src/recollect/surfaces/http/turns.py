@@ -7,12 +7,12 @@ last. Verbs that take seconds and mostly wait (consultations, explorations, upke
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from recollect import telemetry
 from recollect.errors import StoreBusyError
+from recollect.providers.runtime import usable_cores
 
 #: A queue of so many would be answered too late for most of them.
 MOST_WAITING = 1_000
@@ -55,5 +55,4 @@ def at_once(setting: int | None, *, workers: int = 1) -> int:
     """How many requests one process works on: the setting, or two for each core that is its share."""
     if setting is not None:
         return setting
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(2, _PER_CORE * cores // workers)
+    return max(2, _PER_CORE * usable_cores() // workers)

