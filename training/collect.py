@@ -1,0 +1,87 @@
+"""Ask worlds through the public search and keep what the judge saw of every candidate, for `calibrate.py`.
+
+python training/collect.py OUT.json WORLD...      (.world or .json; a store of its own, in a temporary home)
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from worlds import read_world
+
+from recollect import Recollect, TenantContext
+from recollect.config import Settings
+
+#: As many as the judge ever reads.
+LIMIT = 40
+
+
+def main(out: Path, paths: list[Path]) -> None:
+    """Collect and write."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings.load(home=Path(folder), recursion_enabled=False, learning=False)
+        with Recollect(settings=settings) as store:
+            rows = [row for path in paths for row in _asked(store, path)]
+    out.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+
+
+def _asked(store: Recollect, path: Path) -> list[dict[str, Any]]:
+    world = json.loads(path.read_text()) if path.suffix == ".json" else read_world(path)
+    tenant = f"world-{path.stem}"
+    store.tenants.create(tenant)
+    admin = store.for_context(TenantContext(tenant_id=tenant, user_id="owner", roles=("admin",)))
+    for scope in world.get("scopes") or []:
+        admin.scopes.create(_team(scope["scope"]))
+        for user in scope["members"]:
+            admin.members.add(user, _team(scope["scope"]))
+    for item in world["items"]:
+        given = {name: item[name] for name in ("type", "conversation", "speaker", "scope") if name in item}
+        if "scope" in given:
+            given["scope"] = _team(given["scope"])
+        who = (
+            store.for_context(TenantContext(tenant_id=tenant, user_id=item["user"]))
+            if "user" in item
+            else admin
+        )
+        who.add(
+            item["text"],
+            metadata={"key": item["key"]},
+            created_at=datetime.fromisoformat(item["created_at"]),
+            **given,
+        )
+    now = datetime.fromisoformat(world["now"])
+    rows = []
+    for question in world["questions"]:
+        asker = store.for_context(TenantContext(tenant_id=tenant, user_id=question["as"]))
+        hits = asker.search(question["question"], now=now, threshold=0.0, limit=LIMIT, explain=True)
+        rows.append(
+            {
+                **question,
+                "world": path.stem,
+                "hits": [
+                    {
+                        "key": hit.metadata["key"],
+                        "at": hit.created_at.isoformat(),
+                        "layer": hit.layer.precedence,
+                        "evidence": dict(hit.explanation.evidence) if hit.explanation else {},
+                    }
+                    for hit in hits
+                ],
+            }
+        )
+    print(path.stem, len(rows), flush=True)
+    return rows
+
+
+def _team(scope: str) -> str:
+    """A world's scope as a team: some worlds name layers that the store does not have."""
+    return f"team/{scope.replace('/', '-')}"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), [Path(name) for name in sys.argv[2:]])
