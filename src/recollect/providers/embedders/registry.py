@@ -118,6 +118,16 @@ def best_installed() -> str:
     return next((name for name in LOCAL if not BUILT_IN[name].missing()), LOCAL[-1])
 
 
+def better_than(name: str) -> str | None:
+    """What a user of the local embedder `name` is told to do for better answers; None when there is no better one."""
+    if name not in LOCAL[1:]:
+        return None
+    return (
+        f"memories are embedded with {name!r}, which finds less than {LOCAL[0]!r}; for better answers run "
+        f"`{BUILT_IN[LOCAL[0]].install}` and then `recollect reembed {LOCAL[0]}`"
+    )
+
+
 def available_embedders() -> list[EmbedderInfo]:
     """Every embedder that can be named, installed or not, in the order `auto` would prefer them."""
     infos = []

@@ -1,13 +1,14 @@
-"""Builds the ONNX graph of all-MiniLM-L6-v2 from its weights, in fp32 or in per-token int8.
+"""Builds ONNX graphs of BERT encoders from their weights, in fp32 or in per-token int8.
 
-The graph goes from summed input embeddings to the sum of the last layer over a text's tokens. Looking
-up embeddings stays outside, in `minilm`: they are half of the weights and can stay mapped where they
-are, so the cached int8 graph is 11 MB instead of 55 and loads in a fraction of the time.
+`minilm_graph` is the embedder's: from summed input embeddings to the sum of the last layer over a text's tokens.
+`judge_graph` is the judge's: to one logit for a pair of texts. Looking
+up embeddings stays outside: they are half of the weights and can stay mapped where they are, so a cached int8 graph
+is 11 MB instead of 55 and loads in a fraction of the time.
 
-Why per-token int8: ordinary dynamic quantisation takes one scale for a whole batch, so a vector depends
-on the texts beside it (cosine with itself down to 0.959). Here every token has its own scale.
+Why per-token int8: ordinary dynamic quantisation takes one scale for a whole batch, so what a text gives depends on
+the texts beside it (cosine with itself down to 0.959). Here every token has its own scale.
 
-Only this module imports `onnx`, and it is imported only when a graph has to be built. When the graph
+Only this module imports `onnx`, and it is imported only when a graph has to be built. When the embedder's graph
 changes, raise `minilm.GRAPH_VERSION`, or old cached graphs stay in use.
 """
 
@@ -33,8 +34,8 @@ ACTIVATION_STEPS, ACTIVATION_ZERO, WEIGHT_STEPS = 127, 128, 104
 Array = NDArray[Any]
 
 
-def build_graph(tensors: Mapping[str, Array], *, int8: bool) -> bytes:
-    """The serialized model: inputs `embeddings` and `mask`, output `sums`."""
+def minilm_graph(tensors: Mapping[str, Array], *, int8: bool) -> bytes:
+    """The embedder, serialized: inputs `embeddings` and `mask`, output `sums`."""
     graph = _Graph(int8=int8)
     x = graph.layer_norm(
         "embeddings", tensors["embeddings.LayerNorm.weight"], tensors["embeddings.LayerNorm.bias"]
@@ -47,7 +48,28 @@ def build_graph(tensors: Mapping[str, Array], *, int8: bool) -> bytes:
     graph.add(
         "ReduceSum", graph.add("Mul", x, mask), graph.constant([1], np.int64), keepdims=0, output="sums"
     )
-    return graph.serialize()
+    return graph.serialize({"sums": ["texts", WIDTH]})
+
+
+def judge_graph(tensors: Mapping[str, Array], *, int8: bool = True) -> bytes:
+    """The judge, serialized: from `embeddings` and `mask` to `verdict`, a logit from the vector of [CLS].
+
+    Its head is `head` in `tensors`, the rest is named as in BERT.
+    """
+    graph = _Graph(int8=int8)
+    x = graph.layer_norm(
+        "embeddings", tensors["embeddings.LayerNorm.weight"], tensors["embeddings.LayerNorm.bias"]
+    )
+    for layer in range(LAYERS):
+        x = _encoder_layer(graph, x, _under(tensors, f"encoder.layer.{layer}."))
+    head = _under(tensors, "head.")
+    first = graph.add("Gather", x, graph.constant(0, np.int64), axis=1)
+    pooled = graph.add(
+        "Gemm", first, graph.constant(head["0.weight"]), graph.constant(head["0.bias"]), transB=1
+    )
+    weight, bias = graph.constant(head["2.weight"]), graph.constant(head["2.bias"])
+    graph.add("Gemm", graph.add("Tanh", pooled), weight, bias, transB=1, output="verdict")
+    return graph.serialize({"verdict": ["texts", 1]})
 
 
 def _encoder_layer(graph: _Graph, x: str, tensors: Mapping[str, Array]) -> str:
@@ -143,16 +165,19 @@ class _Graph:
         )
         return self.add("Mul", product, scale)
 
-    def serialize(self) -> bytes:
+    def serialize(self, outputs: Mapping[str, list[Any]]) -> bytes:
         shape = ["texts", "tokens"]
         graph = helper.make_graph(
             self._nodes,
-            "minilm",
+            "encoder",
             [
                 helper.make_tensor_value_info("embeddings", TensorProto.FLOAT, [*shape, WIDTH]),
                 helper.make_tensor_value_info("mask", TensorProto.INT32, shape),
             ],
-            [helper.make_tensor_value_info("sums", TensorProto.FLOAT, ["texts", WIDTH])],
+            [
+                helper.make_tensor_value_info(name, TensorProto.FLOAT, shape_of)
+                for name, shape_of in outputs.items()
+            ],
             self._constants,
         )
         model = helper.make_model(

@@ -1,0 +1,103 @@
+"""The trained judge on ONNX Runtime: how likely each of some statements answers a question.
+
+A cross-encoder of six layers over (question, statement). It was trained by `training/` from all-MiniLM-L6-v2 on open
+question sets and on worlds of ordinary talk; docs/judge.md is its model card. The files are part of this package,
+checked by SHA-256.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import EmbedderFailedError
+from recollect.providers.embedders.weights import file_sha256
+from recollect.providers.runtime import encode, open_session, open_tokenizer, usable_cores
+
+WEIGHTS = Path(__file__).parent / "weights"
+SHA256 = {
+    "judge.onnx": "5eb0e45e508f123ce505a2463df480faeb1b2d470807806bbb0b18aafeb04e03",
+    "words.npz": "87e2c957fed32e485b5bd9b88e98538b20ddf77c21fb4ba2bfc108eb45dba397",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+
+#: As in training: longer questions and statements are cut.
+QUESTION_TOKENS, PAIR_TOKENS = 72, 120
+#: Pairs in one run of the network; the smaller a batch, the less it is padded and the better cores share the work.
+BATCH_PAIRS = 6
+_CLS, _SEP = 101, 102
+
+Floats = NDArray[np.float32]
+
+
+def open_judge(*, cache_dir: Path, threads: int | None = None) -> Judge:
+    """Open the judge that came with this package."""
+    for name, expected in SHA256.items():
+        digest = file_sha256(WEIGHTS / name, cache_dir=cache_dir) if (WEIGHTS / name).is_file() else "missing"
+        if digest != expected:
+            raise EmbedderFailedError(
+                f"the judge's file {name!r} has the SHA-256 {digest!r} instead of {expected!r}; reinstall recollect"
+            )
+    return Judge(WEIGHTS, threads=threads or usable_cores())
+
+
+class Judge:
+    """The opened judge; sessions, tokenizer and word vectors are shared by threads and never change."""
+
+    def __init__(self, folder: Path, *, threads: int) -> None:
+        self._session = open_session(folder / "judge.onnx", name="judge", optimise=False)
+        self._tokenizer = open_tokenizer((folder / "tokenizer.json").read_bytes())
+        with np.load(folder / "words.npz") as file:
+            self._words: NDArray[np.int8] = file["words"]
+            self._scale = file["scale"].astype(np.float32)
+            positions, types = file["positions"].astype(np.float32), file["types"].astype(np.float32)
+        # Where a token stands and which side it is on: [side, place].
+        self._places = positions[None, :, :] + types[:, None, :]
+        self._threads = threads
+
+    def read(self, question: str, statements: Sequence[str]) -> Floats:
+        """A logit for every statement: how likely it answers the question."""
+        logits = np.zeros(len(statements), dtype=np.float32)
+        first = [_CLS, *self._ids(question)[:QUESTION_TOKENS], _SEP]
+        pairs = [[*first, *self._ids(text)[: PAIR_TOKENS - len(first) - 1], _SEP] for text in statements]
+
+        def fill(batch: list[int]) -> None:
+            embeddings, mask = self._embed([pairs[place] for place in batch], len(first))
+            (verdict,) = self._session.run(["verdict"], {"embeddings": embeddings, "mask": mask})
+            logits[batch] = verdict[:, 0]
+
+        batches = _batches([len(pair) for pair in pairs], self._threads)
+        if len(batches) <= 1 or self._threads == 1:
+            for batch in batches:
+                fill(batch)
+        else:
+            # Threads made for this call and gone after it: a pool that stays would hang in a forked process.
+            with ThreadPoolExecutor(min(self._threads, len(batches))) as pool:
+                list(pool.map(fill, batches))
+        return logits
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = encode(self._tokenizer, text, special=False).ids
+        return ids
+
+    def _embed(self, pairs: Sequence[list[int]], first: int) -> tuple[Floats, NDArray[np.int32]]:
+        longest = max(len(pair) for pair in pairs)
+        ids = np.zeros((len(pairs), longest), dtype=np.int64)
+        mask = np.zeros((len(pairs), longest), dtype=np.int32)
+        for row, pair in enumerate(pairs):
+            ids[row, : len(pair)] = pair
+            mask[row, : len(pair)] = 1
+        side = (np.arange(longest) >= first).astype(np.int64)
+        words = self._words[ids].astype(np.float32) * self._scale[ids][:, :, None]
+        return words + self._places[side, np.arange(longest)], mask
+
+
+def _batches(lengths: Sequence[int], threads: int) -> list[list[int]]:
+    """Places of pairs of like length together, the longest first; at least one batch for every thread."""
+    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+    size = max(1, min(BATCH_PAIRS, -(-len(order) // threads)))
+    return [order[start : start + size] for start in range(0, len(order), size)]

@@ -1,0 +1,33 @@
+"""How a memory is put before the judge: who said it, when, what, and what was said just before.
+
+The judge was trained on exactly this wording (`training/`), so a change here asks for a new training.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+#: What the judge is told of a text, and of the turn before it: more is cut, since it reads some sixty tokens.
+TEXT_CHARS = 280
+BEFORE_CHARS = 70
+
+
+#: What a question whose answer is known so far says of that answer.
+KNOWN_CHARS = 160
+
+
+def follow_up(question: str, known: str) -> str:
+    """The question once more, for what was said later: whether that replaces what is known so far."""
+    return f"{question} (so far: {' '.join(known[:KNOWN_CHARS].split())})"
+
+
+def statement(
+    text: str, *, who: str | None = None, at: datetime | None = None, before: str | None = None
+) -> str:
+    """A memory as the judge reads it. `who` is "I" when the asker said it; `before` is the turn it replies to."""
+    head = ", ".join(part for part in (who, f"{at:%b %Y}" if at is not None else None) if part)
+    said = " ".join(text[:TEXT_CHARS].split())
+    words = f"{head}: {said}" if head else said
+    if before:
+        words += f" (before: {' '.join(before[-BEFORE_CHARS:].split())})"
+    return words
