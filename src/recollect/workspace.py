@@ -7,6 +7,7 @@ when it is first needed, by the name the store recorded. Knows no tenant, no ran
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.config import Settings
 from recollect.domaindb.tenants import DomainDatabases
-from recollect.errors import EmbedderMismatchError
+from recollect.errors import EmbedderMismatchError, RecollectError
 from recollect.learning.events import EventLog
 from recollect.learning.policies import PolicyBook
 from recollect.learning.strategies import StrategyBook
-from recollect.providers.embedders import Embedder, open_embedder
+from recollect.providers.embedders import Embedder, better_than, open_embedder
+from recollect.providers.judge import open_judge
 from recollect.providers.models import ChatModel, open_model
 from recollect.storage import spaces
 from recollect.storage.jobs import Handover
@@ -34,7 +36,9 @@ if TYPE_CHECKING:
 
     from recollect.domain.tenancy import TenantContext
     from recollect.domaindb.database import DomainDatabase
+    from recollect.providers.judge.model import Judge
 
+_log = logging.getLogger("recollect.embedders")
 
 #: How long closing waits for an index that is being built; the portal allows ten seconds for all of it.
 CHORES_S = 5.0
@@ -69,6 +73,9 @@ class Workspace:
         self.policies = PolicyBook(enabled=settings.learning, explore=settings.learning_explore)
         self.domains = DomainDatabases(settings, store)
         self._open: OpenSpace | None = None
+        self._judge: Judge | None = None
+        #: Why there is no judge, once that was tried.
+        self.judge_fault: str | None = None
         self._models: dict[str, ChatModel] = {}
         self._opening = asyncio.Lock()
         self._indexed: set[tuple[str, int]] = set()
@@ -144,13 +151,16 @@ class Workspace:
             recorded = await spaces.record_space(
                 self.store, made.name, made.dimensions, made.fingerprint, state="active"
             )
+            advice = better_than(made.name) if wanted == "auto" else None
+            if advice is not None:
+                _log.warning("%s", advice)
         if (recorded.name, recorded.fingerprint) != (made.name, made.fingerprint):
             detail = f"embedded with {recorded.name!r}" + (
                 " of another build" if recorded.name == made.name else ""
             )
             raise EmbedderMismatchError(
                 f"the store was {detail}, but the embedder is {made.name!r}; "
-                f"set embedder={recorded.name!r}, or run `recollect reembed --embedder {made.name}`"
+                f"set embedder={recorded.name!r}, or run `recollect reembed {made.name}`"
             )
         return OpenSpace(recorded, embedder)
 
@@ -170,6 +180,20 @@ class Workspace:
             base_url=s.embedder_base_url,
             threads=s.embedder_threads,
         )
+
+    async def judge(self) -> Judge | None:
+        """The judge, opened when it is first needed; None when it can't run, and `judge_fault` says why."""
+        if self._judge is None and self.judge_fault is None:
+            async with self._opening:
+                if self._judge is None and self.judge_fault is None:
+                    s = self.settings
+                    try:
+                        self._judge = await asyncio.to_thread(
+                            open_judge, cache_dir=s.home / "models", threads=s.embedder_threads
+                        )
+                    except (RecollectError, ImportError) as error:
+                        self.judge_fault = str(error)
+        return self._judge
 
     async def has_vector_index(self, tx: Transaction, space: Space) -> bool:
         """Whether the caller's partition has a vector index; a yes is remembered, a no is not."""

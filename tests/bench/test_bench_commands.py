@@ -60,7 +60,7 @@ def test_sizes_that_are_no_numbers_are_refused() -> None:
 def example(**changes: object) -> Result:
     fields = {
         "bench": "longmemeval",
-        "arguments": {"embedder": "minilm"},
+        "arguments": {"embedder": "arctic"},
         "measures": {
             "unit": "session",
             "memories": 3,

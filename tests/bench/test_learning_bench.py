@@ -70,7 +70,7 @@ def test_measures_compare_every_seed_with_the_untrained_policy(tmp_path: Path) -
     assert set(found["seeds"]) == {"seed 0", "seed 1"}
     result = Result(
         bench="learning",
-        arguments={"embedder": "minilm"},
+        arguments={"embedder": "arctic"},
         measures=found,
         bars=[],
         environment=describe_environment(),

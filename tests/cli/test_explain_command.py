@@ -20,6 +20,7 @@ def test_explain_says_how_a_question_is_read(cli: Any, remember: Remember) -> No
         "Acme = Acme Corporation (acme corporation); organisation; known by another name"
     )
     assert ["time", "2024-01-01 to 2024-02-01 (from 'last month')"] in parts
+    assert ["wants", "one"] in parts
     assert ["strategy", "factual_entity_focused (table)"] in parts
     assert ["weight", "0.40  entity overlap"] in parts
     assert ["terms", "acm, order, last, month"] in parts

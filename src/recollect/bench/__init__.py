@@ -9,3 +9,6 @@ as JSON with a plot (`plots`) and collected in bench/RESULTS.md (`report`).
 
 Nothing here is used by the product, and no data set is part of it.
 """
+
+#: What users have unless they choose another.
+USUAL_EMBEDDER = "arctic"

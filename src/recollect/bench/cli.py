@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recollect.bench import USUAL_EMBEDDER
 from recollect.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def bench(ctx: typer.Context) -> None:
 def locomo(
     ctx: typer.Context,
     data: DataFile,
-    embedder: EmbedderOption = "minilm",
+    embedder: EmbedderOption = USUAL_EMBEDDER,
     limit_questions: LimitOption = None,
     home: HomeOption = None,
     out: OutOption = None,
@@ -84,7 +85,7 @@ def locomo(
 def longmemeval(
     ctx: typer.Context,
     data: DataFolder,
-    embedder: EmbedderOption = "minilm",
+    embedder: EmbedderOption = USUAL_EMBEDDER,
     limit_questions: LimitOption = None,
     home: HomeOption = None,
     out: OutOption = None,
@@ -106,7 +107,7 @@ def longmemeval(
 def multihop(
     ctx: typer.Context,
     data: DataFolder,
-    embedder: EmbedderOption = "minilm",
+    embedder: EmbedderOption = USUAL_EMBEDDER,
     limit_questions: LimitOption = None,
     home: HomeOption = None,
     out: OutOption = None,
@@ -133,7 +134,7 @@ def ablate(
             "--data", help="The folder with locomo, longmemeval and multihop in it.", metavar="FOLDER"
         ),
     ] = None,
-    embedder: EmbedderOption = "minilm",
+    embedder: EmbedderOption = USUAL_EMBEDDER,
     limit_questions: LimitOption = None,
     home: HomeOption = None,
     out: OutOption = None,
@@ -176,7 +177,7 @@ def aggregation(
     n: Annotated[int, typer.Option("--n", help="Memories of the organisation.", min=1, metavar="N")] = 20_000,
     teams: Annotated[int, typer.Option(help="Its teams.", min=2, metavar="N")] = 40,
     seed: Annotated[int, typer.Option(help="Another organisation for another number.", metavar="N")] = 7,
-    embedder: EmbedderOption = "minilm",
+    embedder: EmbedderOption = USUAL_EMBEDDER,
     limit_questions: LimitOption = None,
     home: HomeOption = None,
     out: OutOption = None,
@@ -215,7 +216,7 @@ def library(
     needle_tokens: Annotated[
         int, typer.Option(help="Tokens of text that facts are hidden in.", min=1_000, metavar="N")
     ] = 1_000_000,
-    embedder: EmbedderOption = "minilm",
+    embedder: EmbedderOption = USUAL_EMBEDDER,
     limit_questions: LimitOption = None,
     home: HomeOption = None,
     out: OutOption = None,
@@ -289,7 +290,7 @@ def learning(
         Path | None,
         typer.Option(help="Write the mean of the trained policies here: the package's base.", metavar="FILE"),
     ] = None,
-    embedder: EmbedderOption = "minilm",
+    embedder: EmbedderOption = USUAL_EMBEDDER,
     limit_questions: LimitOption = None,
     home: HomeOption = None,
     out: OutOption = None,
@@ -340,7 +341,7 @@ def scale(
         Path | None,
         typer.Option(help="Keep the stores of those sizes here for the next time.", metavar="FOLDER"),
     ] = None,
-    embedder: EmbedderOption = "minilm",
+    embedder: EmbedderOption = USUAL_EMBEDDER,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -364,7 +365,7 @@ def serve(
     curve: Annotated[
         str, typer.Option(help="Other numbers of clients, for the picture.", metavar="LIST")
     ] = "1,8,16,32",
-    embedder: EmbedderOption = "minilm",
+    embedder: EmbedderOption = USUAL_EMBEDDER,
     home: HomeOption = None,
     out: OutOption = None,
     json: JsonOption = False,
@@ -388,7 +389,7 @@ def serve(
 def start(
     ctx: typer.Context,
     repeat: Annotated[int, typer.Option(help="How often.", min=1, metavar="N")] = 5,
-    embedder: EmbedderOption = "minilm",
+    embedder: EmbedderOption = USUAL_EMBEDDER,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:

@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recollect.bench import USUAL_EMBEDDER
 from recollect.errors import InvalidInputError
 from recollect.providers.runtime import usable_cores
 
@@ -60,10 +61,10 @@ class Result:
     @property
     def stem(self) -> str:
         """The name of its files: the benchmark, and the embedder when it is not the usual one."""
-        embedder = str(self.arguments.get("embedder") or "minilm")
+        embedder = str(self.arguments.get("embedder") or USUAL_EMBEDDER)
         return (
             self.bench
-            if embedder == "minilm"
+            if embedder == USUAL_EMBEDDER
             else f"{self.bench}-{re.sub(r'[^a-z0-9]+', '-', embedder.lower())}"
         )
 

@@ -1,7 +1,7 @@
 """An embedder for a hundred thousand synthetic texts: cheap vectors for them, the real model's time for questions.
 
 The vector of a text is the mean of its words' vectors. Those are close for words of one topic and lie near a space of
-few dimensions, as sentences do in a trained model. A question is embedded by the real model too (`bench:minilm`), and
+few dimensions, as sentences do in a trained model. A question is embedded by the real model too (`bench:arctic`), and
 that vector thrown away: a search costs what it costs in earnest, without ten minutes of embedding the corpus.
 """
 

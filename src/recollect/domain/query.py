@@ -23,6 +23,36 @@ class Category(StrEnum):
     ANALYTICAL = "analytical"
 
 
+class Want(StrEnum):
+    """What would satisfy the asker: one thing, all of a kind, how many, sides set side by side, help with a task."""
+
+    ONE = "one"
+    ALL = "all"
+    NUMBER = "number"
+    COMPARISON = "comparison"
+    YES_NO = "yes_no"
+    TASK = "task"
+
+    @property
+    def several(self) -> bool:
+        """Whether more than one memory is owed."""
+        return self in (Want.ALL, Want.NUMBER, Want.COMPARISON)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """What a question is after, read from its form.
+
+    `past` is a question about what held before; `first_person` one about the asker ("my", "we"); `sides` are the names
+    that a comparison sets against each other, as far as they stand in it.
+    """
+
+    want: Want = Want.ONE
+    past: bool = False
+    first_person: bool = False
+    sides: tuple[str, ...] = ()
+
+
 class Resolution(StrEnum):
     """How a mention was resolved."""
 
@@ -120,6 +150,7 @@ class Understanding:
     entities: tuple[ResolvedEntity, ...] = ()
     time_range: TimeRange | None = None
     now: datetime
+    aim: Aim = Aim()
     notes: tuple[str, ...] = ()
 
     @property

@@ -15,16 +15,25 @@ from recollect.errors import RecollectError, error_class
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why a hit was recalled: its signals by name, and the same in a sentence."""
+    """Why a hit was recalled: its signals by name, and the same in a sentence.
+
+    `evidence` is what the judge weighed to say how likely it answers. `outdated_by` is the hit that says it anew.
+    """
 
     signals: Mapping[str, float]
     sources: tuple[str, ...]
     sentence: str
+    evidence: Mapping[str, float] = field(default_factory=dict)
+    outdated_by: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A memory that answers a query. `score` is calibrated to 0..1; `group` is whom or what it speaks for."""
+    """A memory that answers a query.
+
+    `score` is how likely it answers, from 0 to 1; `group` is whom or what it speaks for. `outdated` marks what a newer
+    hit says anew.
+    """
 
     id: UUID
     text: str
@@ -38,6 +47,7 @@ class Hit:
     conversation: str | None = None
     speaker: str | None = None
     position: int | None = None
+    outdated: bool = False
     explanation: Explanation | None = None
 
 

@@ -34,7 +34,7 @@ from recollect.library.ranking import (
     rank_sections,
 )
 from recollect.library.shelf import DOCUMENT, get_documents
-from recollect.retrieval.pipeline import calibration_of
+from recollect.retrieval.embedder_scale import calibration_of
 from recollect.retrieval.rank.calibration import MINILM, Calibration
 from recollect.retrieval.rank.lexical import inverse_frequency
 from recollect.storage import library, scopes

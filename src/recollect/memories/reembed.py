@@ -60,7 +60,7 @@ async def reembed(
     if (target.name, target.fingerprint) != (made.name, made.fingerprint):
         raise ConflictError(
             f"re-embedding with {target.name!r} was begun and not finished; "
-            f"finish it with `recollect reembed --embedder {target.name}`"
+            f"finish it with `recollect reembed {target.name}`"
         )
     total = sum([await spaces.count_missing(workspace.store, tenant, target) for tenant in tenants])
     done = 0

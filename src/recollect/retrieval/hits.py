@@ -12,7 +12,7 @@ from recollect.domain.layers import Layer
 from recollect.domain.learning import Choice, Guess, RetrievalEvent, ShownHit
 from recollect.domain.memory import MemoryType
 from recollect.domain.names import entity_key
-from recollect.domain.query import SIGNALS, Resolution, Understanding
+from recollect.domain.query import SIGNALS, Resolution, Understanding, Want
 from recollect.domain.results import Explanation, Hit
 from recollect.retrieval.rank import Meaning, Pool, Ranking, explain
 from recollect.storage.store import Row
@@ -57,6 +57,7 @@ def to_hit(
         conversation=shown["conversation"],
         speaker=shown["speaker"],
         position=shown["position"],
+        outdated=shown["superseded_at"] is not None or _outdated_by(pool, ranking, row) is not None,
         explanation=_explanation(pool, ranking, row, asked) if explained else None,
     )
 
@@ -71,11 +72,36 @@ def _group(asked: Understanding, shown: Row) -> str | None:
     return spoken[0] if len(spoken) == 1 else None
 
 
+def missing_sides(asked: Understanding, hits: Sequence[Hit]) -> list[str]:
+    """What to say of the sides of a comparison that no hit speaks of."""
+    sides = asked.aim.sides
+    if asked.aim.want is not Want.COMPARISON or len(sides) < 2:
+        return []
+    told = " ".join(f"{hit.text} {hit.speaker or ''} {hit.group} {hit.scope}" for hit in hits).casefold()
+    return [f"nothing that answers was found about {side}" for side in sides if side.casefold() not in told]
+
+
 def _explanation(pool: Pool, ranking: Ranking, row: int, asked: Understanding) -> Explanation:
     signals = {
         name: round(float(values[row]), 4) for name, values in ranking.signals.items() if values[row] > 0
     }
-    return Explanation(signals=signals, sources=pool.sources[row], sentence=explain(signals, asked))
+    newer = _outdated_by(pool, ranking, row)
+    sentence = explain(signals, asked)
+    if newer is not None:
+        sentence += f"; outdated by {newer}"
+    return Explanation(
+        signals=signals,
+        sources=pool.sources[row],
+        sentence=sentence,
+        evidence=ranking.judged.evidence.get(row, {}) if ranking.judged is not None else {},
+        outdated_by=newer,
+    )
+
+
+def _outdated_by(pool: Pool, ranking: Ranking, row: int) -> UUID | None:
+    """The hit that says anew what this row said."""
+    newer = ranking.judged.outdated_by.get(row) if ranking.judged is not None else None
+    return None if newer is None else pool.ids[newer]
 
 
 def to_shown(pool: Pool, ranking: Ranking, rows: Sequence[int]) -> tuple[ShownHit, ...]:

@@ -1,4 +1,4 @@
-"""Search, stage by stage: understand -> generate -> rank, then what hits show.
+"""Search, stage by stage: understand -> generate -> rank -> judge, then what hits show.
 
 `search` is the door: it takes a question on the standard path, or, when it is too big for one look, hands it to
 `recursive/`, which looks many times. Either way the answer has the same form. `look` is one such look, at everything
@@ -11,8 +11,7 @@ caller's rows: row-level security filtered them before. What was found is noted 
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,90 +26,28 @@ from recollect.domain.learning import Choice, ShownHit
 from recollect.domain.query import Understanding
 from recollect.domain.results import Hit, SearchResults
 from recollect.domain.tenancy import TenantContext
+from recollect.retrieval.asking import EVERYTHING, Asking, Part
+from recollect.retrieval.choose import chosen, judged
+from recollect.retrieval.embedder_scale import calibration_of
 from recollect.retrieval.expand import expand
 from recollect.retrieval.generate import Wanted, follow_links, generate, generate_grouped
-from recollect.retrieval.hits import Meanings, to_event, to_hit, to_shown
-from recollect.retrieval.rank import (
-    Calibration,
-    Pool,
-    Ranking,
-    best_first,
-    calibration_for,
-    diverse_first,
-    first_hits,
-    in_turn,
-    presupposing,
-    rank,
-    select,
-)
-from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, measured
+from recollect.retrieval.hits import missing_sides, to_event, to_hit, to_shown
+from recollect.retrieval.rank import Pool, Ranking, first_hits, rank
 from recollect.retrieval.request import SearchRequest
 from recollect.retrieval.routing import Routing
 from recollect.retrieval.stopwatch import Stopwatch
 from recollect.retrieval.terms import TERMS_VERSION
 from recollect.retrieval.understand import date_by_events, understand
 from recollect.storage import scopes
-from recollect.storage import search as storage
 from recollect.storage.filters import Moment
-from recollect.storage.grouped import ByScope, Grouping
 from recollect.storage.scopes import Caller
 from recollect.storage.search import Conditions
-from recollect.storage.store import Row, Transaction
+from recollect.storage.store import Transaction
 from recollect.workspace import OpenSpace, Workspace
 
-__all__ = [
-    "EVERYTHING",
-    "Found",
-    "Groups",
-    "Part",
-    "SearchRequest",
-    "caller_of",
-    "look",
-    "search",
-    "understand_request",
-]
+__all__ = ["Found", "SearchRequest", "caller_of", "look", "search", "understand_request"]
 
 Listener = Callable[[Understanding], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Groups:
-    """Groups of scopes, or periods, that a question is asked of one by one; `names` says what each stands for."""
-
-    names: tuple[str, ...]
-    grouping: Grouping
-
-    def of(self, pool: Pool) -> list[str]:
-        """The group of each candidate."""
-        if isinstance(self.grouping, ByScope):
-            places = dict(zip(self.grouping.scope_ids, self.grouping.places, strict=True))
-            return [self.names[places[scope]] for scope in pool.scope or ()]
-        starts = self.grouping.starts
-        return [self.names[max(bisect_right(starts, moment) - 1, 0)] for moment in pool.event_at or ()]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """What one look is at: everything, or some groups of it, each by itself."""
-
-    groups: Groups | None = None
-
-
-EVERYTHING = Part()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """A search under way: who asks what, on which ground."""
-
-    workspace: Workspace
-    tx: Transaction
-    caller: Caller
-    opened: OpenSpace
-    calibration: Calibration
-    request: SearchRequest
-    part: Part
-    watch: Stopwatch
 
 
 class _Embedding:
@@ -190,7 +127,7 @@ async def _routed(
         hits=found.hits,
         query=found.asked.query,
         query_id=query_id,
-        notes=found.notes,
+        notes=(*found.notes, *missing_sides(found.asked, found.hits)),
         timings_ms=watch.stop(),
     )
 
@@ -254,7 +191,8 @@ async def _answer(
             asked=asked, choice=choice, hits=(), shown=(), entities={}, notes=tuple(notes), empty=True
         )
     pool, ranking = await _ranked(asking, asked, vector, notes)
-    rows, shown = await _chosen(asking, pool, ranking)
+    ranking, shown = await judged(asking, asked, pool, ranking, notes)
+    rows, shown = await chosen(asking, asked, pool, ranking, shown, notes)
     explained = asking.request.explain
     hits = [to_hit(pool, ranking, row, shown[pool.ids[row]], asked, explained=explained) for row in rows]
     if asking.part.groups is not None:
@@ -326,7 +264,9 @@ async def _ranked(
             understanding=asked,
             expanding=expanding,
             conditions=Conditions(
-                moment=Moment.as_of(request.as_of) if request.as_of else Moment.now(request.now),
+                moment=Moment.as_of(request.as_of)
+                if request.as_of
+                else Moment.now(request.now, retired=asked.aim.past),
                 types=request.types,
                 filters=request.filters,
             ),
@@ -345,7 +285,7 @@ async def _ranked(
                 vector=vector,
                 watch=asking.watch,
             )
-            return pool, presupposing(_weigh(asking, pool, asked))
+            return pool, _weigh(asking, pool, asked)
         generated = await generate(
             tx, asking.caller, wanted, counts=workspace.term_counts, vector=vector, watch=asking.watch
         )
@@ -364,38 +304,6 @@ async def _ranked(
 def _weigh(asking: Asking, pool: Pool, asked: Understanding) -> Ranking:
     with asking.watch.stage("rank"):
         return rank(pool, understanding=asked, calibration=asking.calibration, off=asking.request.without)
-
-
-async def _chosen(asking: Asking, pool: Pool, ranking: Ranking) -> tuple[list[int], dict[UUID, Row]]:
-    """The rows to return, and what they show."""
-    request, groups = asking.request, asking.part.groups
-    with asking.watch.stage("rank"):
-        # Three times as many as asked for: among them repeats are dropped.
-        order = best_first(pool, ranking, threshold=request.threshold)
-        first = (order if groups is None else in_turn(order, groups.of(pool)))[: 3 * request.limit]
-    wanted = len(first) if request.diverse else request.limit
-    # Seldom does a third of the best repeat others: the rest is looked at only then.
-    looked_at = first[: wanted + wanted // 2]
-    shown, meanings, rows = await _selected(asking, pool, looked_at, wanted)
-    if len(rows) < wanted and len(looked_at) < len(first):
-        shown, meanings, rows = await _selected(asking, pool, first, wanted)
-    if request.diverse:
-        with asking.watch.stage("rank"):
-            rows = diverse_first(pool, ranking, rows, limit=request.limit, meanings=meanings)
-    return [row for row in rows if pool.ids[row] in shown], shown
-
-
-async def _selected(
-    asking: Asking, pool: Pool, order: Sequence[int], limit: int
-) -> tuple[dict[UUID, Row], Meanings, list[int]]:
-    """What some rows show, what they mean, and which of them to return."""
-    with asking.watch.stage("show"):
-        shown = await storage.fetch_hits(asking.tx, [pool.ids[row] for row in order], asking.opened.space.id)
-    with asking.watch.stage("rank"):
-        meanings = Meanings(shown)
-        groups = asking.part.groups
-        apart = None if groups is None else groups.of(pool)
-        return shown, meanings, select(pool, order, limit=limit, meanings=meanings, apart=apart)
 
 
 async def caller_of(tx: Transaction, request: SearchRequest) -> Caller:
@@ -431,22 +339,3 @@ async def _exact(asking: Asking, notes: list[str]) -> bool:
         f"{vectors:,} vectors were compared one by one: their index is not built yet; run `recollect db index`"
     )
     return True
-
-
-#: By fingerprint: an embedder nobody tried on real data is measured once per process.
-_measured: dict[str, Calibration] = {}
-
-
-async def calibration_of(opened: OpenSpace) -> Calibration:
-    """How the embedder's cosines read; an unknown one is asked a few questions whose answers are known."""
-    known = calibration_for(opened.space.name)
-    if known is not UNKNOWN:
-        return known
-    if opened.space.fingerprint not in _measured:
-        embedder = opened.embedder
-        questions = await asyncio.to_thread(
-            lambda: [embedder.embed_query(question) for question, _ in PROBES]
-        )
-        notes = await asyncio.to_thread(embedder.embed, [note for _, note in PROBES])
-        _measured[opened.space.fingerprint] = measured(np.array(questions), np.asarray(notes))
-    return _measured[opened.space.fingerprint]

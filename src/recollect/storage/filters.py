@@ -50,15 +50,19 @@ FOREVER = datetime(9999, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """A point of view in time: what is past its end `at` that time is out, and what was learned after `known_by`."""
+    """A point of view in time: what is past its end `at` that time is out, and what was learned after `known_by`.
+
+    `retired`: what was replaced by something newer is in, unless it has expired as well.
+    """
 
     at: datetime
     known_by: datetime
+    retired: bool = False
 
     @classmethod
-    def now(cls, at: datetime) -> Moment:
+    def now(cls, at: datetime, *, retired: bool = False) -> Moment:
         """Everything known; a memory dated ahead is known as soon as it is stored."""
-        return cls(at=at, known_by=FOREVER)
+        return cls(at=at, known_by=FOREVER, retired=retired)
 
     @classmethod
     def as_of(cls, at: datetime) -> Moment:
@@ -85,9 +89,14 @@ class Parameters:
 
 def believed(moment: Moment, parameters: Parameters) -> sql.Composable:
     """Memories the store believes at a moment: not superseded, expired, or unknown then."""
-    return sql.SQL("m.since <= {} and m.until > {}").format(
-        parameters.add(moment.known_by), parameters.add(moment.at)
-    )
+    known_by, at = parameters.add(moment.known_by), parameters.add(moment.at)
+    if moment.retired:
+        # Replaced before it ended by itself: then its end is when it was replaced.
+        return sql.SQL(
+            "m.since <= {0} and (m.until > {1} or (m.superseded_at is not null and m.until = m.superseded_at"
+            " and (m.expires_at is null or m.expires_at > {1})))"
+        ).format(known_by, at)
+    return sql.SQL("m.since <= {} and m.until > {}").format(known_by, at)
 
 
 def of_types(types: Sequence[MemoryType] | None, parameters: Parameters) -> sql.Composable:

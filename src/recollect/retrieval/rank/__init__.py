@@ -15,7 +15,14 @@ from recollect.retrieval.rank.explanation import explain
 from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS, inverse_frequency
 from recollect.retrieval.rank.linked import first_hits, links_between
 from recollect.retrieval.rank.pool import Links, Pool
-from recollect.retrieval.rank.scoring import SIGNALS, Ranking, compute_memory_score, presupposing, rank
+from recollect.retrieval.rank.scoring import (
+    SIGNALS,
+    Judged,
+    Ranking,
+    compute_memory_score,
+    presupposing,
+    rank,
+)
 from recollect.retrieval.rank.selection import Meaning, best_first, in_turn, select
 
 __all__ = [
@@ -23,6 +30,7 @@ __all__ = [
     "PROBES",
     "SIGNALS",
     "Calibration",
+    "Judged",
     "Links",
     "Meaning",
     "Pool",

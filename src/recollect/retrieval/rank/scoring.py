@@ -50,12 +50,20 @@ _IN_PERIOD = RELEVANT + 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What the judge weighed, by row, and which rows others outdate."""
+
+    evidence: Mapping[int, Mapping[str, float]]
+    outdated_by: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
     """The verdict on a pool: per candidate the score, the relevance behind it and what it comes from.
 
     `signals` are contributions as they are explained: the strategy's weight times the strength. `raw` has what the
     weights multiply, under the names that strategies weigh, for learning. `open_share` is the part of the question
-    that a candidate's own words leave open.
+    that a candidate's own words leave open. `judged` is there after the judge: score and relevance are its then.
     """
 
     score: Floats
@@ -63,6 +71,7 @@ class Ranking:
     signals: Mapping[str, Floats]
     raw: Mapping[str, Floats] = field(default_factory=dict)
     open_share: Floats = field(default_factory=lambda: np.zeros(0))
+    judged: Judged | None = None
 
 
 def rank(
@@ -116,6 +125,14 @@ def compute_memory_score(
     relevance = content + moved.pop("entity", 0.0)
     ordering = total({**moved, "summary": _SUMMARY * strengths.get("summary", np.zeros(len(content)))})
     return relevance + _within_bounds(relevance, np.clip(ordering, -_MOST, _MOST))
+
+
+def proven(ranking: Ranking, asked: Understanding) -> Floats:
+    """What importance and use add to each candidate by the strategy's weights."""
+    weights = asked.strategy.weights
+    return total(
+        {name: _ratio(weights, name) * ranking.raw[name] for name in ("importance", "reinforcement")}
+    )
 
 
 def _weigh(pool: Pool, content: Relevance, asked: Understanding, off: Collection[str]) -> Ranking:

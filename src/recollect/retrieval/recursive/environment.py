@@ -19,7 +19,8 @@ from recollect.domain.layers import Layer
 from recollect.domain.names import entity_key
 from recollect.domain.results import Hit
 from recollect.recursion.environment import Action, CallContext, Observation, Tool
-from recollect.retrieval.pipeline import EVERYTHING, Found, Groups, Part
+from recollect.retrieval.asking import EVERYTHING, Groups, Part
+from recollect.retrieval.pipeline import Found
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeGroup
 from recollect.retrieval.recursive.gathered import AggregationStrategy, Gathered, older_than
 from recollect.retrieval.recursive.looking import Looking

@@ -10,7 +10,8 @@ from uuid import UUID
 from recollect.domain.layers import Layer
 from recollect.domain.tenancy import TenantContext
 from recollect.recursion.router import ComplexityRouter
-from recollect.retrieval.pipeline import EVERYTHING, Found, Part, look
+from recollect.retrieval.asking import EVERYTHING, Part
+from recollect.retrieval.pipeline import Found, look
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeGroup, ScopeNode, scopes_under
 from recollect.retrieval.request import SearchRequest
 from recollect.retrieval.stopwatch import Stopwatch

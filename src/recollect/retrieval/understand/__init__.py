@@ -2,7 +2,7 @@
 
 `read_query` is what the words alone tell: terms, category, times, strategy. `understand` adds what the store knows of
 the names in it, in one statement. No model is needed. The parts: names.py and resolve.py (entities), classify.py,
-strategy.py; times are read in `retrieval/times`.
+aim.py, strategy.py; times are read in `retrieval/times`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from recollect.domain.text import check_text
 from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS
 from recollect.retrieval.terms import query_terms
 from recollect.retrieval.times import anchored_scope, read_times
+from recollect.retrieval.understand.aim import read_aim
 from recollect.retrieval.understand.classify import classify_query
 from recollect.retrieval.understand.names import find_names
 from recollect.retrieval.understand.resolve import (
@@ -80,6 +81,7 @@ def read_query(
         strategy=select_strategy(kind),
         time_range=times.scope,
         now=now,
+        aim=read_aim(text),
         notes=(*notes, *times.notes),
     )
 

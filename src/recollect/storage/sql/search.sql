@@ -221,12 +221,18 @@ order by e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}
 limit %(dense_limit)s;
 
 -- name: fetch_hits
--- What a hit shows, for the few that may be returned, and its first vector, by which repeats are known.
-select m.memory_id, m.text, m.layer, s.name as scope_name, m.type, m.created_at, m.metadata,
-    c.name as conversation, m.speaker, m.position, m.entities, m.mentions, m.subject, e.embedding
+-- What a hit shows, for the few that may be returned; its first vector, by which repeats are known; and the turn
+-- before it, without which many a turn can't be understood.
+select m.memory_id, m.text, m.layer, s.name as scope_name, m.type, m.created_at, m.event_at, m.metadata,
+    c.name as conversation, m.speaker, m.position, m.entities, m.mentions, m.subject, e.embedding,
+    b.text as before_text, b.speaker as before_speaker, m.superseded_at
 from {memory} m
 join recollect.scope s on s.tenant_id = m.tenant_id and s.scope_id = m.scope_id
 left join recollect.conversation c on c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id
 left join {embedding} e on e.tenant_id = m.tenant_id and e.space_id = %(space)s
     and e.memory_id = m.memory_id and e.part = 0
+left join lateral (
+    select b.text, b.speaker from {memory} b
+    where b.tenant_id = %(tenant)s and b.conversation_id = m.conversation_id and b.position = m.position - 1
+    limit 1) b on true
 where m.tenant_id = %(tenant)s and m.memory_id = any(%(ids)s::uuid[]);

@@ -18,7 +18,7 @@ from recollect.surfaces.cli.invocation import (
 from recollect.surfaces.cli.output import Output, moment, one_line
 
 if TYPE_CHECKING:
-    from recollect.domain.query import QueryType, ResolvedEntity, TimeRange, Understanding
+    from recollect.domain.query import Aim, QueryType, ResolvedEntity, TimeRange, Understanding
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -64,6 +64,7 @@ def _show(out: Output, asked: Understanding) -> None:
     if not asked.entities:
         rows.append(("entity", "none"))
     rows.append(("time", "any" if asked.time_range is None else _time(asked.time_range)))
+    rows.append(("wants", _wants(asked.aim)))
     rows.append(("strategy", f"{asked.strategy.name} ({asked.strategy.source})"))
     rows += [
         ("weight", f"{weight:.2f}  {name.replace('_', ' ')}")
@@ -89,6 +90,13 @@ def _category(kind: QueryType) -> str:
         "needs current data": kind.requires_domain_db,
     }
     return ", ".join([kind.category.value, *(name for name, is_set in flags.items() if is_set)])
+
+
+def _wants(aim: Aim) -> str:
+    flags = {"about the past": aim.past, "about the asker": aim.first_person}
+    return ", ".join(
+        [aim.want.value.replace("_", " or "), *(name for name, is_set in flags.items() if is_set)]
+    )
 
 
 def _entity(entity: ResolvedEntity) -> str:

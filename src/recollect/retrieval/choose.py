@@ -1,0 +1,121 @@
+"""After ranking: what the judge says of the best candidates, and which of them are returned.
+
+`judged` loads what the best show and has them read; `chosen` takes those that answer, drops repeats and orders the
+rest as people read them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextvars import copy_context
+from dataclasses import replace
+from functools import partial
+from uuid import UUID
+
+from recollect.domain.layers import Layer
+from recollect.domain.query import Understanding
+from recollect.domain.tenancy import TenantContext
+from recollect.retrieval.asking import Asking
+from recollect.retrieval.hits import Meanings
+from recollect.retrieval.judge import how_many, judge_rows, too_far_behind
+from recollect.retrieval.rank import Pool, Ranking, best_first, diverse_first, in_turn, presupposing, select
+from recollect.retrieval.rank.signals import asks_only_when
+from recollect.retrieval.request import SearchRequest
+from recollect.storage import search as storage
+from recollect.storage.store import Row
+
+
+async def judged(
+    asking: Asking, asked: Understanding, pool: Pool, ranking: Ranking, notes: list[str]
+) -> tuple[Ranking, dict[UUID, Row]]:
+    """The ranking by how likely each of the best answers, and what those show."""
+    request, groups = asking.request, asking.part.groups
+    # Whatever happened in a period answers a question for that period alone: nothing is left to judge.
+    unjudged = "judge" in request.without or asks_only_when(asked)
+    judge = None if unjudged else await asking.workspace.judge()
+    if judge is None or not len(pool):
+        if asking.workspace.judge_fault is not None:
+            notes.append(
+                f"scores say how near a memory is, not whether it answers: {asking.workspace.judge_fault}"
+            )
+        return ranking if groups is None else presupposing(ranking), {}
+    with asking.watch.stage("judge"):
+        order = best_first(pool, ranking)
+        if groups is not None:
+            order = in_turn(order, groups.of(pool))
+        rows = order[: how_many(asked, request.limit)]
+        shown = await _show(asking, pool, rows, {})
+        rows = [row for row in rows if pool.ids[row] in shown]
+        look = partial(
+            judge_rows,
+            judge,
+            asked,
+            pool,
+            ranking,
+            {row: shown[pool.ids[row]] for row in rows},
+            context=_on_behalf(asking.tx.context, request),
+            calibration=asking.calibration,
+            presupposed=groups is not None,
+        )
+        return await asyncio.get_running_loop().run_in_executor(None, copy_context().run, look), shown
+
+
+def _on_behalf(context: TenantContext, request: SearchRequest) -> TenantContext:
+    """Who "I" is: whoever asks, or the user whose scope alone is asked."""
+    if request.scope is not None and request.scope.layer is Layer.USER:
+        return replace(context, user_id=request.scope.name)
+    return context
+
+
+async def chosen(
+    asking: Asking,
+    asked: Understanding,
+    pool: Pool,
+    ranking: Ranking,
+    known: dict[UUID, Row],
+    notes: list[str],
+) -> tuple[list[int], dict[UUID, Row]]:
+    """The rows to return, and what they show. `known` is what was loaded already."""
+    request, groups = asking.request, asking.part.groups
+    several = asked.aim.want.several
+    with asking.watch.stage("rank"):
+        least = request.threshold
+        if ranking.judged is not None and groups is None:
+            least = max(least, too_far_behind(ranking.score, request.threshold, several=several))
+        order = best_first(pool, ranking, threshold=least)
+        if several and groups is None and request.threshold > 0 and len(order) > request.limit:
+            notes.append(f"{len(order) - request.limit} more memories answer; ask with a larger limit")
+        # Three times as many as asked for: among them repeats are dropped.
+        first = (order if groups is None else in_turn(order, groups.of(pool)))[: 3 * request.limit]
+    wanted = len(first) if request.diverse else request.limit
+    # Seldom does a third of the best repeat others: the rest is looked at only then.
+    looked_at = first[: wanted + wanted // 2]
+    shown, meanings, rows = await _selected(asking, pool, looked_at, wanted, known)
+    if len(rows) < wanted and len(looked_at) < len(first):
+        shown, meanings, rows = await _selected(asking, pool, first, wanted, shown)
+    if request.diverse:
+        with asking.watch.stage("rank"):
+            rows = diverse_first(pool, ranking, rows, limit=request.limit, meanings=meanings)
+    return [row for row in rows if pool.ids[row] in shown], shown
+
+
+async def _selected(
+    asking: Asking, pool: Pool, order: Sequence[int], limit: int, known: dict[UUID, Row]
+) -> tuple[dict[UUID, Row], Meanings, list[int]]:
+    """What some rows show, what they mean, and which of them to return."""
+    with asking.watch.stage("show"):
+        shown = await _show(asking, pool, order, known)
+    with asking.watch.stage("rank"):
+        meanings = Meanings(shown)
+        groups = asking.part.groups
+        apart = None if groups is None else groups.of(pool)
+        return shown, meanings, select(pool, order, limit=limit, meanings=meanings, apart=apart)
+
+
+async def _show(asking: Asking, pool: Pool, order: Sequence[int], known: dict[UUID, Row]) -> dict[UUID, Row]:
+    """What some rows show; only what is not `known` is fetched."""
+    missing = [pool.ids[row] for row in order if pool.ids[row] not in known]
+    if not missing:
+        return known
+    return known | await storage.fetch_hits(asking.tx, missing, asking.opened.space.id)

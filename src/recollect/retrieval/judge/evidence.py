@@ -1,0 +1,152 @@
+"""What speaks for and against a candidate beside the encoder's verdict, each as a number.
+
+Who and what the question is about is held against who and what the text is about; the kind of answer that is wanted (a
+number, a time) against what the text holds. A text that only asks answers nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.domain.query import Resolution, Understanding, Want
+
+Floats = NDArray[np.float64]
+
+#: The names of the features, in the order of the columns that `measure_evidence` gives.
+FEATURES = (
+    "verdict",
+    "behind",
+    "replaces",
+    "relevance",
+    "likeness",
+    "named",
+    "unnamed",
+    "own",
+    "foreign",
+    "asks",
+    "assistant",
+    "lacks_number",
+    "lacks_time",
+    "inside",
+    "outside",
+    "several",
+    "task",
+    "yes_no",
+)
+
+#: Relevance has no upper end; beyond this it hardly says more, but still orders.
+_MOST_RELEVANCE = 4.0
+_NUMBER = re.compile(
+    r"\b(?:how (?:many|much|old|long|far|tall|big|high|heavy|fast|hot|cold|often)|what (?:price|rate|dose"
+    r"|size|weight|number"
+    r"|age|percentage|score|budget|rent|salary|cost)|price|phone number|cost|wie ?(?:viel|alt|lange|hoch)"
+    r"|combien|cu[aá]nt\w+"
+    r"|quant[oaie]|hoeveel|pin|code)\b",
+    re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"\b(?:when|what (?:time|date|day|year|month)|which (?:day|days|date|month|year)|since when"
+    r"|until when|by when|how long ago"
+    r"|birthday|deadline|wann|quand|cu[aá]ndo|quando|wanneer)\b",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty"
+    r"|hundred|thousand|half"
+    r"|quarter|dozen|twice|once|double|free|ein\w*|zwei|drei|vier|f[uü]nf|deux|trois|quatre|cinq|dos|tres"
+    r"|cuatro|cinco)\b"
+    r"|[一二三四五六七八九十百千万两]",
+    re.IGNORECASE,
+)
+_WHEN = re.compile(
+    r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b"
+    r"|\b(?:today|yesterday|tomorrow|tonight|morning|noon|midday|afternoon|evening|night|weekends?|week"
+    r"|month|year|spring|summer"
+    r"|autumn|winter|easter|christmas|o'clock|now|daily|weekly|after|before|until|since|soon|heute"
+    r"|gestern|morgen|montag\w*"
+    r"|dienstag\w*|mittwoch\w*|donnerstag\w*|freitag\w*|samstag\w*|sonntag\w*|lundi|mardi|mercredi|jeudi"
+    r"|vendredi|samedi"
+    r"|dimanche|lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bado|domingo)\b|[月日年曜周]",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w+")
+_ASSISTANTS = frozenset({"assistant", "ai", "bot", "agent", "system", "model"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One memory before the judge: what was read of it, who says it, and what the stages before found."""
+
+    text: str
+    statement: str
+    speaker: str | None
+    own: bool
+    verdict: float
+    #: How likely it says anew what the best candidate said before it; 0 when that was not asked.
+    replaces: float = 0.0
+    relevance: float
+    likeness: float
+    #: 1 in the period asked about, less outside; None when no period is asked.
+    inside: float | None
+
+
+def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> Floats:
+    """A row of features for every candidate."""
+    if not candidates:
+        return np.zeros((0, len(FEATURES)))
+    question = asked.query
+    names = _names(asked)
+    wants_number, wants_time = bool(_NUMBER.search(question)), bool(_TIME.search(question))
+    best = max(one.verdict for one in candidates)
+    aim = asked.aim
+    rows = []
+    for one in candidates:
+        told = set(_WORD.findall(one.statement.casefold()))
+        share = sum(not told.isdisjoint(name) for name in names) / len(names) if names else 0.0
+        rows.append(
+            (
+                one.verdict,
+                one.verdict - best,
+                one.replaces,
+                _MOST_RELEVANCE * math.tanh(max(one.relevance, 0.0) / _MOST_RELEVANCE),
+                one.likeness,
+                share,
+                float(bool(names) and share == 0.0),
+                float(aim.first_person and one.own),
+                float(aim.first_person and not one.own),
+                float(_only_asks(one.text, question)),
+                float((one.speaker or "").casefold() in _ASSISTANTS),
+                float(wants_number and not _FIGURE.search(one.text)),
+                float(wants_time and not _WHEN.search(one.text)),
+                0.0 if one.inside is None else one.inside,
+                0.0 if one.inside is None else 1.0 - one.inside,
+                float(aim.want.several),
+                float(aim.want is Want.TASK),
+                float(aim.want is Want.YES_NO),
+            )
+        )
+    return np.array(rows, dtype=np.float64)
+
+
+def _names(asked: Understanding) -> list[frozenset[str]]:
+    """The words of every name in the question but the asker's own."""
+    names = [
+        frozenset(_WORD.findall(f"{entity.mention_text} {entity.name}".casefold()))
+        for entity in asked.entities
+        if entity.method is not Resolution.FIRST_PERSON
+    ]
+    return [name for name in names if name]
+
+
+def _only_asks(text: str, question: str) -> bool:
+    """Whether a text is nothing but a question, or says the very question again."""
+    stripped = text.strip()
+    if " ".join(_WORD.findall(stripped.casefold())) == " ".join(_WORD.findall(question.casefold())):
+        return True
+    return stripped.endswith(("?", "？")) and not re.search(r"[.!。！;]\s", stripped)

@@ -1,0 +1,58 @@
+"""A candidate as the judge reads it, seen from the asker: "I" is whoever asks."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from recollect.domain.layers import Layer
+from recollect.domain.tenancy import TenantContext
+from recollect.providers.judge.wording import statement
+
+#: How programs call the person who talks to them.
+_ROLES = frozenset({"user", "human", "me", "i"})
+_SEPARATORS = re.compile(r"[^\w]+|_")
+_PERSONAL = (Layer.USER, Layer.AGENT, Layer.SESSION)
+
+
+def is_asker(name: str, user_id: str | None) -> bool:
+    """Whether a speaker's name is the asker's: "Ines" and "ines.b@studio" are the same person."""
+    if user_id is None:
+        return False
+    spoken, own = name.casefold().strip(), user_id.casefold().strip()
+    if spoken == own:
+        return True
+    parts = [part for part in _SEPARATORS.split(own.partition("@")[0]) if part]
+    words = [word for word in _SEPARATORS.split(spoken) if word]
+    return bool(parts) and bool(words) and (words == parts or (words[0] == parts[0] and len(words[0]) > 2))
+
+
+def is_own(shown: Any, context: TenantContext) -> bool:
+    """Whether a memory lies in a scope of the asker's own."""
+    layer = Layer.from_precedence(shown["layer"])
+    return layer in _PERSONAL and shown["scope_name"] in (
+        context.user_id,
+        context.agent_id,
+        context.session_id,
+    )
+
+
+def is_private_to_another(shown: Any, context: TenantContext) -> bool:
+    """Whether a memory is another user's own, which somebody with wide rights may see."""
+    return Layer.from_precedence(shown["layer"]) is Layer.USER and shown["scope_name"] != context.user_id
+
+
+def statement_of(shown: Any, context: TenantContext) -> str:
+    """What the judge is told of a memory."""
+    own = is_own(shown, context)
+    before = shown["before_text"]
+    if before is not None and shown["before_speaker"]:
+        before = f"{_who(shown['before_speaker'], own, context)}: {before}"
+    who = _who(shown["speaker"], own, context) if shown["speaker"] else ("I" if own else None)
+    return statement(shown["text"], who=who, at=shown["event_at"] or shown["created_at"], before=before)
+
+
+def _who(speaker: str, own: bool, context: TenantContext) -> str:
+    if is_asker(speaker, context.user_id) or (own and speaker.casefold() in _ROLES):
+        return "I"
+    return speaker

@@ -1,0 +1,147 @@
+"""The judge at work: the best candidates of a search, read and scored.
+
+`how_many` says how far down the ranking it reads, `judge_rows` reads and scores, `too_far_behind` draws the line
+under the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recollect.domain.query import Understanding, Want
+from recollect.domain.tenancy import TenantContext
+from recollect.providers.judge.wording import follow_up
+from recollect.retrieval.judge.currency import later, newest_first
+from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats, measure_evidence
+from recollect.retrieval.judge.probability import logit, probability, sigmoid
+from recollect.retrieval.judge.statements import is_asker, is_own, is_private_to_another, statement_of
+from recollect.retrieval.rank import Calibration, Judged, Pool, Ranking
+from recollect.retrieval.rank.scoring import proven
+from recollect.retrieval.rank.signals import temporal_relevance
+
+if TYPE_CHECKING:
+    from recollect.providers.judge.model import Judge
+
+#: How many candidates are read: for one answer, and where all of a kind are wanted. Every ten more take 15 ms.
+NARROW, WIDE = 16, 40
+#: How far behind the best answer, in logits, a further one may be when one thing is wanted.
+BEHIND = 2.5
+#: What importance and proven use count beside the judge: they order what answers, and little more.
+_PROVEN = 4.0
+#: What is gained where an answer is taken for granted, as in a question put to every team.
+_PRESUPPOSED = 1.0
+_DEFAULT_THRESHOLD = 0.7
+
+
+def how_many(asked: Understanding, limit: int) -> int:
+    """How many of the ranked candidates the judge reads."""
+    least = WIDE if asked.aim.want.several else NARROW
+    return max(least, min(limit + limit // 4, WIDE))
+
+
+def judge_rows(
+    judge: Judge,
+    asked: Understanding,
+    pool: Pool,
+    ranking: Ranking,
+    shown: Mapping[int, Any],
+    *,
+    context: TenantContext,
+    calibration: Calibration,
+    presupposed: bool,
+) -> Ranking:
+    """The ranking with the judge's scores for the rows in `shown`; all others stay behind those. Blocking."""
+    rows = list(shown)
+    statements = [statement_of(shown[row], context) for row in rows]
+    verdicts = judge.read(asked.query, statements)
+    lifts = calibration.for_query(asked.query).lift(pool.cosine)
+    inside = None
+    if asked.time_range is not None and asked.aim.want is not Want.TASK:
+        inside = temporal_relevance(pool, asked.time_range, now=asked.now)
+    candidates = [
+        Candidate(
+            text=shown[row]["text"],
+            statement=statement,
+            speaker=shown[row]["speaker"],
+            own=_is_own(shown[row], context),
+            verdict=float(verdict),
+            relevance=float(ranking.relevance[row]),
+            likeness=float(lifts[row]),
+            inside=None if inside is None else float(inside[row]),
+        )
+        for row, statement, verdict in zip(rows, statements, verdicts, strict=True)
+    ]
+    moments = [shown[row]["event_at"] for row in rows]
+    evidence = measure_evidence(asked, candidates)
+    best, newer = later(probability(evidence), moments, asked.aim)
+    if newer:
+        again = follow_up(asked.query, candidates[best].text)
+        for place, verdict in zip(newer, judge.read(again, [statements[one] for one in newer]), strict=True):
+            candidates[place] = replace(candidates[place], replaces=float(sigmoid(np.array(verdict))))
+        evidence = measure_evidence(asked, candidates)
+    scores = sigmoid(logit(probability(evidence)) + _PROVEN * proven(ranking, asked)[rows])
+    if presupposed:
+        scores = sigmoid(logit(scores) + _PRESUPPOSED)
+    if asked.aim.first_person:
+        private = np.array([is_private_to_another(shown[row], context) for row in rows])
+        scores = np.where(private, -1.0, scores)
+    current = newest_first(
+        scores,
+        moments,
+        asked.aim,
+        replaces=np.array([one.replaces for one in candidates]),
+        vectors=[_vector(shown[row]) for row in rows],
+    )
+    score, order = _placed(ranking, rows, current.scores)
+    return replace(
+        ranking,
+        score=score,
+        relevance=order,
+        judged=Judged(
+            evidence={
+                row: {name: round(float(value), 4) for name, value in zip(FEATURES, values, strict=True)}
+                for row, values in zip(rows, evidence, strict=True)
+            },
+            outdated_by={rows[old]: rows[new] for old, new in current.outdated_by.items()},
+        ),
+    )
+
+
+def too_far_behind(scores: Floats, threshold: float, *, several: bool) -> float:
+    """The score below which a hit does not come along, because the best is so much better.
+
+    A caller who lowers the threshold wants more, and gets it; where several are owed, all that answer come.
+    """
+    if several or not len(scores) or threshold <= 0.0:
+        return 0.0
+    asked_for_more = float(logit(np.array(_DEFAULT_THRESHOLD)) - logit(np.array(threshold)))
+    return float(sigmoid(logit(scores.max()) - BEHIND - max(asked_for_more, 0.0)))
+
+
+def _placed(ranking: Ranking, rows: list[int], scores: Floats) -> tuple[Floats, Floats]:
+    """Scores and order for the whole pool: what was not read stands behind what was, in its old order."""
+    lowest = float(scores[scores >= 0.0].min()) if (scores >= 0.0).any() else 0.0
+    score = np.minimum(ranking.score, lowest) * 0.5
+    order = logit(np.array(lowest)) - 10.0 + np.tanh(ranking.relevance)
+    score[rows], order[rows] = scores, np.where(scores < 0.0, -1e3, logit(np.maximum(scores, 0.0)))
+    return score, order
+
+
+def _is_own(shown: Any, context: TenantContext) -> bool:
+    """Whether the asker says it: in a conversation by name, elsewhere in a scope of their own."""
+    if shown["speaker"]:
+        return is_asker(shown["speaker"], context.user_id) or (
+            is_own(shown, context) and shown["speaker"].casefold() in {"user", "human", "me"}
+        )
+    return is_own(shown, context)
+
+
+def _vector(shown: Any) -> Floats | None:
+    if shown["embedding"] is None:
+        return None
+    vector: Floats = shown["embedding"].to_numpy().astype(np.float64)
+    return vector / max(float(np.linalg.norm(vector)), 1e-9)
