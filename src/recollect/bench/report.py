@@ -63,8 +63,9 @@ ABOUT = {
     "supersession": (
         "Facts that newer ones retire",
         "Pairs of statements from a labelled set: true updates, of which the first must be retired, and look-alikes, "
-        "of which none may be. Half of the set was kept aside while the rules were written; pairs and rules have one "
-        "author.",
+        "of which none may be. Half of the plain pairs were kept aside while the rules were written; pairs and rules "
+        "have one author. `talk` are changes mentioned in passing, and jokes, plans and other people's changes beside "
+        "them: few are read as facts, and what is not retired is left to the order of hits.",
         "recollect bench supersession",
     ),
     "aggregation": (
