@@ -56,6 +56,36 @@ def test_questions_about_current_data_are_answered_in_the_context(
     assert "20001" not in context.text or "sales" in question
 
 
+@pytest.mark.parametrize(
+    ("question", "note"),
+    [
+        ("How many active customers?", "'active' was not applied to customers"),
+        ("How many unpaid invoices?", "'unpaid' was not applied to invoices"),
+        ("How many customers in food?", "'in food' was not applied to customers"),
+    ],
+)
+def test_a_qualifier_the_database_cannot_apply_is_said_and_not_dropped(
+    opened: Callable[[str], Recollect], sqlite_shop: Shop, document: dict[str, Any], question: str, note: str
+) -> None:
+    del document["types"]["customer"]["filters"], document["measures"]["active_customers"]
+    client = opened(sqlite_shop.url)
+    context = client.context(question, now=NOW)
+    assert context.domain_results is not None
+    assert any(note in said for said in context.notes)
+    assert note in context.text
+    assert any(note in said for said in client.ontology.query(question).notes)
+
+
+def test_a_search_that_follows_orders_says_which_qualifier_it_did_not_apply(
+    opened: Callable[[str], Recollect], sqlite_shop: Shop
+) -> None:
+    client = opened(sqlite_shop.url)
+    client.add("Order 12345 was left at the back door", entities=["order 12345"])
+    results = client.search("What happened with the fragile orders of Acme Corporation?", now=NOW)
+    assert results.notes == ("'fragile' was not applied to orders: the ontology declares no such filter",)
+    assert client.search("What happened with the open orders of Acme Corporation?", now=NOW).notes == ()
+
+
 def test_a_question_about_what_is_learned_asks_no_database(
     opened: Callable[[str], Recollect], sqlite_shop: Shop
 ) -> None:

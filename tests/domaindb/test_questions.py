@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from recollect.domain.ontology_document import parse_ontology
-from recollect.domaindb.questions import candidate_names, read_question
+from recollect.domaindb.questions import candidate_names, read_question, unapplied
 
 
 @pytest.mark.parametrize(
@@ -118,3 +118,31 @@ def test_a_question_of_ten_thousand_words_is_read_to_a_point(document: dict[str,
 )
 def test_names_are_guessed_where_nobody_resolved_them(question: str, names: list[str]) -> None:
     assert candidate_names(question) == names
+
+
+@pytest.mark.parametrize(
+    ("question", "left_out"),
+    [
+        ("How many active customers?", []),
+        ("Which customers are active?", []),
+        ("List unpaid invoices", [("invoices", "unpaid")]),
+        ("Which invoices are overdue?", [("invoices", "overdue")]),
+        ("Show me big overdue invoices", [("invoices", "big overdue")]),
+        ("customers in the food industry", [("customers", "in the food industry")]),
+        ("orders over 500 euros", [("orders", "over 500 euros")]),
+        ("customers by region", [("customers", "by region")]),
+        ("total orders by status", []),
+        ("open orders of Acme last month", []),
+        ("How many orders in January 2024?", []),
+        ("How many customers do we have?", []),
+        ("How many invoices are there?", []),
+        ("What's the balance on invoice #123?", []),
+        ("What did Acme order?", []),
+        ("custom work", []),
+    ],
+)
+def test_what_restricts_rows_and_is_not_declared_is_named(
+    document: dict[str, Any], question: str, left_out: list[tuple[str, str]]
+) -> None:
+    known = [*candidate_names(question), "last month", "January 2024"]
+    assert list(unapplied(question, parse_ontology(document), known)) == left_out

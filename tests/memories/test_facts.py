@@ -241,3 +241,22 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
 @given(st.text(alphabet="ab ',.isthe", max_size=4_000))
 def test_long_runs_of_words_are_read_in_reasonable_steps(text: str) -> None:
     read_facts(text, speaker="Ana", now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("Karen left, so Mike is my boss now.", [("Ana", "boss", "Mike")]),
+        ("Dr. Aziz retired, my dentist is Dr. Lund these days.", [("Ana", "dentist", "Dr. Lund")]),
+        ("The old one died, so my laptop is a MacBook now.", [("Ana", "laptop", "a MacBook")]),
+        ("Jo's boss left, so Mike is her boss now.", []),
+        ("My toddler is my boss now.", []),
+        ("Mike is my boss until Karen is back.", []),
+        ("Mike is my hero.", []),
+    ],
+)
+def test_what_follows_from_a_change_is_read_when_it_says_whose_it_is(
+    text: str, facts: list[tuple[str, str, str]]
+) -> None:
+    found = read_facts(text, speaker="Ana").statements
+    assert [(one.subject, one.predicate, one.object) for one in found] == facts

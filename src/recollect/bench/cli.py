@@ -104,6 +104,21 @@ def longmemeval(
 
 
 @app.command()
+def everyday(
+    ctx: typer.Context,
+    data: DataFolder,
+    home: HomeOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Ask about months of ordinary talk: answers first, whole lists, silence where nothing is known."""
+    from recollect.bench.everyday import run_everyday
+
+    show = _show(ctx, json, out)
+    _finish(ctx, json, out, run_everyday(data, home=home, show=show))
+
+
+@app.command()
 def multihop(
     ctx: typer.Context,
     data: DataFolder,

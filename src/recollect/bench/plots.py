@@ -33,6 +33,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "aggregation": _aggregation,
         "codebase": _codebase,
         "codeloc": _codeloc,
+        "everyday": _everyday,
         "route": _route,
         "scale": _scale,
         "serve": _serve,
@@ -66,6 +67,18 @@ def _multihop(figure: Any, result: Result) -> None:
     for axes, (name, measures) in zip(every, sets.items(), strict=True):
         _recall_bars(axes, measures["recall"])
         axes.set_title(f"{name}, {result.arguments['embedder']}")
+
+
+def _everyday(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    shares = [bar for bar in result.bars if not bar.at_most]
+    bars = axes.bar([bar.name for bar in shares], [bar.value for bar in shares], 0.6, color=_BLUE)
+    axes.bar_label(bars, fmt="%.3f", fontsize=8, padding=2)
+    for place, bar in enumerate(shares):
+        axes.hlines(bar.bar, place - 0.4, place + 0.4, color=_GREY, linestyle="--", linewidth=1)
+    axes.set_ylim(0, 1.1)
+    axes.set_title(f"Everyday talk, {result.measures['figures'][ALL]['junk']:.2f} wrong hits per question")
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _codebase(figure: Any, result: Result) -> None:

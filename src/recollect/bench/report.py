@@ -20,6 +20,14 @@ one run, before the times. No language model is involved anywhere.
 """
 
 ABOUT = {
+    "everyday": (
+        "Everyday: ordinary talk over months",
+        "Worlds of what some people said, stored as it was said, and questions asked later at the default threshold. "
+        "`first`: of the questions with one answer, those whose first hit is one. `complete`: lists, counts and "
+        "comparisons with every answer found. `silent`: questions that nothing answers and that find nothing. `fresh`: "
+        "an answer stands before every outdated item. Junk are hits that neither answer nor belong to it.",
+        "recollect bench everyday --data FOLDER",
+    ),
     "locomo": (
         "LoCoMo: long conversations",
         "Each conversation in a scope of its own, one memory per turn; the share of the turns that answer a question "
@@ -55,8 +63,9 @@ ABOUT = {
     "supersession": (
         "Facts that newer ones retire",
         "Pairs of statements from a labelled set: true updates, of which the first must be retired, and look-alikes, "
-        "of which none may be. Half of the set was kept aside while the rules were written; pairs and rules have one "
-        "author.",
+        "of which none may be. Half of the plain pairs were kept aside while the rules were written; pairs and rules "
+        "have one author. `talk` are changes mentioned in passing, and jokes, plans and other people's changes beside "
+        "them: few are read as facts, and what is not retired is left to the order of hits.",
         "recollect bench supersession",
     ),
     "aggregation": (

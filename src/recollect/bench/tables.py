@@ -84,6 +84,26 @@ def _longmemeval(measures: Mapping[str, Any]) -> list[Table]:
     return [*_recall(measures), *([aside] if rows else [])]
 
 
+def _everyday(measures: Mapping[str, Any]) -> list[Table]:
+    columns = ["first", "complete", "silent", "fresh", "junk", "everyday"]
+    rows = [
+        [
+            world,
+            str(one["questions"]),
+            *("-" if one[name] is None else f"{one[name]:.3f}" for name in columns),
+        ]
+        for world, one in measures["figures"].items()
+    ]
+    kinds = [
+        [kind, one["figure"], str(one["questions"]), f"{one['right']:.3f}"]
+        for kind, one in measures["kinds"].items()
+    ]
+    return [
+        Table(title="By world", columns=["world", "questions", *columns], rows=rows),
+        Table(title="By kind of question", columns=["kind", "counts for", "questions", "share"], rows=kinds),
+    ]
+
+
 def _multihop(measures: Mapping[str, Any]) -> list[Table]:
     return [table for name, one in measures["sets"].items() for table in _recall(one, of=f", {name}")]
 
@@ -454,6 +474,7 @@ def _percentiles(one: Mapping[str, float]) -> list[str]:
 _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "locomo": _locomo,
     "longmemeval": _longmemeval,
+    "everyday": _everyday,
     "multihop": _multihop,
     "ablate": _ablate,
     "aggregation": _aggregation,

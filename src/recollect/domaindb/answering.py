@@ -13,7 +13,14 @@ from recollect.domain.answers import DomainResults, DomainTable
 from recollect.domain.query import Resolution, ResolvedEntity
 from recollect.domaindb.connection import DomainFault
 from recollect.domaindb.lookups import MAX_RIVALS, FoundRow, Lookups
-from recollect.domaindb.questions import NumberedRow, Request, candidate_names, read_question, spelled_names
+from recollect.domaindb.questions import (
+    NumberedRow,
+    Request,
+    candidate_names,
+    read_question,
+    spelled_names,
+    unapplied,
+)
 
 if TYPE_CHECKING:
     from recollect.domain.ontology import EntityType, Ontology, Relation
@@ -29,6 +36,14 @@ MAX_LISTED_TYPES = 3
 MAX_TABLES = 12
 #: Rows of a relation that nobody asked for by name.
 UNASKED_ROWS = 10
+
+
+def unapplied_notes(question: str, ontology: Ontology, known: Sequence[str]) -> list[str]:
+    """A sentence for each qualifier of a question that no filter is declared for."""
+    return [
+        f"{qualifier!r} was not applied to {rows}: the ontology declares no such filter"
+        for rows, qualifier in unapplied(question, ontology, known)
+    ]
 
 
 class Answering:
@@ -61,6 +76,11 @@ class Answering:
         if not (subjects or measured or unknown or request.numbered):
             for declared in request.types[:MAX_LISTED_TYPES]:
                 self._list(declared, request, period)
+        if self._tables:
+            known = [*unknown, *(row.label for row in subjects), *([period.phrase] if period else [])]
+            known += [entity if isinstance(entity, str) else entity.mention_text for entity in named]
+            for sentence in unapplied_notes(question, self._ontology, known):
+                self._note(sentence)
         return DomainResults(tables=tuple(self._tables[:MAX_TABLES]), notes=self.notes)
 
     # What the question is about -------------------------------------------------------------------

@@ -77,6 +77,50 @@ def read_question(question: str, ontology: Ontology) -> Request:
     )
 
 
+def unapplied(question: str, ontology: Ontology, known: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
+    """What restricts the rows of a type in a question and is not declared: "unpaid" invoices, customers "in food".
+
+    Each comes with the type's plural. `known` are texts that are understood otherwise: the names of rows, the period.
+    """
+    request = read_question(question, ontology)
+    declared = [phrase for kind in ontology.types.values() for phrase in (*type_words(kind), *kind.filters)]
+    for asked in request.measures:
+        declared += [*asked.measure.words, *(column.replace("_", " ") for column in asked.group_by)]
+    clear = {form for phrase in declared for word in words_of(phrase) for form in _forms(word)}
+    clear |= _NOT_NAMES | _EVERYDAY | {word for text in known for word in words_of(text)}
+    words = words_of(question)
+    found: dict[tuple[str, str], None] = {}
+    for kind in request.types:
+        for phrase in type_words(kind):
+            for start in _places(words, words_of(phrase)):
+                end = start + len(words_of(phrase))
+                for qualifier in (_before(words[:start], clear), _behind(words[end:], clear)):
+                    if qualifier:
+                        found[kind.plural, qualifier] = None
+    return tuple(found)
+
+
+def _before(words: Sequence[str], clear: frozenset[str] | set[str]) -> str:
+    """The adjectives that a noun follows."""
+    start = len(words)
+    while start and words[start - 1] not in clear and not words[start - 1].isdigit():
+        start -= 1
+    return " ".join(words[start:][-_MAX_QUALIFIER_WORDS:])
+
+
+def _behind(words: Sequence[str], clear: frozenset[str] | set[str]) -> str:
+    """What limits the noun before: "in food", "are overdue", "without a contract"."""
+    if not words or words[0] not in _LIMITING:
+        return ""
+    end = 1
+    while end < len(words) and words[end] in _LIMITING | _SMALL:
+        end += 1
+    first = end
+    while end < len(words) and end - first < _MAX_QUALIFIER_WORDS and words[end] not in clear:
+        end += 1
+    return " ".join(words[words[0] in _BEING : end]) if end > first else ""
+
+
 def words_of(text: str) -> list[str]:
     """The words of a text, folded; a possessive's ending is dropped."""
     found = []
@@ -228,3 +272,16 @@ _NOT_NAMES = frozenset(
     "most more few each every number count total average sum last next first new recent latest today yesterday now "
     "day week month quarter year days weeks months years ago".split()
 )
+#: Words after a noun that begin what limits it, and small ones between those and the limit itself.
+_BEING = frozenset("are is were was".split())
+_LIMITING = _BEING | frozenset(
+    "in with without from near over under above below worth for by per that who which at".split()
+)
+_SMALL = frozenset("a an the our not no more less than".split())
+#: Words around a question that limit nothing.
+_EVERYDAY = frozenset(
+    "please currently exist exists existing database system altogether overall right moment far know known look like "
+    "going doing down up happened happening".split()
+)
+#: A longer run of words is no qualifier any more.
+_MAX_QUALIFIER_WORDS = 3

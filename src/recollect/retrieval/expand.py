@@ -6,12 +6,12 @@ words, so every row comes with the names a text may use for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.domain.answers import RelatedEntity
 from recollect.domain.names import entity_key
-from recollect.domain.query import ResolvedEntity
+from recollect.domain.query import Understanding
+from recollect.domaindb.answering import unapplied_notes
 from recollect.domaindb.database import DomainDatabase
 
 #: More names would look up memories that have little to do with the question any more.
@@ -26,15 +26,20 @@ class Expanded:
     notes: tuple[str, ...] = ()
 
 
-async def expand(database: DomainDatabase | None, entities: Sequence[ResolvedEntity]) -> Expanded:
+async def expand(database: DomainDatabase | None, asked: Understanding) -> Expanded:
     """Every key under which memories may speak of what the question is about."""
-    named = [key for entity in entities for key in entity.keys]
+    named = asked.entity_keys
     if database is None or not named:
-        return Expanded(keys=tuple(dict.fromkeys(named)))
-    expansion = await database.expand(list(entities))
+        return Expanded(keys=named)
+    expansion = await database.expand(asked.entities)
     related = [key for entity in expansion.related for key in spoken_keys(entity)]
     keys = tuple(dict.fromkeys([*named, *expansion.ids, *related]))[:MAX_KEYS]
-    return Expanded(keys=keys, notes=expansion.notes)
+    notes = expansion.notes
+    if related:
+        known = [entity.mention_text for entity in asked.entities]
+        known += [asked.time_range.phrase] if asked.time_range else []
+        notes += tuple(unapplied_notes(asked.query, database.ontology, known))
+    return Expanded(keys=keys, notes=notes)
 
 
 def spoken_keys(entity: RelatedEntity) -> tuple[str, ...]:

@@ -258,7 +258,7 @@ async def _ranked(
     """The candidates and what they are worth, those included that the best of them lead to."""
     workspace, tx, request = asking.workspace, asking.tx, asking.request
     domain = await workspace.domain(tx.context, tx) if asked.entities else None
-    expanding = asyncio.ensure_future(expand(domain, asked.entities))
+    expanding = asyncio.ensure_future(expand(domain, asked))
     try:
         wanted = Wanted(
             understanding=asked,

@@ -166,6 +166,11 @@ HOLDS_OWNED = re.compile(
     r"^(?P<o>[A-Z][^,;:']{0,60}?) (?:(?P<is>is)|"
     r"became) (?P<s>[A-Z][^,;:]{0,60}?)'s?(?: new)? (?P<attribute>[\w -]{1,40})$"
 )
+#: "Mike is my boss"
+HOLDS_MINE = re.compile(
+    r"^(?P<o>(?!(?:My|Our|The|This|That|It|He|She|They|We|I)\b)[A-Z][^,;:']{0,60}?) is (?P<s>my|our)(?: new)? "
+    r"(?P<attribute>[\w -]{1,40})$"
+)
 
 COPULA = re.compile(r"^(?P<np>[^;:]{1,100}?) (?:is|are|am) (?P<o>\S.*)$")
 #: A state that was reached: "was delivered", "has been paid", "has shipped".

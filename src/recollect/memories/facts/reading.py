@@ -43,6 +43,8 @@ _CLAUSES = re.compile(
     r"speaks?|plays?|owns?|reports?|studies|drives|is|am|are|has|have|started|stopped|drinks?|eats?|I|we|my|our|he|she|"
     r"they)\b)"
 )
+#: Where a sentence begins anew with whose it is: "Karen left, so Mike is my boss", "..., my dentist is Dr. Lund".
+_ANEW = re.compile(r",\s+so\s+|,\s+(?=(?:my|our)\b)")
 _OWN_SUBJECT = re.compile(r"(?:I|we|my|our|he|she|they)\b")
 _SUBJECT = re.compile(
     r"^(?P<s>I|[Ww]e|(?:(?:[Tt]he|[Mm]y|[Oo]ur) )?[\w'.-]+(?: [A-Z][\w'.-]*){0,3})"
@@ -91,11 +93,12 @@ def read_fact(text: str, *, speaker: str | None = None, now: datetime | None = N
 
 def _clauses(text: str) -> Iterator[str]:
     """A sentence's clauses; one without a subject of its own takes the one before it."""
-    parts = _CLAUSES.split(text)
-    yield parts[0]
-    subject = _SUBJECT.match(parts[0])
-    for part in parts[1:]:
-        yield f"{subject['s']} {part}" if subject and not _OWN_SUBJECT.match(part) else part
+    for half in _ANEW.split(text):
+        parts = _CLAUSES.split(half)
+        yield parts[0]
+        subject = _SUBJECT.match(parts[0])
+        for part in parts[1:]:
+            yield f"{subject['s']} {part}" if subject and not _OWN_SUBJECT.match(part) else part
 
 
 def _dated(statement: Statement, now: datetime) -> Statement:
@@ -229,6 +232,9 @@ def _held(clause: str, speaker: str | None) -> Statement | None:
         if found and read_predicate(found["attribute"]).value == "name":
             subject = read_subject(found["s"], speaker)
             return _attribute(subject, found["attribute"], found["o"], change=not found["is"])
+    found = p.HOLDS_MINE.match(clause)
+    if found and read_predicate(found["attribute"]).value == "name":
+        return _of_phrase(f"{found['s']} {found['attribute']}", found["o"], speaker)
     return None
 
 

@@ -1,7 +1,8 @@
 """`RlmExecutor`: a search as a run of the engine, from the question to the same `Found` that one look gives.
 
-Whatever goes wrong, somebody asked a question: a run that fails or is cut short gives what it found, together with a
-standard search, and a line in the log. Nothing in the answer says which path it took.
+Whatever goes wrong, somebody asked a question. A model that does not plan to the end leaves the rest to the learned
+planner; a run that fails or is cut short gives what it found, together with a standard search. Either is said in the
+notes and the log; otherwise nothing in the answer says which path it took.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from recollect.domain.query import Understanding
 from recollect.domain.results import Hit
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
+from recollect.errors import RecollectError
 from recollect.learning.policy import DecompositionPolicy
 from recollect.recursion.budget import Limits
 from recollect.recursion.cache import Cache
@@ -40,6 +42,10 @@ _log = logging.getLogger("recollect.recursion")
 
 #: Users, sessions and agents can be as many as a tenant has people; only a question about them looks at their tree.
 _TREE = (Layer.PROJECT, Layer.TEAM, Layer.ORG, Layer.COMPANY)
+#: Why a search may have found less than it could; what went wrong in detail is in the log.
+_CUT_SHORT = "looking at the parts of the question one by one was cut short ({}); a plain search was added"
+_WITHOUT_MODEL = "the model {!r} did not plan this search to its end ({}); it was searched without a model"
+_REASONS = {"planner": "it failed", "timeout": "it took too long", "done": "it found nothing"}
 #: What a run may do without a model. A question over forty teams takes two or three calls; one over eight periods nine.
 _MAX_SUBCALLS = 50
 _MAX_STEPS = 12
@@ -100,12 +106,14 @@ class RlmExecutor:
                 type(error).__name__,
                 exc_info=error,
             )
-            return await self._standard(request, query_id, watch, understood)
+            standard = await self._standard(request, query_id, watch, understood)
+            return replace(standard, notes=(*standard.notes, _CUT_SHORT.format(type(error).__name__)))
         if trajectory is not None and (trajectory.stopped_by != "done" or not found.hits):
             if trajectory.stopped_by != "done":
                 _log.warning(
                     "a recursive search was cut short (%s); a standard one is added", trajectory.stopped_by
                 )
+                found = replace(found, notes=(*found.notes, _CUT_SHORT.format(trajectory.stopped_by)))
             standard = await self._standard(request, query_id, watch, understood)
             return _merged(found, standard, limit=request.limit)
         return found
@@ -138,10 +146,40 @@ class RlmExecutor:
         )
         environment = MemoryEnvironment(looking, ground.whole)
         policy = self._policy or ground.policy
+        learned, cache = LearnedPlanner(policy, self._rng), Cache()
+        model = self._model_planner(looking.notes) if self._planner is None else None
+        planner = self._planner or model or learned
+        trajectories = [await self._run(environment, planner, policy, request, cache)]
+        by = trajectories[0].stopped_by
+        if model is not None and (by != "done" or not environment.gathered):
+            looking.notes.append(_WITHOUT_MODEL.format(settings.root_model, _REASONS.get(by, by)))
+            _log.warning("a model did not plan a search to its end (%s): %s", by, trajectories[0].error)
+            # What the model found stays; what it has not looked at is looked at now.
+            trajectories.append(await self._run(environment, learned, policy, request, cache))
+        chosen = aggregate(
+            environment.gathered.held,
+            environment.strategy,
+            limit=request.limit,
+            asked=environment.asked_groups,
+        )
+        for trajectory in trajectories:
+            self._record(trajectory, query_id, chosen)
+        return self._found(ground, chosen, tuple(looking.notes)), trajectories[-1]
+
+    async def _run(
+        self,
+        environment: MemoryEnvironment,
+        planner: Planner,
+        policy: DecompositionPolicy,
+        request: SearchRequest,
+        cache: Cache,
+    ) -> Trajectory:
+        """One run of the engine with one planner; what it finds is in the environment."""
+        settings = self._workspace.settings
         ended = await run(
             request.query,
             environment=environment,
-            planner=self._planner or self._planner_of(policy),
+            planner=planner,
             limits=Limits(
                 max_subcalls=_MAX_SUBCALLS,
                 max_steps=_MAX_STEPS,
@@ -150,29 +188,26 @@ class RlmExecutor:
                 timeout_s=settings.recursion_timeout_s,
                 sub_call_timeout_s=settings.recursion_sub_call_timeout_s,
             ),
-            cache=Cache(),
+            cache=cache,
         )
         trajectory = ended.trajectory
-        if trajectory.policy is None:
-            trajectory = replace(trajectory, policy=policy.name)
-        chosen = aggregate(
-            environment.gathered.held,
-            environment.strategy,
-            limit=request.limit,
-            asked=environment.asked_groups,
-        )
-        self._record(trajectory, query_id, chosen)
-        return self._found(ground, chosen, tuple(looking.notes)), trajectory
+        return trajectory if trajectory.policy is not None else replace(trajectory, policy=policy.name)
 
-    def _planner_of(self, policy: DecompositionPolicy) -> Planner:
-        """A model plans if the settings name one for that; otherwise the policy does."""
+    def _model_planner(self, notes: list[str]) -> Planner | None:
+        """The planner that asks the settings' model; None without one, and a note where it can't be opened."""
         settings = self._workspace.settings
-        root = self._workspace.model(settings.root_model) if settings.root_model else None
-        if root is None:
-            return LearnedPlanner(policy, self._rng)
+        if not settings.root_model:
+            return None
+        try:
+            root = self._workspace.model(settings.root_model)
+            below = self._workspace.model(settings.sub_call_model) if settings.sub_call_model else None
+        except RecollectError as error:
+            _log.warning("the model for planning searches can't be used: %s", error)
+            notes.append(_WITHOUT_MODEL.format(settings.root_model, error.code))
+            return None
+        assert root is not None
         from recollect.recursion.planners.model import ModelPlanner
 
-        below = self._workspace.model(settings.sub_call_model) if settings.sub_call_model else None
         return ModelPlanner(root, sub_call_model=below)
 
     async def _prepare(self, request: SearchRequest, query_id: UUID, watch: Stopwatch) -> _Ground:
