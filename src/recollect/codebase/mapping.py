@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from recollect.codebase.definitions import Answers, rank_definitions
+from recollect.codebase.definitions import TYPES, Answers, rank_definitions
 from recollect.codebase.evidence import Pages
 from recollect.codebase.grep import grep
 from recollect.codebase.looking import search_seconds
@@ -41,7 +41,6 @@ _FALL = 3.0
 #: Answers of up to so many lines are cited whole; of longer ones the lines that speak about the question.
 _ANSWER_LINES, _WINDOW_LINES = 45, 24
 #: Of a type its head is cited: its methods are answers of their own.
-_TYPES = frozenset("class interface struct enum trait module namespace".split())
 _TYPE_LINES = 16
 _MAP_TOKENS = 4_000
 _SMALL = frozenset({"variable", "constant", "field"})
@@ -128,7 +127,7 @@ def _answering(view: View, answers: Answers, query: CodeQuery) -> Observation:
 def lines_to_cite(symbol: SymbolInfo, lines: Sequence[str], words: Mapping[str, float]) -> tuple[int, int]:
     """The lines that stand for a definition: all of a short one, the head of a type, else those about the words."""
     first, last = symbol.start_line, symbol.end_line
-    if symbol.kind in _TYPES:
+    if symbol.kind in TYPES:
         return first, min(last, first + _TYPE_LINES - 1)
     if last - first < _ANSWER_LINES:
         return first, last
