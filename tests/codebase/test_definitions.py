@@ -103,8 +103,8 @@ def names(index: CodeIndex, root: Path, question: str, embedder: Embedder | None
 @pytest.mark.parametrize(
     ("question", "first"),
     [
-        ("How is a message sent to somebody?", "write_letter"),
-        ("What has to be paid for a book that is overdue?", "collect_fine"),
+        ("How is a message sent to a person?", "write_letter"),
+        ("How much does somebody pay who returns a book late?", "collect_fine"),
         ("How do I find out where a book stands?", "place_of"),
     ],
 )
