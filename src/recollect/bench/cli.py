@@ -295,6 +295,26 @@ def codeloc(
 
 
 @app.command()
+def codeqa(
+    ctx: typer.Context,
+    repos: Annotated[
+        Path,
+        typer.Option("--repos", help="The folder with a bare clone of each repository.", metavar="FOLDER"),
+    ],
+    data: DataFolder,
+    limit_questions: LimitOption = None,
+    home: HomeOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Ask real codebases what a newcomer asks, and see which definitions are cited."""
+    from recollect.bench.codeqa import run_codeqa
+
+    show = _show(ctx, json, out)
+    _finish(ctx, json, out, run_codeqa(data, repos, limit_questions=limit_questions, home=home, show=show))
+
+
+@app.command()
 def learning(
     ctx: typer.Context,
     seeds: Annotated[

@@ -34,6 +34,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "codebase": _codebase,
         "codeloc": _codeloc,
         "everyday": _everyday,
+        "codeqa": _codeqa,
         "route": _route,
         "scale": _scale,
         "serve": _serve,
@@ -106,6 +107,17 @@ def _codeloc(figure: Any, result: Result) -> None:
     _recall_bars(axes, rows)
     axes.set_ylabel("issues")
     axes.set_title("codeloc: all files of an issue among the first k")
+
+
+def _codeqa(figure: Any, result: Result) -> None:
+    kinds = result.measures["kinds"]
+    axes = figure.subplots()
+    _recall_bars(
+        axes,
+        {kind: {f"@{cutoff}": row[f"share@{cutoff}"] for cutoff in (5, 10)} for kind, row in kinds.items()},
+    )
+    axes.set_ylabel("definitions that answer")
+    axes.set_title("codeqa: share of the definitions that answer among the first k")
 
 
 def _ablate(figure: Any, result: Result) -> None:

@@ -94,6 +94,14 @@ ABOUT = {
         "`codebase/ranking.py`. BM25 over whole files is from the description of the data.",
         "recollect bench codeloc --repos FOLDER --data FOLDER",
     ),
+    "codeqa": (
+        "Which definitions answer a question about code",
+        "Questions of a newcomer about five Python projects, mostly without the names in the answer, explored without "
+        "a model. The first finding is fair when it is one of the definitions that answer, or one beside them that the "
+        "data names; the share is of the definitions that answer. Absent are features that the project lacks. The "
+        "weights were set with these questions in view; other questions on other projects are kept aside.",
+        "recollect bench codeqa --repos FOLDER --data FOLDER",
+    ),
     "route": (
         "Which questions are decomposed",
         "Questions labelled by meaning: a hundred that the rules were tuned on, a hundred held out from that, and a "

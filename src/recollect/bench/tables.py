@@ -399,6 +399,24 @@ def _codeloc(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _codeqa(measures: Mapping[str, Any]) -> list[Table]:
+    kinds, took = measures["kinds"], measures["explore_ms"]
+    columns = ["led", "any@5", "share@5", "all@5", "share@10", "all@10"]
+    rows = [
+        [kind, f"{row['questions']:,}", *(f"{row[name]:.3f}" for name in columns)]
+        for kind, row in kinds.items()
+    ]
+    rest = [
+        [f"absent features refused ({measures['absent']} questions)", f"{measures['refused']:.3f}"],
+        ["answerable questions refused", f"{len(measures['answerable_refused'])}"],
+        ["one exploration p50 / p95, ms", f"{took['p50']:.0f} / {took['p95']:.0f}"],
+    ]
+    return [
+        Table(title="Definitions that answer", columns=["questions", "number", *columns], rows=rows),
+        Table(title="Refusals and speed", columns=["", ""], rows=rest),
+    ]
+
+
 def _codebase(measures: Mapping[str, Any]) -> list[Table]:
     cold, warm, changed = measures["cold"], measures["warm"], measures["one_file_changed"]
     explored = warm["explore_s"]
@@ -480,6 +498,7 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "aggregation": _aggregation,
     "codebase": _codebase,
     "codeloc": _codeloc,
+    "codeqa": _codeqa,
     "learning": _learning,
     "library": _library,
     "route": _route,

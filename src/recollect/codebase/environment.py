@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from recollect.codebase.index import CodeIndex
     from recollect.codebase.tree import SourceTree
+    from recollect.providers.embedders import Embedder
     from recollect.providers.models import ChatModel
 
 P = TypeVar("P", bound="BaseModel")
@@ -55,7 +56,8 @@ class CodebaseEnvironment:
 
     Without an `index` names are looked up by searching. `model` answers `llm_query`; without one that gives the lines
     that speak about the prompt. `masked`: what a planner reads has no secrets in it, since it goes to a model.
-    Searches end when `seconds_left` does. `on_capability` hears what is missing: a language without a grammar.
+    `embedder` compares a question with definitions. Searches end when `seconds_left` does. `on_capability`
+    hears what is missing: a language without a grammar.
     """
 
     name = "codebase"
@@ -70,9 +72,10 @@ class CodebaseEnvironment:
         cacheable: bool = True,
         masked: bool = False,
         seconds_left: Callable[[], float | None] = lambda: None,
+        embedder: Embedder | None = None,
         on_capability: OnCapability | None = None,
     ) -> None:
-        self.view = View(tree, index, seconds_left=seconds_left)
+        self.view = View(tree, index, seconds_left=seconds_left, embedder=embedder)
         self._masked = masked
         self._model = model
         self._max_answer_tokens = max_answer_tokens
@@ -84,6 +87,7 @@ class CodebaseEnvironment:
     def content_hash(self, tool: str, parameters: Mapping[str, Any]) -> str:
         """Of the file that a call reads as it is now, or of the tree as it was found; of the model too, if asked."""
         parts = [str(self.view.tree.root), str(self.view.index is not None), str(self._masked)]
+        parts.append(str(self.view.embedder is not None))
         if tool in _OF_ONE_FILE:
             parts.append(self.view.stamp_of(str(parameters.get("path", ""))))
         else:

@@ -25,7 +25,7 @@ from recollect.codebase.journal import Journal, JournaledEnvironment, JournaledP
 from recollect.codebase.models import Models, open_models
 from recollect.codebase.planner import Course, RLMAgent
 from recollect.codebase.query import read_query
-from recollect.codebase.refine import refine, sharpen
+from recollect.codebase.refine import refine, refused_answers, sharpen
 from recollect.codebase.request import ExploreRequest
 from recollect.codebase.secrets import mask
 from recollect.codebase.synthesis import ResultSynthesizer
@@ -34,6 +34,7 @@ from recollect.config import Settings
 from recollect.domain.codebase import ExplorationTrajectory, RLMResult, RLMUsage
 from recollect.domain.findings import CitationStatus, Finding
 from recollect.domain.trajectory import Trajectory
+from recollect.errors import EmbedderError
 from recollect.recursion.budget import Limits
 from recollect.recursion.cache import Cache
 from recollect.recursion.citations import verify_findings
@@ -43,6 +44,7 @@ from recollect.recursion.synthesis import Synthesis
 
 if TYPE_CHECKING:
     from recollect.codebase.index import CodeIndex
+    from recollect.providers.embedders import Embedder
     from recollect.providers.models import ChatModel
 
 __all__ = ["RLMOrchestrator", "default_audit_dir"]
@@ -53,6 +55,10 @@ Progress = Callable[[int, int | None], None]
 _HOLDS = frozenset({CitationStatus.VERIFIED, CitationStatus.MOVED})
 #: What is kept of the wall clock for reading citations again and writing the record.
 _RESERVE_S = 0.2
+_NOT_DONE = "This code does not seem to do that."
+#: The embedder of definitions. It is local: no line of a tree leaves the machine for it.
+EMBEDDER = "arctic"
+_EMBEDDERS: dict[tuple[str, int | None], Embedder] = {}
 
 
 def default_audit_dir(settings: Settings) -> Path:
@@ -143,12 +149,14 @@ class _Exploration:
         self._folder = orchestrator.audit_dir
         self._cache = orchestrator.cache
         self._request = request
+        self._query = read_query(request.query, request.context_hints)
         self._tree = tree
         self._models = models
         self._on_event = on_event
         self._began = time.monotonic()
         self._notes: list[str] = list(models.notes)
         self._requests: list[Mapping[str, Any]] = []
+        self._refused = False
         self._journal = Journal(self._folder, request.task_id)
         self._past = self._read_past() if resume else None
         self._agent = self._make_agent()
@@ -157,7 +165,7 @@ class _Exploration:
         """Everything, in order."""
         index = await self._open(on_progress)
         try:
-            ended = await self._run(index)
+            ended = await self._run(index, await self._open_embedder())
             findings = await asyncio.to_thread(self._choose, ended)
             synthesis = await self._synthesise(findings, ended)
             result = self._result(ended, findings, synthesis)
@@ -195,7 +203,19 @@ class _Exploration:
             return None
         return index
 
-    async def _run(self, index: CodeIndex | None) -> Run:
+    async def _open_embedder(self) -> Embedder | None:
+        """What compares the question with definitions, whatever embedder the store has: its scores are known."""
+        if not self._query.is_question:
+            return None
+        try:
+            opening = asyncio.to_thread(_opened_embedder, self._settings)
+            return await asyncio.wait_for(opening, max(self._left_s() * 0.5, 0.05))
+        except (EmbedderError, TimeoutError) as error:
+            why = str(error) or "the embedder was not ready in time"
+            self._notes.append(f"definitions were ranked by words and calls, not by meaning: {why}")
+            return None
+
+    async def _run(self, index: CodeIndex | None, embedder: Embedder | None) -> Run:
         request, models = self._request, self._models
         environment = CodebaseEnvironment(
             self._tree,
@@ -204,6 +224,7 @@ class _Exploration:
             cacheable=self._settings.rlm_cache_enabled,
             masked=models.root is not None,
             seconds_left=self._left_s,
+            embedder=embedder,
             on_capability=self._missed,
         )
         limits, spent = self._limits()
@@ -226,13 +247,18 @@ class _Exploration:
     def _choose(self, ended: Run) -> tuple[Finding, ...]:
         """What answers the question, at the lines that say so, as they stand now."""
         pages = Pages(self._tree)
-        query = read_query(self._request.query, self._request.context_hints)
         claimed = [one for one in ended.findings if one in self._agent.claims]
         rest = [one for one in ended.findings if one not in self._agent.claims]
         chosen = sharpen(ended.trajectory, claimed, pages)
         if not any(one.confidence > 0 for one in chosen):
             preset = self._request.preset
-            chosen = refine(ended.trajectory, rest, query, pages, tests=preset is not None and preset.tests)
+            chosen = refine(
+                ended.trajectory, rest, self._query, pages, tests=preset is not None and preset.tests
+            )
+            if preset is None and (nearest := refused_answers(ended.trajectory)):
+                self._refused = True
+                self._notes.append(f"this code does not seem to do that; nearest: {', '.join(nearest)}")
+                return ()
         standing = [
             one
             for one in verify_findings(chosen, lambda kind, path: Pages(self._tree).text(path))
@@ -257,7 +283,7 @@ class _Exploration:
         )
         self._notes += synthesizer.notes
         if not made.text:
-            return replace(made, text="Nothing in this tree speaks about it.")
+            return replace(made, text=_NOT_DONE if self._refused else "Nothing in this tree speaks about it.")
         return made
 
     def _result(self, ended: Run, findings: tuple[Finding, ...], synthesis: Synthesis) -> RLMResult:
@@ -402,6 +428,18 @@ class _Exploration:
     def _missed(self, description: str, context: Mapping[str, Any]) -> None:
         self._requests.append({"description": description, "context": dict(context)})
         self._notes.append(f"missing: {description}")
+
+
+def _opened_embedder(settings: Settings) -> Embedder:
+    """Opened once in a process: it takes half a second, and any thread may use it."""
+    from recollect.providers.embedders import open_embedder
+
+    key = (EMBEDDER, settings.embedder_threads)
+    if key not in _EMBEDDERS:
+        _EMBEDDERS[key] = open_embedder(
+            EMBEDDER, cache_dir=settings.home / "models", threads=settings.embedder_threads
+        )
+    return _EMBEDDERS[key]
 
 
 def _explorations(record: Trajectory) -> int:

@@ -8,6 +8,7 @@ files are ranked is `ranking.py`'s business.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from recollect.codebase.arrays import Arrays
+    from recollect.providers.embedders import Embedder
 
     IntArray = np.ndarray[Any, np.dtype[np.int32]]
     FloatArray = np.ndarray[Any, np.dtype[np.float32]]
@@ -42,6 +44,8 @@ __all__ = [
 
 #: Files whose definitions stay unpacked.
 _UNPACKED = 512
+#: Texts between two looks at the clock.
+_EMBEDDED_AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,6 +289,32 @@ class CodeIndex:
     def definitions_in(self, file: int) -> tuple[SymbolInfo, ...]:
         """The definitions of a file by its number, in the order of its text."""
         return self._definitions_of(file)
+
+    def vectors(
+        self, embedder: Embedder, texts: Sequence[str], *, seconds: float | None = None
+    ) -> dict[int, FloatArray]:
+        """Unit vectors by the place of their text; those of texts that were embedded before come from the index.
+
+        Texts that can't be embedded within the seconds are left out; the next run finds those that could.
+        """
+        import numpy as np
+
+        space = embedder.space
+        until = None if seconds is None else time.monotonic() + seconds
+        hashes = [hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for text in texts]
+        kept = self._store.vectors(space.fingerprint, hashes)
+        fresh = {hash_: text for hash_, text in zip(hashes, texts, strict=True) if hash_ not in kept}
+        while fresh and (until is None or time.monotonic() < until):
+            some = [fresh.popitem() for _ in range(min(_EMBEDDED_AT_ONCE, len(fresh)))]
+            rows = embedder.embed([text for _, text in some]).astype(np.float16)
+            made = {hash_: row.tobytes() for (hash_, _), row in zip(some, rows, strict=True)}
+            self._store.add_vectors(space.fingerprint, made)
+            kept |= made
+        return {
+            place: np.frombuffer(kept[hash_], np.float16).astype(np.float32)
+            for place, hash_ in enumerate(hashes)
+            if hash_ in kept
+        }
 
     def close(self) -> None:
         """Let go of the files. Closing twice is fine."""

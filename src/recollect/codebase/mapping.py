@@ -6,10 +6,12 @@ findings in the order of the ranking. Without one the most used files come first
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from recollect.codebase.definitions import TYPES, Answers, rank_definitions
 from recollect.codebase.evidence import Pages
 from recollect.codebase.grep import grep
 from recollect.codebase.looking import search_seconds
@@ -30,6 +32,16 @@ if TYPE_CHECKING:
 #: Files that a map with a focus shows, and the places of each.
 MAX_FILES = 12
 MAX_SPANS = 4
+#: Definitions that answer a question.
+MAX_ANSWERS = 10
+#: How long definitions are embedded that never were: a tool has to answer within half a minute.
+_EMBEDDING_S = 10.0
+#: By how many points of score a definition is a third as sure as the one that has them.
+_FALL = 3.0
+#: Answers of up to so many lines are cited whole; of longer ones the lines that speak about the question.
+_ANSWER_LINES, _WINDOW_LINES = 45, 24
+#: Of a type its head is cited: its methods are answers of their own.
+_TYPE_LINES = 16
 _MAP_TOKENS = 4_000
 _SMALL = frozenset({"variable", "constant", "field"})
 _TEST_NAME = re.compile(r"(?:^|\.)(?:tests?\.|[Tt]est_?[A-Z_a-z]*)")
@@ -48,10 +60,79 @@ def outline(view: View, wanted: Outline) -> Observation:
     folder = view.tree.resolve(wanted.directory)
     if wanted.focus.strip() or wanted.hints:
         query = read_query(wanted.focus, wanted.hints)
+        if view.index is not None and query.is_question and folder == ".":
+            answers = _answers(view, view.index, query)
+            if answers.ranked:
+                return _answering(view, answers, query)
         return _focused(view, _ranked(view, query, folder), query)
     if view.index is None:
         return _listing(view, folder)
     return _most_used(view, view.index, folder)
+
+
+def _answers(view: View, index: CodeIndex, query: CodeQuery) -> Answers:
+    left = view.seconds_left()
+    return rank_definitions(
+        index,
+        query,
+        Pages(view.tree),
+        view.embedder,
+        limit=MAX_ANSWERS,
+        seconds=_EMBEDDING_S if left is None else min(_EMBEDDING_S, left * 0.5),
+    )
+
+
+def _answering(view: View, answers: Answers, query: CodeQuery) -> Observation:
+    """The map around a question: definitions that answer it, best first, and their files in the same order."""
+    ranked = answers.ranked
+    words = weights_of(query)
+    pages = Pages(view.tree)
+    findings: list[Finding] = []
+    rows: dict[str, dict[str, Any]] = {}
+    for order, one in enumerate(ranked):
+        path, symbol = one.definition.path, one.definition.symbol
+        behind = math.exp((one.score - ranked[0].score) / _FALL) * (1 - 0.001 * order)
+        confidence = max(answers.chance * behind, 0.01 * 0.9**order)
+        span = RankedSpan(
+            name=symbol.qualified_name,
+            kind=symbol.kind,
+            start_line=symbol.start_line,
+            end_line=symbol.end_line,
+            score=one.score,
+            why=f"similarity {one.similarity:.2f}" if one.similarity else "",
+        )
+        row = rows.setdefault(
+            path,
+            {"path": path, "confidence": round(confidence, 4), "score": round(one.score, 4), "places": []},
+        )
+        row["places"].append(_place(view, span, symbol))
+        first, last = lines_to_cite(symbol, pages.lines(path) or (), words)
+        made = pages.find(path, first, last, description=described(symbol), confidence=confidence)
+        if made is not None:
+            findings.append(made)
+    listed = list(rows.values())
+    return Observation(
+        value={
+            "summary": f"{len(ranked)} definitions, first {ranked[0].definition.symbol.qualified_name}",
+            "files": listed,
+            "chance": round(answers.chance, 4),
+            "answers": [[one.source_file, *(one.line_range or (1, 1))] for one in findings],
+            "spans": [],
+        },
+        text=_text(listed),
+        findings=tuple(findings),
+    )
+
+
+def lines_to_cite(symbol: SymbolInfo, lines: Sequence[str], words: Mapping[str, float]) -> tuple[int, int]:
+    """The lines that stand for a definition: all of a short one, the head of a type, else those about the words."""
+    first, last = symbol.start_line, symbol.end_line
+    if symbol.kind in TYPES:
+        return first, min(last, first + _TYPE_LINES - 1)
+    if last - first < _ANSWER_LINES:
+        return first, last
+    at, end, _ = best_window(lines[first - 1 : last], words, most=_WINDOW_LINES)
+    return first + at, first + end
 
 
 def _ranked(view: View, query: CodeQuery, folder: str) -> list[RankedFile]:
@@ -90,14 +171,7 @@ def _focused(view: View, ranked: Sequence[RankedFile], query: CodeQuery) -> Obse
                 "places": places,
             }
         )
-    text = "\n".join(
-        f"{row['path']} (confidence {row['confidence']:.2f})"
-        + "".join(
-            f"\n  {one['lines'][0]}-{one['lines'][1]} {one['kind']} {one['name']}: {one['about']}"
-            for one in row["places"]
-        )
-        for row in rows
-    )
+    text = _text(rows)
     first = ", ".join(row["path"] for row in rows[:3])
     return Observation(
         value={
@@ -107,6 +181,18 @@ def _focused(view: View, ranked: Sequence[RankedFile], query: CodeQuery) -> Obse
         },
         text=text or "no file of the tree speaks about it; try other words, grep or list_files",
         findings=tuple(findings),
+    )
+
+
+def _text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Files and their places, for whoever plans the next step."""
+    return "\n".join(
+        f"{row['path']} (confidence {row['confidence']:.2f})"
+        + "".join(
+            f"\n  {one['lines'][0]}-{one['lines'][1]} {one['kind']} {one['name']}: {one['about']}"
+            for one in row["places"]
+        )
+        for row in rows
     )
 
 

@@ -20,6 +20,8 @@ __all__ = ["CodeQuery", "Place", "Segments", "read_query", "segments_of"]
 MAX_QUERY_CHARS = 100_000
 #: What a query is about is said at its beginning, also when its first line has no end.
 _TITLE_CHARS = 300
+#: A longer text tells a story; a question is asked in a few sentences.
+_QUESTION_CHARS = 500
 #: A name in the title says more than one in a pasted program.
 TITLE, PROSE, CODE, TRACE = 2.0, 1.0, 0.5, 0.5
 
@@ -59,6 +61,14 @@ class CodeQuery:
     about_tests: bool = False
     about_documents: bool = False
     segments: Segments = field(default=Segments(title="", prose="", code="", trace=""), repr=False)
+
+    @property
+    def is_question(self) -> bool:
+        """Whether this asks what code does, on one line: nothing is pasted, and no file is named or hinted at."""
+        named = (*self.places, *self.frames, *self.globs, *self.hinted_places, *self.hinted_names)
+        parts = self.segments
+        more = f"{parts.prose}{parts.code}{parts.trace}".strip()
+        return not (named or more or self.about_documents) and len(self.text) <= _QUESTION_CHARS
 
 
 # ------------------------------------------------------------ patterns

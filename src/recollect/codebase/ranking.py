@@ -114,22 +114,11 @@ def rank(index: CodeIndex, query: CodeQuery, limit: int = 10) -> list[RankedFile
     """
     import numpy as np
 
-    paths = [file.path for file in index.files]
-    if not paths or limit < 1:
+    if not index.files or limit < 1:
         return []
-    roles = [role_of(path) for path in paths]
-    setbacks = np.array([_setback(role, query) for role in roles])
-    primary = setbacks <= 0.0
-    if not primary.any():
-        primary = np.ones(len(paths), bool)
-    signals, evidence = _gather(index, query, paths, primary)
-    parts = {
-        name: WEIGHTS[name] * (values if name in _AS_THEY_COME else _scaled(values, primary))
-        for name, values in signals.items()
-        if name in WEIGHTS
-    }
-    found = sum(parts.values(), np.zeros(len(paths)))
-    scores = found - setbacks
+    paths = [file.path for file in index.files]
+    weighed = weigh(index, query)
+    scores, found, parts, evidence = weighed.scores, weighed.found, weighed.parts, weighed.evidence
     order = np.lexsort((np.arange(len(paths)), -scores))
     order = order[found[order] > 0]
     chances = _chances(scores[order], parts)
@@ -146,6 +135,39 @@ def rank(index: CodeIndex, query: CodeQuery, limit: int = 10) -> list[RankedFile
         )
         for file, chance in zip(first, chances, strict=False)
     ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """What speaks for each file of a tree, by its number: `parts` are added up in `found`.
+
+    `scores` have what is taken off by role; `primary` are files of the role that the query is about.
+    """
+
+    scores: FloatArray
+    found: FloatArray
+    primary: BoolArray
+    parts: Signals
+    evidence: Evidence
+
+
+def weigh(index: CodeIndex, query: CodeQuery) -> Weighed:
+    """Every file of a tree, weighed for a query."""
+    import numpy as np
+
+    paths = [file.path for file in index.files]
+    setbacks = np.array([_setback(role_of(path), query) for path in paths])
+    primary = setbacks <= 0.0
+    if not primary.any():
+        primary = np.ones(len(paths), bool)
+    signals, evidence = _gather(index, query, paths, primary)
+    parts = {
+        name: WEIGHTS[name] * (values if name in _AS_THEY_COME else _scaled(values, primary))
+        for name, values in signals.items()
+        if name in WEIGHTS
+    }
+    found = sum(parts.values(), np.zeros(len(paths)))
+    return Weighed(scores=found - setbacks, found=found, primary=primary, parts=parts, evidence=evidence)
 
 
 def _gather(

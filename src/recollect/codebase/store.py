@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -108,6 +108,7 @@ class Store:
         with self.transaction():
             self._run("drop_old_trees", day=day - _KEPT_DAYS)
             self._run("drop_old_contents", day=day - _KEPT_DAYS)
+            self._run("drop_old_vectors", day=day - _KEPT_DAYS)
             self._run("add_tree", root=root, day=day)
             return int(self._run("get_tree", root=root)[0][0])
 
@@ -175,6 +176,18 @@ class Store:
         """Language, lines, definitions and references of one content."""
         found = self._run("get_symbols", sha256=sha256)
         return found[0] if found else None
+
+    def vectors(self, space: str, hashes: Sequence[str]) -> dict[str, bytes]:
+        """The vectors that are kept of these texts, by their hashes."""
+        wanted = json.dumps(list(hashes))
+        self._run("keep_vectors", space=space, hashes=wanted, day=_today())
+        return dict(self._run("get_vectors", space=space, hashes=wanted))
+
+    def add_vectors(self, space: str, vectors: Mapping[str, bytes]) -> None:
+        """Keep vectors by the hashes of their texts."""
+        with self.transaction():
+            for sha256, vector in vectors.items():
+                self._run("add_vector", sha256=sha256, space=space, vector=vector, day=_today())
 
     def _run(self, name: str, **values: Any) -> list[Any]:
         with self._lock:

@@ -2,7 +2,8 @@
 -- Each query has a name, after "name:", and a sentence.
 
 -- name: schema
--- Files by the hash of their content, their records apart (they are large), and the trees they were last seen in.
+-- Files by the hash of their content, their records apart (they are large), the trees they were last seen in, and
+-- vectors of definitions by the hash of the text that was embedded.
 create table if not exists content (
     sha256     text primary key,
     language   text,
@@ -31,6 +32,13 @@ create table if not exists file (
     sha256     text,
     note       text not null,
     primary key (tree, path)
+) without rowid;
+create table if not exists vector (
+    sha256     text not null,
+    space      text not null,
+    vector     blob not null,
+    used_day   integer not null,
+    primary key (space, sha256)
 ) without rowid;
 
 -- name: get_tree
@@ -100,3 +108,21 @@ delete from tree where used_day < :day;
 -- Records of no tree that nobody has used for long.
 delete from content
 where used_day < :day and sha256 not in (select sha256 from file where sha256 is not null);
+
+-- name: get_vectors
+-- The vectors of these definitions (a JSON list of hashes) in one space.
+select sha256, vector from vector where space = :space and sha256 in (select value from json_each(:hashes));
+
+-- name: add_vector
+-- The vector of a definition.
+insert into vector (sha256, space, vector, used_day) values (:sha256, :space, :vector, :day)
+on conflict (space, sha256) do nothing;
+
+-- name: keep_vectors
+-- Vectors that were used today stay.
+update vector set used_day = :day
+where space = :space and used_day < :day and sha256 in (select value from json_each(:hashes));
+
+-- name: drop_old_vectors
+-- Vectors nobody has used for long.
+delete from vector where used_day < :day;

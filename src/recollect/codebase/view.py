@@ -13,6 +13,7 @@ from recollect.errors import RecollectError
 
 if TYPE_CHECKING:
     from recollect.codebase.index import CodeIndex
+    from recollect.providers.embedders import Embedder
 
 #: Definitions that say what a place is; a variable does not.
 _SCOPES = frozenset("module namespace class interface struct enum trait type function method macro".split())
@@ -34,10 +35,12 @@ class View:
         index: CodeIndex | None,
         *,
         seconds_left: Callable[[], float | None] = lambda: None,
+        embedder: Embedder | None = None,
     ) -> None:
         self.tree = tree
         self.index = index
         self.seconds_left = seconds_left
+        self.embedder = embedder
         #: Files of languages that have no grammar, among those that were looked at.
         self.unread: dict[str, str] = {}
         self._symbols: dict[tuple[str, str], FileSymbols] = {}

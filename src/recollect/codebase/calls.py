@@ -1,0 +1,81 @@
+"""Which definitions use which, among those a question brings near: the call graph, and walks along it.
+
+A name says whom a call means as far as it goes: one of the same file, else each of the few that carry the name. Knows
+numbers of definitions only; what they are worth is `definitions.py`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from recollect.codebase.index import CodeIndex, Definition
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+#: A name that more definitions carry says nothing about which of them is meant.
+_FEW = 4
+#: A name that is passed around is weaker than a call.
+_USE = 0.5
+#: Definitions that hold calls.
+_HOLDERS = frozenset("function method class interface struct enum trait module namespace macro".split())
+
+
+class Calls:
+    """Edges between definitions, by their place in the list they were made from."""
+
+    def __init__(self, sources: Array, targets: Array, weights: Array) -> None:
+        self.sources = sources
+        self.targets = targets
+        self.weights = weights
+
+    @classmethod
+    def between(cls, index: CodeIndex, definitions: Sequence[Definition]) -> Calls:
+        """The calls and uses between these definitions."""
+        named: dict[str, list[int]] = {}
+        by_path: dict[str, list[int]] = {}
+        for number, one in enumerate(definitions):
+            named.setdefault(one.symbol.name, []).append(number)
+            by_path.setdefault(one.path, []).append(number)
+        edges: dict[tuple[int, int], float] = {}
+        for path, own in by_path.items():
+            symbols = index.symbols(path)
+            if symbols is None:
+                continue
+            holder = _holders(definitions, own, symbols.lines)
+            for use in symbols.references:
+                targets = named.get(use.name) if use.kind != "import" else None
+                source = holder[use.line] if targets and use.line < len(holder) else -1
+                if not targets or source < 0:
+                    continue
+                targets = [number for number in targets if definitions[number].path == path] or targets
+                if source in targets or len(targets) > _FEW:
+                    continue
+                weight = (_USE if use.kind == "use" else 1.0) / len(targets)
+                for target in targets:
+                    edges[source, target] = max(edges.get((source, target), 0.0), weight)
+        pairs = np.array(list(edges), np.int64).reshape(-1, 2)
+        return cls(pairs[:, 0], pairs[:, 1], np.array(list(edges.values())))
+
+    def near(self, worth: Array) -> Array:
+        """What the best neighbour of each definition is worth: the best caller and the best callee together."""
+        callers, callees = np.zeros(len(worth)), np.zeros(len(worth))
+        np.maximum.at(callers, self.targets, worth[self.sources] * self.weights)
+        np.maximum.at(callees, self.sources, worth[self.targets] * self.weights)
+        both: Array = callers + callees
+        return both
+
+
+def _holders(definitions: Sequence[Definition], own: Sequence[int], lines: int) -> list[int]:
+    """The innermost definition around each line, by number of line; -1 outside of all."""
+    holder = [-1] * (lines + 2)
+    # Outer definitions come before inner ones.
+    for number in own:
+        symbol = definitions[number].symbol
+        if symbol.kind in _HOLDERS:
+            end = min(symbol.end_line, lines)
+            holder[symbol.start_line : end + 1] = [number] * (end + 1 - symbol.start_line)
+    return holder
