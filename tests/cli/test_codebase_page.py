@@ -49,7 +49,7 @@ def test_an_example_prints_what_the_page_shows(name: str, elsewhere: dict[str, s
     if file.suffix == ".py":
         assert done.stdout == (EXAMPLES / f"{file.stem}.out").read_text(encoding="utf-8")
     else:
-        assert "server.py:4-5 verified" in done.stdout
+        assert "server.py:4-5 quoted" in done.stdout
         assert "1. Where in the tree is this spoken of?" in done.stdout
 
 

@@ -46,7 +46,7 @@ def test_an_exploration_prints_the_answer_and_where_it_stands(shell: Shell, shop
     done = shell("explore", shop, QUESTION)
     lines = done.stdout.splitlines()
     assert lines[0] == "shop/prices.py:"
-    assert any(line.startswith("[1] shop/prices.py:") and line.endswith("verified") for line in lines)
+    assert any(line.startswith("[1] shop/prices.py:") and line.endswith("quoted") for line in lines)
     assert "tool calls" in done.stderr
     assert "record" in done.stderr
 

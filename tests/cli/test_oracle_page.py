@@ -40,7 +40,7 @@ def test_an_example_prints_what_the_page_shows(name: str, newcomer: dict[str, st
     if file.suffix == ".py":
         assert done.stdout == printed.read_text(encoding="utf-8")
     else:
-        assert "1 verified, 0 moved, 0 stale, 0 unsupported" in done.stdout + done.stderr
+        assert "1 quoted, 0 moved, 0 stale, 0 unsupported" in done.stdout + done.stderr
 
 
 def test_the_page_names_every_tool_event_and_recipe() -> None:

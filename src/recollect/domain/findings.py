@@ -21,6 +21,11 @@ class CitationStatus(StrEnum):
     STALE = "stale"
     UNSUPPORTED = "unsupported"
 
+    @property
+    def word(self) -> str:
+        """For people: that a quote stands where it is cited does not say that it supports a claim."""
+        return "quoted" if self is CitationStatus.VERIFIED else self.value
+
 
 def span_hash(text: str) -> str:
     """The SHA-256 of a cited span, as text in UTF-8."""

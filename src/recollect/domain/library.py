@@ -95,6 +95,8 @@ class FolderReport:
 class SectionHit:
     """A section that answers a question. `lines` are the lines of the best evidence, which `quote` shows.
 
+    `text` says the same to a reader: whole sentences without the marks of Markdown.
+
     `score` is from 0 to 1 and can be compared between questions; `citation` is of the quoted lines.
     """
 
@@ -107,6 +109,7 @@ class SectionHit:
     pages: tuple[int, int] | None
     quote: str
     citation: Citation
+    text: str = ""
     signals: Mapping[str, float] = field(default_factory=dict, repr=False)
 
 

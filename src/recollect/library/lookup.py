@@ -23,6 +23,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name, check_text
 from recollect.errors import InvalidInputError
 from recollect.library.asked import Asked, read_asked
+from recollect.library.prose import answer_of, sentences_of, table_head, whole_sentences
 from recollect.library.ranking import (
     ANSWERED,
     CITED_SECTIONS,
@@ -105,7 +106,7 @@ async def search_sections(
         )
         timings["candidates"] = _ms(started)
         scored, answered = score_sections(asked, rows, calibration=calibration, limit=limit)
-        shown = await _show(tx, [one for one in scored if one.score >= min_score])
+        shown = await _show(tx, [one for one in scored if one.score >= min_score], text)
     timings["total"] = _ms(began)
     return SectionResults(hits=tuple(shown), query=text, answered=answered, notes=notes, timings_ms=timings)
 
@@ -207,7 +208,7 @@ def _page(row: Row) -> tuple[UUID, str]:
     return row["document_id"], PATH_SEPARATOR.join(row["path"].split(PATH_SEPARATOR)[:2])
 
 
-async def _show(tx: Transaction, scored: Sequence[Scored]) -> list[SectionHit]:
+async def _show(tx: Transaction, scored: Sequence[Scored], query: str) -> list[SectionHit]:
     rows = await tx.fetch(
         "sections_to_show",
         ids=[one.document_id for one in scored],
@@ -219,7 +220,7 @@ async def _show(tx: Transaction, scored: Sequence[Scored]) -> list[SectionHit]:
     for one in scored:
         row = by_key.get((one.document_id, one.section))
         if row is not None:
-            hits.append(_hit(one, row, names[one.document_id]))
+            hits.append(_hit(one, row, names[one.document_id], query))
     return hits
 
 
@@ -232,7 +233,13 @@ async def _cited_names(tx: Transaction, rows: Sequence[Row]) -> dict[UUID, str]:
     return {id: name if first.get(name) == id else str(id) for id, name in names.items()}
 
 
-def _hit(scored: Scored, row: Row, cited: str) -> SectionHit:
+def _read_out(query: str, lines: Sequence[str], first: int, last: int) -> str:
+    """What lines of a section say about a question, in whole sentences."""
+    first, last = whole_sentences(lines, first, last)
+    return answer_of(query, sentences_of(lines[first - 1 : last], head=table_head(lines, first)))
+
+
+def _hit(scored: Scored, row: Row, cited: str, query: str) -> SectionHit:
     best = scored.passages[0]
     first, last = best["line_start"], best["line_end"]
     lines: list[str] = row["text"].split("\n")
@@ -257,6 +264,7 @@ def _hit(scored: Scored, row: Row, cited: str) -> SectionHit:
         pages=pages,
         quote=citation.quote,
         citation=citation,
+        text=_read_out(query, lines, first - row["line_start"] + 1, last - row["line_start"] + 1),
         signals={"cosine": best["cosine"], **scored.reasons},
     )
 

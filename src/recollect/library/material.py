@@ -14,6 +14,7 @@ from typing import Protocol
 from recollect.domain.documents import Gap, PageSpan, Section, pages_of
 from recollect.domain.findings import Citation, Finding, span_hash
 from recollect.errors import NotFoundError
+from recollect.library.prose import sentences_of, table_head, whole_sentences
 
 #: What a citation of a library document and one of a file are called.
 DOCUMENT = "document"
@@ -79,15 +80,19 @@ class Volume:
     def find(
         self, line_start: int, line_end: int, *, confidence: float = 1.0, group: str | None = None
     ) -> Finding:
-        """These lines as a finding, under the headings they stand in."""
-        text = self.text_of(line_start, line_end)
+        """These lines as a finding, under the headings they stand in; of a document, to the ends of their sentences."""
         section = self.section_at(line_start)
         place = section.path if section and section.path else self.title
-        body = max(line_start, self.body_of(section)) if section else line_start
-        words = " ".join(self.text_of(body, line_end).split()) if body <= line_end else ""
+        words = " ".join(self.text_of(line_start, line_end).split())
+        if self.kind == DOCUMENT:
+            before = self.body_of(section) - 1 if section else 0
+            own = self.lines[before : section.line_end if section else None]
+            first, last = whole_sentences(own, max(line_start - before, 1), max(line_end - before, 1))
+            line_start, line_end = min(first + before, line_start), last + before
+            words = "\n".join(sentences_of(own[first - 1 : last], head=table_head(own, first)))
         return Finding(
-            description=f"{place}: {words}" if place else words,
-            evidence=text,
+            description=f"{place}:\n{words}" if place else words,
+            evidence=self.text_of(line_start, line_end),
             source_file=self.doc_id,
             line_range=(line_start, line_end),
             confidence=min(max(confidence, 0.0), 1.0),

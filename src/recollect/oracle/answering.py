@@ -13,22 +13,23 @@ from typing import TYPE_CHECKING
 from recollect.domain.findings import Citation, CitationStatus, Finding
 from recollect.domain.oracle import NOT_IN_DOCUMENTS
 from recollect.errors import ModelError
-from recollect.library.extract import answering_lines
+from recollect.library.leads import parts_of
 from recollect.library.material import FILE, Volume
+from recollect.library.prose import answer_of, split_sentences
 from recollect.recursion.citations import verify_findings
 from recollect.recursion.synthesis import synthesise, synthesise_with_model
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
 
-#: What an answer without a model lists; more is a search, not an answer.
-MAX_FINDINGS = 8
-#: The first few are shown unless they are far off; those behind them must be nearly as good as the best.
-_FIRST = 5
-_FAR_OFF, _NEARLY = 0.25, 0.6
-#: Of one finding in an answer without a model, and of the answer; eight findings fit.
-_SHOWN_CHARS = 700
-_SHOWN_SENTENCES = 3
+#: What an answer without a model says in its first lines, and what else it names; more is a search, not an answer.
+MAX_ANSWERS, MAX_RELATED = 2, 3
+MAX_FINDINGS = MAX_ANSWERS + MAX_RELATED
+#: A second place is part of the answer when it is about as sure as the first.
+_AS_SURE = 0.9
+RELATED = "See also:"
+#: Of the surest; what is further off is not named.
+_FAR_OFF = 0.25
 _MAX_CHARS = 8_000
 _HOLDS = frozenset({CitationStatus.VERIFIED, CitationStatus.MOVED})
 
@@ -47,8 +48,7 @@ def distinct(findings: Sequence[Finding], *, limit: int | None = MAX_FINDINGS) -
     """The surest first; one whose lines another one has is left out."""
     kept: list[Finding] = []
     for finding in sorted(findings, key=lambda one: -one.confidence):
-        best = kept[0].confidence if kept else 0.0
-        least = best * (_FAR_OFF if len(kept) < _FIRST else _NEARLY)
+        least = _FAR_OFF * kept[0].confidence if kept else 0.0
         if limit is not None and (len(kept) >= limit or finding.confidence < least):
             break
         if not any(_overlap(finding, other) for other in kept):
@@ -91,25 +91,37 @@ async def compose(
                 return Answered(text=made.text, citations=made.citations, found=True)
         except ModelError as error:
             notes = (f"the model did not put the findings into words ({error}); they are listed as they are",)
-    # Every citation has its line: a long paragraph is shown by the sentences that speak about the problem.
-    made = synthesise([_shortened(one, problem) for one in findings], max_chars=_MAX_CHARS)
+    if not spoken:
+        return replace(_quoted(problem, findings), notes=notes)
+    made = synthesise(findings, max_chars=_MAX_CHARS)
     return Answered(text=made.text, citations=made.citations, found=bool(made.text), notes=notes)
 
 
-def _shortened(finding: Finding, problem: str) -> Finding:
-    """A finding as an answer shows it; what it cites stays whole."""
-    if len(finding.description) <= _SHOWN_CHARS:
-        return finding
-    place, _, words = finding.description.partition(": ")
-    kept: list[str] = []
-    room = max(_SHOWN_CHARS - len(place), _SHOWN_CHARS // 2)
-    for sentence in answering_lines(problem, words, limit=_SHOWN_SENTENCES) or [words]:
-        piece = sentence if len(sentence) <= room else f"{sentence[:room].rpartition(' ')[0]} ..."
-        if kept and len(piece) > room:
+def _quoted(problem: str, findings: Sequence[Finding]) -> Answered:
+    """What the documents say in their own sentences: the answer, then what else bears on it and where."""
+    sides = min(max(len(parts_of(problem)), 1), MAX_FINDINGS)
+    lines: list[str] = []
+    citations: list[Citation] = []
+    answers = 0
+    for finding in findings[:MAX_FINDINGS]:
+        place, _, words = finding.description.partition(":\n")
+        said = answer_of(problem, split_sentences(words or place))
+        if not said:
+            continue
+        sure = finding.confidence >= _AS_SURE * findings[0].confidence
+        citations += finding.citations
+        mark = "".join(f"[{len(citations) - left}]" for left in reversed(range(len(finding.citations))))
+        if answers == len(lines) and (answers < sides or (sure and answers < MAX_ANSWERS)):
+            answers += 1
+            lines.append(f"{said} {mark}")
+            continue
+        if answers == len(lines):
+            lines.append(RELATED)
+        if len(lines) - answers > MAX_RELATED:
+            del citations[-len(finding.citations) :]
             break
-        kept.append(piece)
-        room -= len(piece)
-    return replace(finding, description=f"{place}: {' ... '.join(kept)}")
+        lines.append(f"- {place}: {said} {mark}" if words else f"- {said} {mark}")
+    return Answered(text="\n".join(lines), citations=tuple(citations), found=bool(lines))
 
 
 def _nearest(findings: Sequence[Finding]) -> tuple[str, ...]:

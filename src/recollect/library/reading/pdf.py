@@ -1,8 +1,8 @@
 """PDF, within the process of `child.py`: text page by page with pypdfium2, ruled tables with pdfplumber.
 
-The canonical text is built here, page by page, and which lines stand on which page is kept while building. Headings
-come from the document's bookmarks, or else from the size of its letters (`pdf_headings.py`). What is not text is
-reported as a gap: pages that are pictures, tables without rules (`pdf_tables.py`).
+A page gives printed lines (`pdf_lines.py`); all pages together give the canonical text, a paragraph a line, with the
+page that each stands on (`pdf_blocks.py`), and its headings (`pdf_headings.py`). What is not text is reported as a gap:
+pages that are pictures, tables without rules (`pdf_tables.py`).
 """
 
 from __future__ import annotations
@@ -11,13 +11,21 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from recollect.domain.documents import Gap, PageSpan, ReadDocument
+from recollect.domain.documents import Gap, ReadDocument
 from recollect.errors import DocumentEncryptedError, DocumentError, DocumentTooLargeError
 from recollect.files.decode import canonical
 from recollect.library.reading.limits import ReadingLimits
+from recollect.library.reading.pdf_blocks import Page, build_blocks, letters_of
 from recollect.library.reading.pdf_headings import Bookmark, find_headings, largest_line
 from recollect.library.reading.pdf_lines import Line, page_lines
-from recollect.library.reading.pdf_tables import TableReader, draws_rules, has_columns
+from recollect.library.reading.pdf_tables import (
+    TableReader,
+    draws_rules,
+    has_columns,
+    mark_spread,
+    rows_of,
+    spread_rows,
+)
 from recollect.library.reading.sections import build_sections, shorten
 
 #: pdfplumber takes an eighth of a second a page; a count, not a clock, so that the same file gives the same text.
@@ -35,8 +43,7 @@ _NO_TITLE = re.compile(
 class _Pages:
     """What was read so far."""
 
-    lines: list[Line]
-    spans: list[PageSpan]
+    pages: list[Page]
     pictures: list[int]
     broken: list[int]
     columns: list[int]
@@ -47,11 +54,13 @@ def read_pdf(data: bytes, *, name: str, title: str, limits: ReadingLimits) -> Re
     """Read a PDF file."""
     pdf, data, notes = _open(data, name)
     pages = _read_pages(pdf, data, name=name, limits=limits)
-    lines = [line.text for line in pages.lines] or [""]
-    headings = find_headings(pages.lines, pages.spans, _bookmarks(pdf))
+    bookmarks = _bookmarks(pdf)
+    blocks = build_blocks(pages.pages, {(mark.page, letters_of(mark.text)) for mark in bookmarks})
+    lines = [line.text for line in blocks.lines] or [""]
+    headings = find_headings(blocks, bookmarks)
     own = shorten(canonical(str(pdf.get_metadata_value("Title")))[0])
     if _NO_TITLE.fullmatch(own):
-        own = largest_line(pages.lines[: pages.spans[0].line_end]) if pages.spans else ""
+        own = largest_line(blocks.lines[: blocks.spans[0].line_end]) if blocks.spans else ""
     title = own or title
     if b"%%EOF" not in data[-2_048:] and not notes:
         notes = ("the file seems to be cut off; what is there was read",)
@@ -59,8 +68,8 @@ def read_pdf(data: bytes, *, name: str, title: str, limits: ReadingLimits) -> Re
         title=title,
         kind="pdf",
         text="\n".join(lines),
-        sections=build_sections(lines, headings, title=title, pages=pages.spans),
-        pages=tuple(pages.spans),
+        sections=build_sections(lines, headings, title=title, pages=blocks.spans),
+        pages=tuple(blocks.spans),
         gaps=_gaps(pages),
         notes=notes,
     )
@@ -91,25 +100,21 @@ def _open(data: bytes, name: str) -> tuple[Any, bytes, tuple[str, ...]]:
 
 def _read_pages(pdf: Any, data: bytes, *, name: str, limits: ReadingLimits) -> _Pages:
     import pypdfium2
+    import pypdfium2.raw as raw
 
-    read = _Pages(lines=[], spans=[], pictures=[], broken=[], columns=[], unread_tables=[])
-    tables = TableReader(data)
+    read = _Pages(pages=[], pictures=[], broken=[], columns=[], unread_tables=[])
+    tables = TableReader(data, tagged=bool(raw.FPDFCatalog_IsTagged(pdf)))
     size = 0
     for index in range(len(pdf)):
         try:
             page = pdf[index]
             lines = _read_page(page, index, read, tables)
+            height = page.get_height()
             page.close()
         except pypdfium2.PdfiumError:
             read.broken.append(index + 1)
             continue
-        if not lines:
-            continue
-        if read.lines:
-            read.lines.append(Line(text=""))
-        start = len(read.lines) + 1
-        read.lines += lines
-        read.spans.append(PageSpan(page=index + 1, line_start=start, line_end=len(read.lines)))
+        read.pages.append(Page(number=index + 1, height=height, lines=lines))
         size += sum(len(line.text) + 1 for line in lines)
         if size > limits.max_text_chars:
             raise DocumentTooLargeError(
@@ -130,18 +135,20 @@ def _read_page(page: Any, index: int, read: _Pages, tables: TableReader) -> list
             read.pictures.append(index + 1)
         return lines
     boxes: list[tuple[float, float, float, float]] = []
-    if draws_rules(page):
+    rows = rows_of(textpage)
+    spread = spread_rows(rows)
+    if draws_rules(page) or (tables.tagged and spread):
         if tables.pages_read >= MAX_TABLE_PAGES:
             read.unread_tables.append(index + 1)
         else:
             try:
-                lines, boxes = tables.replace_tables(lines, page, index)
+                lines, boxes = tables.replace_tables(lines, page, textpage, index)
             except Exception:  # pdfplumber stumbles over pages that pdfium reads
                 read.unread_tables.append(index + 1)
-    if has_columns(textpage, page.get_width(), boxes):
+    if has_columns(rows, known=boxes):
         read.columns.append(index + 1)
     textpage.close()
-    return lines
+    return mark_spread(lines, spread)
 
 
 def _bookmarks(pdf: Any) -> list[Bookmark]:

@@ -1,20 +1,22 @@
-"""Tables of a PDF page: those drawn with lines are read, those without are noticed.
+"""Tables of a PDF page: those that are tagged or drawn with lines are read, the others are noticed.
 
-pdfplumber is slow, so it looks only at pages that draw what could be the rules of a table.
+Browsers and office programs write down which words make a cell (tags, `pdf_tags.py`); for other files pdfplumber looks
+at the rules. Both are slow, so only pages that draw rules or set words in columns are looked at.
 """
 
 from __future__ import annotations
 
+import ctypes
 import io
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from recollect.library.reading.pdf_lines import Line
+from recollect.library.reading.pdf_tags import Box, tagged_tables
 from recollect.library.reading.sections import fold
 from recollect.library.reading.tables import markdown_table
-
-Box = tuple[float, float, float, float]  # left, bottom, right, top; from the lower left corner
 
 #: A page that draws more than this is a figure or a map.
 _MAX_PATHS = 10_000
@@ -24,38 +26,64 @@ _LONG = 20.0
 _MIN_COLUMN_GAP = 12.0
 _MIN_ROWS = 3
 _MIN_COLUMNS = 3
+#: A first column narrower than this is bullets or numbers of a list.
+_BULLET = 15.0
+_FILLED = 0.75
+#: A line with more ink than this is a sentence with wide blanks.
+_JUSTIFIED = 0.9
 _ALIGNED = 4.0
 
 
 class TableReader:
-    """Reads the ruled tables of single pages; opens the file for it when the first page needs it."""
+    """Reads the tables of single pages; opens the file for it when the first page needs it."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, *, tagged: bool) -> None:
         self._data = data
         self._pdf: Any = None
+        self._head: list[str] = []
+        self.tagged = tagged
         self.pages_read = 0
 
-    def replace_tables(self, lines: list[Line], page: Any, index: int) -> tuple[list[Line], list[Box]]:
+    def replace_tables(
+        self, lines: list[Line], page: Any, textpage: Any, index: int
+    ) -> tuple[list[Line], list[Box]]:
         """The lines with each table in place of its words, and where the tables stand."""
+        self.pages_read += 1
+        found = self._tagged(page, textpage) if self.tagged else self._ruled(index)
+        # A turned page, or one with an odd origin, has other coordinates: its tables follow its text.
+        turned = page.get_rotation() != 0 or any(abs(edge) >= 1 for edge in page.get_mediabox()[:2])
+        straight = self.tagged or not turned
+        for boxes, written in found:
+            lines = _replaced(lines, boxes if straight else (), written)
+        return lines, [box for boxes, _ in found for box in boxes]
+
+    def _tagged(self, page: Any, textpage: Any) -> list[tuple[list[Box], list[str]]]:
+        found = []
+        for table in tagged_tables(page, textpage):
+            rows = [list(row) for row in table.rows]
+            if table.has_head:
+                self._head = rows[0]
+            elif len(self._head) == max(map(len, rows)):
+                # It goes on from the page before.
+                rows.insert(0, self._head)
+            if written := _written(rows):
+                found.append((table.boxes, written))
+        return found
+
+    def _ruled(self, index: int) -> list[tuple[list[Box], list[str]]]:
         import pdfplumber
 
-        self.pages_read += 1
         if self._pdf is None:
             self._pdf = pdfplumber.open(io.BytesIO(self._data))
         plumbed = self._pdf.pages[index]
-        found: list[tuple[Box, list[str]]] = []
+        found = []
         for table in plumbed.find_tables():
-            written = _written(table.extract())
-            if written:
+            if written := _written(table.extract()):
                 left, top, right, bottom = table.bbox
                 height = float(plumbed.height)
-                found.append(((left, height - bottom, right, height - top), written))
+                found.append(([(left, height - bottom, right, height - top)], written))
         plumbed.close()
-        # A turned page, or one with an odd origin, has other coordinates: its tables follow its text.
-        straight = page.get_rotation() == 0 and all(abs(edge) < 1 for edge in page.get_mediabox()[:2])
-        for box, written in found:
-            lines = _replaced(lines, box if straight else None, written)
-        return lines, [box for box, _ in found]
+        return found
 
 
 def draws_rules(page: Any) -> bool:
@@ -65,43 +93,80 @@ def draws_rules(page: Any) -> bool:
     across: set[int] = set()
     down: set[int] = set()
     boxes = 0
-    for number, path in enumerate(page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH])):
-        if number >= _MAX_PATHS:
+    paths = 0
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    # Asked of pdfium itself: wrapping every object of a page would take longer than reading its text.
+    for number in range(raw.FPDFPage_CountObjects(page)):
+        path = raw.FPDFPage_GetObject(page, number)
+        if raw.FPDFPageObj_GetType(path) != raw.FPDF_PAGEOBJ_PATH:
+            continue
+        paths += 1
+        if paths > _MAX_PATHS:
             return False
-        left, bottom, right, top = path.get_bounds()
-        width, height = right - left, top - bottom
+        raw.FPDFPageObj_GetBounds(path, left, bottom, right, top)
+        width, height = right.value - left.value, top.value - bottom.value
         if height <= _THIN and width >= _LONG:
-            across.add(round(bottom))
+            across.add(round(bottom.value))
         elif width <= _THIN and height >= _THIN:
-            down.add(round(left))
+            down.add(round(left.value))
         elif width >= _LONG and height >= _THIN:
             boxes += 1
     return boxes >= 1 or (len(across) >= 2 and len(down) >= 2)
 
 
-def has_columns(textpage: Any, page_width: float, known: Sequence[Box]) -> bool:
+def has_columns(rows: Sequence[Sequence[Box]], *, known: Sequence[Box] = ()) -> bool:
     """Whether at least three rows of short words stand in three or more columns, outside the tables already read."""
-    rows = _rows(textpage, known)
+    outside = [[cell for cell in row if not any(_inside(cell, box) for box in known)] for row in rows]
     run = 1
-    for above, row in itertools.pairwise(rows):
-        run = run + 1 if _same_columns(above, row, page_width) else 1
+    for above, row in itertools.pairwise(outside):
+        run = run + 1 if _same_columns(above, row) else 1
         if run >= _MIN_ROWS:
             return True
     return False
 
 
-def _rows(textpage: Any, known: Sequence[Box]) -> list[list[Box]]:
-    """The pieces of text on the page, row by row from the top, each row from the left."""
-    pieces: list[Box] = [textpage.get_rect(number) for number in range(min(textpage.count_rects(), 5_000))]
-    pieces = [piece for piece in pieces if not any(_inside(piece, box) for box in known)]
+def spread_rows(rows: Sequence[Sequence[Box]]) -> list[Sequence[Box]]:
+    """The rows whose words stand side by side, as in a table; nothing of a page that has just one."""
+    spread = [
+        row for row in rows if len(row) > 1 and row[0][2] - row[0][0] >= _BULLET and not _is_filled(row)
+    ]
+    return spread if len(spread) > 1 else []
+
+
+def mark_spread(lines: Sequence[Line], rows: Sequence[Sequence[Box]]) -> list[Line]:
+    """The lines, those over several cells of such a row marked: they are no headings, and end where they end."""
+    return [
+        replace(line, spread=True) if any(_is_over(line, row) for row in rows) else line for line in lines
+    ]
+
+
+def _is_over(line: Line, row: Sequence[Box]) -> bool:
+    middle = line.y + line.size / 4
+    cells = [one for one in row if one[1] <= middle <= one[3] and line.left - 2 <= one[0] < line.right]
+    width = sum(one[2] - one[0] for one in cells)
+    return len(cells) > 1 and width < _JUSTIFIED * (line.right - line.left)
+
+
+def rows_of(textpage: Any) -> list[list[Box]]:
+    """Where the words of the page stand, row by row from the top; those close together are one cell."""
+    import pypdfium2.raw as raw
+
+    left, top, right, bottom = (ctypes.c_double() for _ in range(4))
+    pieces: list[Box] = []
+    for number in range(min(textpage.count_rects(), 5_000)):
+        raw.FPDFText_GetRect(textpage, number, left, top, right, bottom)
+        pieces.append((left.value, bottom.value, right.value, top.value))
     pieces.sort(key=lambda piece: (-(piece[1] + piece[3]), piece[0]))
     rows: list[list[Box]] = []
+    floor = 0.0
     for piece in pieces:
-        middle = (piece[1] + piece[3]) / 2
-        if rows and rows[-1][0][1] <= middle <= rows[-1][0][3]:
+        # By the lowest ink of the row: a word without descenders stands higher than its neighbours.
+        if rows and (piece[1] + piece[3]) / 2 >= floor:
             rows[-1].append(piece)
+            floor = min(floor, piece[1])
         else:
             rows.append([piece])
+            floor = piece[1]
     return [_cells(sorted(row)) for row in rows]
 
 
@@ -118,7 +183,7 @@ def _cells(row: Sequence[Box]) -> list[Box]:
     return cells
 
 
-def _same_columns(above: Sequence[Box], row: Sequence[Box], page_width: float) -> bool:
+def _same_columns(above: Sequence[Box], row: Sequence[Box]) -> bool:
     if len(above) < _MIN_COLUMNS or len(above) != len(row):
         return False
     aligned = sum(
@@ -126,10 +191,14 @@ def _same_columns(above: Sequence[Box], row: Sequence[Box], page_width: float) -
         for one, other in zip(above, row, strict=True)
         if abs(one[0] - other[0]) <= _ALIGNED or abs(one[2] - other[2]) <= _ALIGNED
     )
-    # Columns of a newspaper are filled to the next one; cells of a table are not.
+    return aligned >= len(row) - 1 and not _is_filled(row)
+
+
+def _is_filled(row: Sequence[Box]) -> bool:
+    """Columns of a newspaper are filled to the next one; cells of a table are not."""
     pitch = [after[0] - cell[0] for cell, after in itertools.pairwise(row)]
     filled = sum((cell[2] - cell[0]) / max(step, 1.0) for cell, step in zip(row, pitch, strict=False))
-    return aligned >= len(row) - 1 and filled / len(pitch) < 0.75
+    return filled / len(pitch) >= _FILLED
 
 
 def _written(rows: Sequence[Sequence[str | None]]) -> list[str]:
@@ -141,9 +210,9 @@ def _written(rows: Sequence[Sequence[str | None]]) -> list[str]:
     return markdown_table(filled, has_header=True)
 
 
-def _replaced(lines: list[Line], box: Box | None, written: Sequence[str]) -> list[Line]:
+def _replaced(lines: list[Line], boxes: Sequence[Box], written: Sequence[str]) -> list[Line]:
     table = [Line(text=""), *(Line(text=text) for text in written), Line(text="")]
-    inside = [index for index, line in enumerate(lines) if box is not None and _holds(box, line)]
+    inside = [index for index, line in enumerate(lines) if any(_holds(box, line) for box in boxes)]
     if not inside:
         return [*lines, *table[:-1]]
     first = inside[0]
@@ -160,7 +229,13 @@ def _replaced(lines: list[Line], box: Box | None, written: Sequence[str]) -> lis
 
 
 def _holds(box: Box, line: Line) -> bool:
-    return bool(line.size) and box[0] <= line.x <= box[2] and box[1] <= line.y <= box[3]
+    # A letter may begin a little before its ink, and end below its base line.
+    near = _THIN / 2
+    return (
+        bool(line.size)
+        and box[0] - near <= line.left <= box[2] + near
+        and box[1] - near <= line.y <= box[3] + near
+    )
 
 
 def _inside(piece: Box, box: Box) -> bool:

@@ -6,7 +6,7 @@ each line that is not blank belongs to exactly one section, in order.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -73,17 +73,16 @@ def shorten(text: str) -> str:
 
 
 class _PageFinder:
-    """Which pages a range of lines is on; spans are in order and do not overlap."""
+    """Which pages a range of lines is on; spans are in order, and share a line that goes on over the page."""
 
     def __init__(self, pages: Sequence[PageSpan]) -> None:
         self._pages = pages
+        self._starts = [span.line_start for span in pages]
         self._ends = [span.line_end for span in pages]
 
     def pages(self, line_start: int, line_end: int) -> tuple[int, int] | None:
         first = bisect_left(self._ends, line_start)
-        last = bisect_left(self._ends, line_end)
-        if last == len(self._pages) or self._pages[last].line_start > line_end:
-            last -= 1
+        last = bisect_right(self._starts, line_end) - 1
         return (self._pages[first].page, self._pages[last].page) if first <= last else None
 
 

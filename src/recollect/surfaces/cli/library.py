@@ -257,7 +257,7 @@ def search(
         typer.Option("--document", "-d", help="Only this document; repeat for more.", metavar="ID"),
     ] = None,
     tag: _OnlyTags = None,
-    limit: Annotated[int, typer.Option(help="How many sections.", min=1)] = 5,
+    limit: Annotated[int, typer.Option(help="How many sections.", min=1)] = 4,
     json: JsonOption = False,
 ) -> None:
     """Find the sections that answer a question, with the lines to cite."""
@@ -284,15 +284,16 @@ def search(
 def _show_hits(inv: Invocation, found: SectionResults) -> None:
     if not found:
         inv.out.aside("nothing in the library answers that")
-    for hit in found:
+    for number, hit in enumerate(found):
         place = f"{hit.document}:{hit.lines[0]}-{hit.lines[1]}"
         pages = f", page {_pages(hit.pages)}" if hit.pages else ""
         if not inv.out.on_terminal:
-            print(f"{hit.score:.2f}\t{place}\t{one_line(hit.path or hit.title)}\t{one_line(hit.quote)}")
+            print(f"{hit.score:.2f}\t{place}\t{one_line(hit.path or hit.title)}\t{one_line(hit.text)}")
             continue
-        inv.out.line(f"{hit.path or hit.title}", style="bold")
-        inv.out.line(f"  {place}{pages}  {hit.score:.2f}", style="dim")
-        inv.out.line(f"  {one_line(hit.quote)[:400]}")
+        if number == 1:
+            inv.out.line("See also:" if found.answered else "Further off:", style="dim")
+        inv.out.line(one_line(hit.text))
+        inv.out.line(f"  {hit.path or hit.title}, {place}{pages}  {hit.score:.2f}", style="dim")
 
 
 @library_app.command("remove")

@@ -1,0 +1,165 @@
+"""Lines of a document as a person would read them out: whole sentences, without the marks of Markdown.
+
+`sentences_of` makes them, `answer_of` chooses those that answer a question. Pure functions over text; which lines
+matter is decided elsewhere (`ranking.py`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from recollect.library.asked import has_number, read_asked
+from recollect.retrieval.terms import terms
+
+#: Of what an answer quotes from one place: a paragraph that is read at a glance.
+MAX_SENTENCES, MAX_CHARS = 3, 450
+#: A sentence that was wrapped over more lines than this is none.
+_SENTENCE_LINES = 6
+#: A shorter line was not wrapped: what follows it is something else.
+_WRAPPED = 50
+#: Code has no sentences; of a line longer than this the beginning is shown.
+_LONGEST = 900
+
+_END = re.compile(r"[.!?:…]['\"”’)\]*_`]*$")
+_BETWEEN = re.compile(r"(?<=[.!?])(?<!\b[a-zA-Z]\.)(?<!\b(?:vs|cf|ca|no|Mr|Dr)\.)['\"”’)\]]*\s+(?=[^a-z\s])")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s")
+_ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_RULE = re.compile(r"\s*\|?[\s|:=-]+\|?\s*")
+_CELL = re.compile(r"(?<!\\)\|")
+#: A row as `_row` writes it: another row is another answer.
+_ROW = re.compile(r"[^.;:]{1,80}: [^:]*; ")
+_INLINE = (
+    (re.compile(r"!\[([^\]]*)\]\([^)]*\)"), r"\1"),
+    (re.compile(r"\[([^\]]+)\]\([^)]*\)"), r"\1"),
+    (re.compile(r"\[([^\]]+)\]\[[^\]]*\]"), r"\1"),
+    (re.compile(r"<(https?://[^>\s]+)>"), r"\1"),
+    (re.compile(r"</?[a-zA-Z][^>]*>|<!--.*?-->"), ""),
+    (re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])"), r"\1"),
+    (re.compile(r"(?<![\w_])_(?=\S)([^_]+?)(?<=\S)_(?![\w_])"), r"\1"),
+    (re.compile(r"`+([^`]+)`+"), r"\1"),
+    (re.compile(r"\\([\\`*_{}\[\]()#+.!|-])"), r"\1"),
+)
+
+
+def is_open(line: str) -> bool:
+    """Whether a sentence goes on behind this line."""
+    text = line.strip()
+    return bool(text) and not (
+        _END.search(text) or text.startswith("|") or _FENCE.match(text) or _HEADING.match(text)
+    )
+
+
+def begins_block(line: str) -> bool:
+    """Whether nothing before this line belongs to its sentence."""
+    return (
+        not line.strip()
+        or line.lstrip().startswith("|")
+        or any(mark.match(line) for mark in (_FENCE, _HEADING, _ITEM))
+    )
+
+
+def whole_sentences(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
+    """A range of lines, counted from 1, with those that its first and last sentence stand on."""
+    for _ in range(_SENTENCE_LINES):
+        if first > 1 and is_open(lines[first - 2]) and not begins_block(lines[first - 1]):
+            first -= 1
+        if last < len(lines) and is_open(lines[last - 1]) and not begins_block(lines[last]):
+            last += 1
+    return first, last
+
+
+def table_head(lines: Sequence[str], line: int) -> str:
+    """The first row of the table that a line, counted from 1, stands in; nothing outside of tables."""
+    first = line
+    while first > 0 and lines[first - 1].lstrip().startswith("|"):
+        first -= 1
+    return lines[first] if first < line else ""
+
+
+def sentences_of(lines: Sequence[str], *, head: str = "") -> list[str]:
+    """The sentences of some lines in plain text. `head` is the first row of a table that the lines may lie in."""
+    return [sentence for block in _blocks(lines, head) for sentence in split_sentences(_plain(block))]
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a plain text; none goes on in the next line."""
+    return [
+        sentence
+        for line in text.split("\n")
+        for sentence in _BETWEEN.split(line)
+        if any(letter.isalnum() for letter in sentence)
+    ]
+
+
+def answer_of(question: str, sentences: Sequence[str]) -> str:
+    """The sentence that speaks most about the question, with those around it as far as an answer goes."""
+    if not sentences:
+        return ""
+    asked = read_asked(question)
+    held = [set(terms(sentence)) & set(asked.terms) for sentence in sentences]
+    spread = Counter(term for one in held for term in one)
+    worth = [sum(math.log(1.0 + len(sentences) / spread[term]) for term in one) for one in held]
+    if asked.quantity:
+        # A quantity is answered by a number, also in the sentence behind the one that names the thing.
+        worth = [value + 0.5 * has_number(text) for value, text in zip(worth, sentences, strict=True)]
+    first = last = max(range(len(sentences)), key=lambda at: (worth[at], -at))
+    room = MAX_CHARS - len(sentences[first])
+    while last - first + 1 < MAX_SENTENCES:
+        # What follows explains; what comes before is taken when nothing follows.
+        following = last + 1 < len(sentences)
+        at = last + 1 if following else first - 1
+        if at < 0 or len(sentences[at]) > room or _ROW.match(sentences[at]):
+            break
+        room -= len(sentences[at])
+        first, last = min(first, at), max(last, at)
+    answer = " ".join(sentences[first : last + 1])
+    return answer if len(answer) <= _LONGEST else f"{answer[:_LONGEST].rpartition(' ')[0]} ..."
+
+
+def _blocks(lines: Sequence[str], head: str) -> Iterator[str]:
+    """Paragraphs, list items, rows of tables and lines of code, each in one piece."""
+    names = _cells(head)
+    block: list[str] = []
+    fenced = False
+    for line in [*lines, ""]:
+        if _FENCE.match(line):
+            fenced = not fenced
+            continue
+        wrapped = block and (len(block[-1]) >= _WRAPPED or line.lstrip()[:1].islower())
+        if block and (fenced or begins_block(line) or not wrapped):
+            yield " ".join(block)
+            block = []
+        if fenced:
+            yield line
+        elif line.lstrip().startswith("|"):
+            if _RULE.fullmatch(line):
+                continue
+            cells = _cells(line)
+            if not names:
+                names = cells
+            elif cells != names:
+                yield _row(names, cells)
+        elif line.strip() and not _HEADING.match(line):
+            names = []
+            block.append(_ITEM.sub("", line).strip())
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in _CELL.split(row.strip().strip("|"))] if row.strip() else []
+
+
+def _row(names: Sequence[str], cells: Sequence[str]) -> str:
+    """A row as it is read out: "Plan Basic: Daily copies 14 days; Monthly copies 3 months."."""
+    named = [f"{name} {cell}".strip() for name, cell in zip(names, cells, strict=False) if cell]
+    return f"{named[0]}{': ' if named[1:] else ''}{'; '.join(named[1:])}." if named else ""
+
+
+def _plain(text: str) -> str:
+    for pattern, put in _INLINE:
+        text = pattern.sub(put, text)
+    return " ".join(text.split())
