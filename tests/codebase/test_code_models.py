@@ -163,7 +163,7 @@ def test_a_model_that_claims_only_what_it_made_up_does_not_lose_what_was_read(
 ) -> None:
     chat.answers = [step(READ), step(findings=[MADE_UP], done=True)]
     result = explore()
-    assert not any("50" in one.evidence for one in result.findings)
+    assert not any(MADE_UP["quote"] in one.evidence for one in result.findings)
     assert result.files[0] == "shop/prices.py"
 
 

@@ -96,7 +96,9 @@ def test_after_enough_judged_searches_new_questions_are_ranked_as_the_user_likes
     weights = active[0].weights
     assert weights["temporal_relevance"] > 0.25
     after = newest_first(ana, world, unasked)
-    assert after > before + 0.1
+    assert (
+        after > before + (1 - before) / 3
+    )  # a third of what is left: the newest answer comes first by itself
     assert any(policy["state"] == "active" for policy in rows("policy"))
 
     # What Ana taught is hers until the tenant as a whole has learned it; here she is the tenant's only teacher.

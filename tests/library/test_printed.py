@@ -67,7 +67,7 @@ def test_what_a_browser_prints_on_every_page_is_no_text_but_the_pages_are_known(
 @pytest.mark.skipif(BROWSER is None, reason="needs chromium to print")
 @pytest.mark.parametrize("way", WAYS)
 def test_our_own_pages_printed_now_keep_their_sections(way: str, tmp_path: Path) -> None:
-    for name in ("search", "oracle", "learning"):
+    for name in ("oracle", "learning"):
         source = (DOCS / f"{name}.md").read_text()
         print_markdown(source, tmp_path / f"{name}.pdf", way=way)
         printed = read_document((tmp_path / f"{name}.pdf").read_bytes(), name=f"{name}.pdf")

@@ -246,7 +246,7 @@ def test_as_many_as_asked_for_are_chosen_each_once(scores: list[float], wanted: 
 def test_a_diverse_search_shows_another_side_earlier(client: Recollect) -> None:
     for hour in (9, 11, 13, 15):  # figures keep them from being taken for repeats
         client.add(f"The coffee machine in the kitchen was cleaned at {hour}:00 by the staff")
-    other = client.add("Coffee beans for the machine come from Ethiopia")
+    other = client.add("Ilse descales the coffee machine in the kitchen")
     question = "coffee machine in the kitchen cleaned"
     plain = client.search(question, limit=3, threshold=0.0)
     diverse = client.search(question, limit=3, threshold=0.0, diverse=True)

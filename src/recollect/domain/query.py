@@ -44,12 +44,14 @@ class Aim:
     """What a question is after, read from its form.
 
     `past` is a question about what held before; `first_person` one about the asker ("my", "we"); `sides` are the names
-    that a comparison sets against each other, as far as they stand in it.
+    that a comparison sets against each other, as far as they stand in it. `topic` is a question for whatever is known
+    about something ("tell me about Acme", "should we offer Acme a discount?"): what is about it belongs to the answer.
     """
 
     want: Want = Want.ONE
     past: bool = False
     first_person: bool = False
+    topic: bool = False
     sides: tuple[str, ...] = ()
 
 

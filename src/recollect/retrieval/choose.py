@@ -31,8 +31,9 @@ async def judged(
 ) -> tuple[Ranking, dict[UUID, Row]]:
     """The ranking by how likely each of the best answers, and what those show."""
     request, groups = asking.request, asking.part.groups
-    # Whatever happened in a period answers a question for that period alone: nothing is left to judge.
-    unjudged = "judge" in request.without or asks_only_when(asked)
+    # What is about a topic answers a question for whatever is known of it, and what happened in a period one for that
+    # period alone: nothing is left to judge.
+    unjudged = "judge" in request.without or asked.aim.topic or asks_only_when(asked)
     judge = None if unjudged else await asking.workspace.judge()
     if judge is None or not len(pool):
         if asking.workspace.judge_fault is not None:
@@ -57,6 +58,7 @@ async def judged(
             context=_on_behalf(asking.tx.context, request),
             calibration=asking.calibration,
             presupposed=groups is not None,
+            off=request.without,
         )
         return await asyncio.get_running_loop().run_in_executor(None, copy_context().run, look), shown
 

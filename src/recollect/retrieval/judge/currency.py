@@ -24,7 +24,9 @@ CLOSE = 1.6
 #: one of them replaces it.
 WORTH_FOLLOWING = 0.4
 FOLLOWED = 8
-REPLACES = 0.6
+REPLACES = 0.5
+#: What replaces the best must answer by itself, too.
+ANSWERS = 0.5
 #: Two memories must say things this alike to be about the same thing.
 ALIKE = 0.55
 #: What was said within so short a time is one telling, not an update.
@@ -75,7 +77,7 @@ def newest_first(
         place
         for place in np.argsort(-scores, kind="stable").tolist()
         if place == best
-        or (replaces is not None and replaces[place] >= REPLACES)
+        or (replaces is not None and replaces[place] >= REPLACES and scores[place] >= ANSWERS)
         or (scores[place] >= max(SURE, least) and (not vectors or _alike(vectors[best], vectors[place])))
     ]
     if len(group) < 2:

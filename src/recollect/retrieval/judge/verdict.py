@@ -6,7 +6,7 @@ under the answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from recollect.retrieval.judge.statements import is_asker, is_own, is_private_to
 from recollect.retrieval.rank import Calibration, Judged, Pool, Ranking
 from recollect.retrieval.rank.scoring import proven
 from recollect.retrieval.rank.signals import temporal_relevance
+from recollect.retrieval.understand.strategy import STRATEGY_WEIGHTS, select_strategy
 
 if TYPE_CHECKING:
     from recollect.providers.judge.model import Judge
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 #: How many candidates are read: for one answer, and where all of a kind are wanted. Every ten more take 15 ms.
 NARROW, WIDE = 16, 40
 #: How far behind the best answer, in logits, a further one may be when one thing is wanted.
-BEHIND = 2.5
+BEHIND = 4.0
 #: What importance and proven use count beside the judge: they order what answers, and little more.
 _PROVEN = 4.0
 #: What is gained where an answer is taken for granted, as in a question put to every team.
@@ -53,6 +54,7 @@ def judge_rows(
     context: TenantContext,
     calibration: Calibration,
     presupposed: bool,
+    off: Collection[str] = (),
 ) -> Ranking:
     """The ranking with the judge's scores for the rows in `shown`; all others stay behind those. Blocking."""
     rows = list(shown)
@@ -60,7 +62,7 @@ def judge_rows(
     verdicts = judge.read(asked.query, statements)
     lifts = calibration.for_query(asked.query).lift(pool.cosine)
     inside = None
-    if asked.time_range is not None and asked.aim.want is not Want.TASK:
+    if asked.time_range is not None and asked.aim.want is not Want.TASK and "temporal" not in off:
         inside = temporal_relevance(pool, asked.time_range, now=asked.now)
     candidates = [
         Candidate(
@@ -83,7 +85,8 @@ def judge_rows(
         for place, verdict in zip(newer, judge.read(again, [statements[one] for one in newer]), strict=True):
             candidates[place] = replace(candidates[place], replaces=float(sigmoid(np.array(verdict))))
         evidence = measure_evidence(asked, candidates)
-    scores = sigmoid(logit(probability(evidence)) + _PROVEN * proven(ranking, asked)[rows])
+    table = STRATEGY_WEIGHTS[select_strategy(asked.type).name]
+    scores = sigmoid(logit(probability(evidence)) + _PROVEN * proven(ranking, asked, table)[rows])
     if presupposed:
         scores = sigmoid(logit(scores) + _PRESUPPOSED)
     if asked.aim.first_person:

@@ -127,11 +127,17 @@ def compute_memory_score(
     return relevance + _within_bounds(relevance, np.clip(ordering, -_MOST, _MOST))
 
 
-def proven(ranking: Ranking, asked: Understanding) -> Floats:
-    """What importance and use add to each candidate by the strategy's weights."""
+def proven(ranking: Ranking, asked: Understanding, table: Mapping[str, float]) -> Floats:
+    """What importance, proven use and learned weights add to each candidate.
+
+    Age counts only as far as the weights were learned to differ from the table's: what is newer is decided elsewhere.
+    """
     weights = asked.strategy.weights
-    return total(
-        {name: _ratio(weights, name) * ranking.raw[name] for name in ("importance", "reinforcement")}
+    learned = _ratio(weights, WEIGHED["temporal"]) - _ratio(table, WEIGHED["temporal"])
+    return (
+        _ratio(weights, "importance") * ranking.raw["importance"]
+        + _ratio(weights, "reinforcement") * ranking.raw["reinforcement"]
+        + learned * ranking.raw[WEIGHED["temporal"]]
     )
 
 

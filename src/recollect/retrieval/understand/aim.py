@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from recollect.domain.query import Aim, Want
+from recollect.retrieval.understand.classify import ADVICE, EXPLORATION
 
 #: The form of a question shows in its beginning.
 _READ_CHARS = 600
@@ -135,6 +136,7 @@ def read_aim(query: str) -> Aim:
         want=want,
         past=bool(_PAST.search(text)) and not _AHEAD.search(text),
         first_person=bool(_FIRST_PERSON.search(text)),
+        topic=want is not Want.TASK and bool(EXPLORATION.search(text) or ADVICE.search(text)),
         sides=_sides(text) if want is Want.COMPARISON else (),
     )
 

@@ -55,12 +55,12 @@ _ANALYSIS = _any(
     r"what (?:caused|explains|drives|drove)", r"likely to", r"at risk", r"better|worse(?: than)?",
 )  # fmt: skip
 _WHY = _any(r"why", r"how come", r"what made")
-_ADVICE = _any(
+ADVICE = _any(
     r"should (?:i|we)(?! know)", r"would it (?:be|make)", r"is it (?:worth|wise|safe|a good)", r"recommend\w*",
     r"what would you (?:do|suggest|advise)", r"do you think (?:i|we) should", r"advise", r"suggest\w*",
     r"worth it",
 )  # fmt: skip
-_EXPLORATION = _any(
+EXPLORATION = _any(
     r"tell me (?:more |everything |all |something |a bit )?about",
     r"what (?:do|did) (?:you|we|i) (?:know|have|learn) (?:about|on|of)",
     r"overview", r"summar\w+", r"anything (?:about|on|new)", r"everything (?:about|on|we|you|i)",
@@ -166,13 +166,13 @@ def _named(text: str, entities: Sequence[ResolvedEntity] | None) -> bool:
 def _category(text: str, *, procedural: bool, named: bool) -> Category:
     if procedural:
         return Category.PROCEDURAL
-    if _ADVICE.search(text):
+    if ADVICE.search(text):
         return Category.ANALYTICAL
     if _WHY.search(text):
         # Why somebody did something is an episode; why numbers move is an analysis.
         episode = named and not _ANALYSIS.search(text)
         return Category.FACTUAL if episode else Category.ANALYTICAL
-    if _EXPLORATION.search(text) and not _COUNT.search(text):
+    if EXPLORATION.search(text) and not _COUNT.search(text):
         return Category.EXPLORATORY
     if _ANALYSIS.search(text):
         return Category.ANALYTICAL
@@ -188,7 +188,7 @@ def _asks_for_data(
 ) -> bool:
     """Whether the answer is data that changes by itself, so that no memory can be trusted for it."""
     spoken = bool(_SPOKEN.search(text))
-    advised = bool(_ADVICE.search(text))
+    advised = bool(ADVICE.search(text))
     stems = set(query_terms(text))
     vocabulary = _business_stems() if domain_terms is None else _stems(domain_terms)
     declared = not stems.isdisjoint(vocabulary)
