@@ -59,10 +59,15 @@ def test_scores_are_only_exchanged_never_made_up(rows: list[tuple[float, int]]) 
 
 
 def test_what_replaces_the_best_comes_first_however_it_is_worded() -> None:
-    scores, replaces = np.array([0.95, 0.2, 0.3]), np.array([0.0, 0.9, 0.1])
+    scores, replaces = np.array([0.95, 0.6, 0.3]), np.array([0.0, 0.9, 0.1])
     current = newest_first(scores, days_ago(300, 10, 5), Aim(), replaces=replaces)
-    assert current.scores.tolist() == [0.2, 0.95, 0.3]
+    assert current.scores.tolist() == [0.6, 0.95, 0.3]
     assert current.outdated_by == {0: 1}
+
+
+def test_what_does_not_answer_by_itself_replaces_nothing() -> None:
+    current = newest_first(np.array([0.95, 0.2]), days_ago(300, 10), Aim(), replaces=np.array([0.0, 0.9]))
+    assert current.scores.tolist() == [0.95, 0.2]
 
 
 def test_only_what_was_said_later_is_asked_whether_it_replaces_the_best() -> None:

@@ -23,7 +23,7 @@ CLOSE = 1.6
 #: From this score on, a candidate is worth asking what was said about it later; how many are asked; and from when on
 #: one of them replaces it.
 WORTH_FOLLOWING = 0.4
-FOLLOWED = 8
+FOLLOWED = 4
 REPLACES = 0.5
 #: What replaces the best must answer by itself, too.
 ANSWERS = 0.5

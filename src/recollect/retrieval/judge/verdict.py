@@ -27,8 +27,8 @@ from recollect.retrieval.understand.strategy import STRATEGY_WEIGHTS, select_str
 if TYPE_CHECKING:
     from recollect.providers.judge.model import Judge
 
-#: How many candidates are read: for one answer, and where all of a kind are wanted. Every ten more take 15 ms.
-NARROW, WIDE = 16, 40
+#: How many candidates are read: for one answer, and where all of a kind are wanted. Every ten more take about 60 ms.
+NARROW, WIDE = 12, 40
 #: How far behind the best answer, in logits, a further one may be when one thing is wanted.
 BEHIND = 4.0
 #: What importance and proven use count beside the judge: they order what answers, and little more.
