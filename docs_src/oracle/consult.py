@@ -24,13 +24,13 @@ with Recollect() as r:
     )
     print(result.answer)
     for number, cited in enumerate(result.citations, 1):
-        print(f"[{number}] {cited.file_path}, line {cited.line_start}: {cited.status.word}")
+        print(f"[{number}] {cited.file_path}, line {cited.line_start}: {cited.status.value}")
     print(result.consultation.processing_mode, result.consultation.tools_used)
 
     # Months later, in another process: does what it cites still stand there?
     Path("shop.md").write_text(GUIDE.replace("15 minutes", "an hour"))
     r.library.add("shop.md", id="shop-docs", wait=True)
     checked = r.verify(result.document())
-    print(checked.verified, "quoted,", checked.stale, "stale")
+    print(checked.quoted, "quoted,", checked.stale, "stale")
 
     print(r.oracle_consult("Which colour does the warehouse paint its forklifts?").answer)

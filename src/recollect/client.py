@@ -718,7 +718,7 @@ class AsyncRecollect:
         *,
         working_dir: str | PathLike[str] | None = None,
     ) -> Verification:
-        """Read every citation of a result again: verified, moved, stale or unsupported.
+        """Read every citation of a result again: quoted, moved, stale or unsupported.
 
         `working_dir` is where cited files are now; the folder the result was made in when not given. The result of an
         exploration is verified without the database.

@@ -62,7 +62,7 @@ def test_a_saved_result_and_its_record_are_verified_later(shell: Shell, shop: st
     checked = shell.document("verify", str(saved), code=9)
     gone = {one["file_path"] for one in checked["citations"] if one["status"] == "unsupported"}
     assert gone == {"shop/prices.py"}
-    assert checked["verified"] == sum(one["file_path"] != "shop/prices.py" for one in result["citations"])
+    assert checked["quoted"] == sum(one["file_path"] != "shop/prices.py" for one in result["citations"])
 
 
 def test_hints_limits_and_the_folder_of_records_are_options(shell: Shell, shop: str, tmp_path: Path) -> None:

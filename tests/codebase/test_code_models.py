@@ -86,7 +86,7 @@ def test_a_model_plans_reads_what_tools_gave_back_and_its_findings_are_cited(
     assert result.synthesis == "Ten percent are taken off. [1]"
     [citation] = result.citations
     assert (citation.file_path, citation.line_start, citation.line_end) == ("shop/prices.py", 20, 20)
-    assert citation.status is CitationStatus.VERIFIED
+    assert citation.status is CitationStatus.QUOTED
     assert [one.description for one in result.findings] == ["apply_discount takes it off"]
     assert [one.tool for one in result.trajectory.steps[1].tool_calls] == ["read_file"]
     usage = result.usage
@@ -145,7 +145,7 @@ def test_a_server_that_misbehaves_costs_nobody_the_answer(
     result = explore(model_timeout_s=0.4 if fault == "hang" else 5.0)
     assert result.success
     assert result.files[0] == "shop/prices.py"
-    assert all(one.status is CitationStatus.VERIFIED for one in result.citations)
+    assert all(one.status is CitationStatus.QUOTED for one in result.citations)
     assert any("the model failed" in note for note in result.notes)
     assert result.usage.model_calls >= 1
     assert [one.tool for one in result.trajectory.steps[1].tool_calls][:1] == ["read_file"]

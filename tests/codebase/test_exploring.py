@@ -75,7 +75,7 @@ def test_a_question_is_answered_from_the_code_with_lines_that_say_so(explore: Ex
     assert best.evidence == "\n".join(lines[first - 1 : last])
     assert "SEASON_DISCOUNT_PERCENT" in best.evidence
     assert all(0 < one.confidence <= 1 for one in result.findings)
-    assert all(one.status is CitationStatus.VERIFIED for one in result.citations)
+    assert all(one.status is CitationStatus.QUOTED for one in result.citations)
 
 
 def test_every_mark_of_the_answer_stands_for_its_citation(explore: Explore) -> None:
@@ -200,7 +200,7 @@ def test_a_session_answers_equal_calls_once(shop: Path, settings: Settings) -> N
     assert second.usage.cache_hit_rate == 1.0
     assert second.findings == first.findings
     assert third.usage.subcall_count > 0
-    assert all(one.status is CitationStatus.VERIFIED for one in third.citations)
+    assert all(one.status is CitationStatus.QUOTED for one in third.citations)
 
 
 # ---------------------------------------------------------------- bad input
@@ -281,7 +281,7 @@ def test_a_file_that_changes_while_it_is_explored_is_not_cited_as_it_was(
 
     result = explore(on_event=change)
     assert "shop/prices.py" not in result.files
-    assert all(one.status is CitationStatus.VERIFIED for one in result.citations)
+    assert all(one.status is CitationStatus.QUOTED for one in result.citations)
 
 
 # ---------------------------------------------------------------- citations
@@ -291,7 +291,7 @@ def test_all_citations_hold_while_nothing_changes(explore: Explore) -> None:
     result = explore()
     again = verify_exploration(json.loads(json.dumps(result.document())))
     assert again.holds
-    assert again.verified == len(result.citations) > 3
+    assert again.quoted == len(result.citations) > 3
 
 
 def test_broken_citations_are_all_reported_and_no_others(explore: Explore, shop: Path) -> None:
@@ -311,7 +311,7 @@ def test_broken_citations_are_all_reported_and_no_others(explore: Explore, shop:
         if there is None:
             assert after.status is CitationStatus.UNSUPPORTED
         elif "\n".join(there[before.line_start - 1 : before.line_end]) == text:
-            assert after.status is CitationStatus.VERIFIED
+            assert after.status is CitationStatus.QUOTED
         elif text in "\n".join(there):
             assert after.status is CitationStatus.MOVED
             found = there[after.line_start - 1 : after.line_end]

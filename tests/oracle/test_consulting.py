@@ -26,7 +26,7 @@ def test_an_answer_quotes_the_lines_that_answer_and_every_citation_verifies(
     assert cited(result)[0] == ("shop.md", 9)
     assert "Tokens expire after 15 minutes" in result.answer.splitlines()[0]
     assert result.answer.splitlines()[0].endswith("[1]")
-    assert {one.status for one in result.citations} == {CitationStatus.VERIFIED}
+    assert {one.status for one in result.citations} == {CitationStatus.QUOTED}
     assert result.consultation.processing_mode == mode
     assert result.stopped_by == "done"
     assert library.verify(result).holds

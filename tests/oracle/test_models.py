@@ -41,7 +41,7 @@ def test_a_models_sentences_stand_only_on_what_they_quote(
     result = with_model(name).oracle_consult(PROBLEM, "quick")
     assert result.answer == "- A token lives for 15 minutes. [1]"
     assert [(one.file_path, one.line_start, one.status) for one in result.citations] == [
-        ("shop.md", 9, CitationStatus.VERIFIED)
+        ("shop.md", 9, CitationStatus.QUOTED)
     ]
     assert "2 sentences of the model rested on nothing and were dropped" in result.notes
     record = result.consultation
@@ -72,7 +72,7 @@ def test_a_server_that_misbehaves_costs_nobody_the_answer(
     client = with_model(name, model_timeout_s=0.4 if fault == "hang" else 5.0)
     result = client.oracle_consult(PROBLEM, depth)
     assert (result.citations[0].file_path, result.citations[0].line_start) == ("shop.md", 9)
-    assert all(one.status is CitationStatus.VERIFIED for one in result.citations)
+    assert all(one.status is CitationStatus.QUOTED for one in result.citations)
     assert any("without" in note for note in result.notes)
     assert result.consultation.outcome == "success"
     assert result.stopped_by == ("done" if depth == "quick" else "planner")
@@ -175,5 +175,5 @@ def test_a_real_small_model_answers_over_http_with_citations_that_hold(
     assert result.consultation.outcome == "success"
     assert result.consultation.model == "openai:smollm2"
     assert result.consultation.tokens["openai:smollm2:output"] > 0
-    assert all(one.status is CitationStatus.VERIFIED for one in result.citations)
+    assert all(one.status is CitationStatus.QUOTED for one in result.citations)
     assert client.verify(result).holds

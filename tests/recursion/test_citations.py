@@ -46,14 +46,14 @@ def status(citation: Citation, text: str | None) -> CitationStatus:
 
 @pytest.mark.parametrize("quote", [None, "check(user)", "check(user)   return\ttoken(user)", ""])
 def test_a_span_that_stands_where_it_stood_is_verified(quote: str | None) -> None:
-    assert status(cite(TEXT, 3, 5, quote), TEXT) == "verified"
+    assert status(cite(TEXT, 3, 5, quote), TEXT) == "quoted"
 
 
 @pytest.mark.parametrize("quote", [None, "check(user)", ""])
 def test_a_span_that_stands_elsewhere_is_moved_and_anchored_there(quote: str | None) -> None:
     checked = verify(cite(TEXT, 3, 5, quote), reading("# a comment\n\n" + TEXT))
     assert (checked.status, checked.line_start, checked.line_end) == ("moved", 5, 7)
-    assert verify(checked, reading("# a comment\n\n" + TEXT)).status == "verified"
+    assert verify(checked, reading("# a comment\n\n" + TEXT)).status == "quoted"
 
 
 def test_the_nearest_of_several_places_is_taken() -> None:
@@ -83,13 +83,13 @@ def test_a_quote_that_was_never_in_the_span_is_unsupported_wherever_the_span_is(
 
 
 def test_line_ends_of_another_system_change_nothing() -> None:
-    assert status(cite(TEXT, 3, 5), TEXT.replace("\n", "\r\n")) == "verified"
+    assert status(cite(TEXT, 3, 5), TEXT.replace("\n", "\r\n")) == "quoted"
 
 
 def test_a_source_without_lines_is_cited_whole() -> None:
     memory = "Ana moved to Lisbon.\nShe likes it."
     citation = cite(memory, 0, 0, "moved to Lisbon")
-    assert status(citation, memory) == "verified"
+    assert status(citation, memory) == "quoted"
     assert status(citation, "Ana moved to Porto.") == "stale"
     assert status(cite(memory, 0, 0, "moved to Rome"), memory) == "unsupported"
     assert status(citation, None) == "unsupported"
@@ -100,7 +100,7 @@ def test_without_a_hash_the_quote_decides() -> None:
         kind="file", file_path="auth.py", line_start=3, line_end=5, content_hash="", quote="check(user)"
     )
     checked = verify(quoted, reading(TEXT))
-    assert (checked.status, checked.content_hash) == ("verified", span_hash(str(span_of(TEXT, 3, 5))))
+    assert (checked.status, checked.content_hash) == ("quoted", span_hash(str(span_of(TEXT, 3, 5))))
     moved = verify(quoted, reading("\n" * 9 + TEXT))
     assert (moved.status, moved.line_start, moved.line_end) == ("moved", 13, 13)
     assert status(quoted, "nothing of the kind") == "unsupported"
@@ -142,10 +142,10 @@ def test_a_span_is_followed_when_lines_come_before_and_after(
     given_: tuple[list[str], Citation], before: list[str], after: list[str]
 ) -> None:
     lines, citation = given_
-    assert status(citation, "\n".join(lines)) == "verified"
+    assert status(citation, "\n".join(lines)) == "quoted"
     text = "\n".join([*before, *lines, *after])
     checked = verify(citation, reading(text))
-    assert checked.status in {"verified", "moved"}
+    assert checked.status in {"quoted", "moved"}
     span = span_of(text, checked.line_start, checked.line_end)
     assert span is not None
     assert span_hash(span) == citation.content_hash

@@ -247,7 +247,7 @@ def consult_all(inside: Recollect, problems: Sequence[str], show: Show, *, title
             times.append((time.perf_counter() - started) * 1000)
             results.append(result)
             counts["made"] += len(result.citations)
-            counts["verified"] += inside.verify(result.document()).verified if result.citations else 0
+            counts["verified"] += inside.verify(result.document()).quoted if result.citations else 0
             progress(number, None)
     return Consulted(results=results, times_ms=times, citations=counts)
 

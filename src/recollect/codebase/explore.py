@@ -52,7 +52,7 @@ __all__ = ["RLMOrchestrator", "default_audit_dir"]
 _log = logging.getLogger("recollect.codebase")
 
 Progress = Callable[[int, int | None], None]
-_HOLDS = frozenset({CitationStatus.VERIFIED, CitationStatus.MOVED})
+_HOLDS = frozenset({CitationStatus.QUOTED, CitationStatus.MOVED})
 #: What is kept of the wall clock for reading citations again and writing the record.
 _RESERVE_S = 0.2
 _NOT_DONE = "This code does not seem to do that."

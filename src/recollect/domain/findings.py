@@ -13,18 +13,16 @@ from typing import Any
 
 
 class CitationStatus(StrEnum):
-    """What reading a cited span again has shown."""
+    """What reading a cited span again has shown.
+
+    `quoted` says that it stands there, not that it supports a claim.
+    """
 
     UNCHECKED = "unchecked"
-    VERIFIED = "verified"
+    QUOTED = "quoted"
     MOVED = "moved"
     STALE = "stale"
     UNSUPPORTED = "unsupported"
-
-    @property
-    def word(self) -> str:
-        """For people: that a quote stands where it is cited does not say that it supports a claim."""
-        return "quoted" if self is CitationStatus.VERIFIED else self.value
 
 
 def span_hash(text: str) -> str:

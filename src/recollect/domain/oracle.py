@@ -376,7 +376,7 @@ class Verification:
     """What reading every citation of a result again has shown."""
 
     citations: tuple[Citation, ...]
-    verified: int
+    quoted: int
     moved: int
     stale: int
     unsupported: int
@@ -390,7 +390,7 @@ class Verification:
         """As JSON."""
         return {
             "holds": self.holds,
-            "verified": self.verified,
+            "quoted": self.quoted,
             "moved": self.moved,
             "stale": self.stale,
             "unsupported": self.unsupported,

@@ -31,7 +31,7 @@ RELATED = "See also:"
 #: Of the surest; what is further off is not named.
 _FAR_OFF = 0.25
 _MAX_CHARS = 8_000
-_HOLDS = frozenset({CitationStatus.VERIFIED, CitationStatus.MOVED})
+_HOLDS = frozenset({CitationStatus.QUOTED, CitationStatus.MOVED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,7 +50,7 @@ async def verify_result(
     counted = Counter(one.status for one in checked)
     return Verification(
         citations=checked,
-        verified=counted[CitationStatus.VERIFIED],
+        quoted=counted[CitationStatus.QUOTED],
         moved=counted[CitationStatus.MOVED],
         stale=counted[CitationStatus.STALE],
         unsupported=counted[CitationStatus.UNSUPPORTED],

@@ -32,7 +32,7 @@ _WORK_CHARS = 100_000
 MAX_CITATIONS = 10_000
 
 _SUPPORTED = frozenset(
-    {CitationStatus.VERIFIED, CitationStatus.MOVED, CitationStatus.STALE, CitationStatus.UNCHECKED}
+    {CitationStatus.QUOTED, CitationStatus.MOVED, CitationStatus.STALE, CitationStatus.UNCHECKED}
 )
 
 
@@ -139,14 +139,14 @@ def _judge(citation: Citation, span: str, *, elsewhere: CitationStatus) -> Citat
     if not citation.content_hash:
         if not quoted or not citation.quote:
             return replace(citation, status=CitationStatus.STALE)
-        status = elsewhere if elsewhere is CitationStatus.MOVED else CitationStatus.VERIFIED
+        status = elsewhere if elsewhere is CitationStatus.MOVED else CitationStatus.QUOTED
         return replace(citation, status=status, content_hash=span_hash(span))
     if span_hash(span) != citation.content_hash:
         return replace(citation, status=CitationStatus.STALE)
     if not quoted:
         return replace(citation, status=CitationStatus.UNSUPPORTED)
     moved = elsewhere is CitationStatus.MOVED
-    return replace(citation, status=CitationStatus.MOVED if moved else CitationStatus.VERIFIED)
+    return replace(citation, status=CitationStatus.MOVED if moved else CitationStatus.QUOTED)
 
 
 def _holds(span: str, quote: str) -> bool:

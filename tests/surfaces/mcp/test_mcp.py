@@ -134,7 +134,7 @@ def test_documents_are_consulted_with_progress_and_read_as_resources(
 
     result, text = talk(ask)
     assert "15 minutes" in result.structured_content["answer"]
-    assert result.structured_content["citations"][0]["status"] == "verified"
+    assert result.structured_content["citations"][0]["status"] == "quoted"
     assert heard
     assert text == guide.strip()
 

@@ -177,7 +177,7 @@ def _show_result(out: Output, result: RLMResult) -> None:
     evidence = {one.citations[0]: one.evidence for one in result.findings if one.citations}
     for number, one in enumerate(result.citations, 1):
         out.line(
-            f"[{number}] {one.file_path}:{one.line_start}-{one.line_end} {one.status.word}", style="cyan"
+            f"[{number}] {one.file_path}:{one.line_start}-{one.line_end} {one.status.value}", style="cyan"
         )
         if out.on_terminal and number <= _WITH_CODE:
             _show_code(out, one.line_start, evidence.get(one, one.quote))

@@ -266,7 +266,7 @@ def _show_result(out: Output, result: OracleConsultResult) -> None:
     if result.citations and out.on_terminal:
         out.line("")
     for number, one in enumerate(result.citations, 1):
-        out.line(f"[{number}] {_place(one)} {one.status.word}", style="dim")
+        out.line(f"[{number}] {_place(one)} {one.status.value}", style="dim")
     for note in result.notes:
         out.aside(f"note: {note}", style="yellow")
     record, coverage = result.consultation, result.coverage
@@ -355,9 +355,9 @@ def _show_verification(out: Output, found: Verification) -> None:
     if out.as_json:
         out.document(found.document())
         return
-    styles = {"verified": "green", "moved": "yellow"}
+    styles = {"quoted": "green", "moved": "yellow"}
     for number, one in enumerate(found.citations, 1):
-        out.line(f"[{number}] {_place(one)} {one.status.word}", style=styles.get(one.status.value, "red"))
+        out.line(f"[{number}] {_place(one)} {one.status.value}", style=styles.get(one.status.value, "red"))
     out.aside(
-        f"{found.verified} quoted, {found.moved} moved, {found.stale} stale, {found.unsupported} unsupported"
+        f"{found.quoted} quoted, {found.moved} moved, {found.stale} stale, {found.unsupported} unsupported"
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MARK = re.compile(r"(\[\d{1,3}\])")
 _COLOURS = {
-    CitationStatus.VERIFIED: "positive",
+    CitationStatus.QUOTED: "positive",
     CitationStatus.MOVED: "warning",
     CitationStatus.STALE: "negative",
     CitationStatus.UNSUPPORTED: "negative",
@@ -63,7 +63,7 @@ def sources(visitor: Visitor, citations: Sequence[Citation]) -> Callable[[int], 
                 ui.button(f"[{number}]", on_click=lambda number=number: show(number)).props(
                     f'flat dense no-caps aria-label="Show source {number}"'
                 )
-                ui.badge(one.status.word).props(f"color={_COLOURS[one.status]}")
+                ui.badge(one.status.value).props(f"color={_COLOURS[one.status]}")
                 ui.label(_place(one)).classes("text-sm ellipsis")
     opened()  # type: ignore[unused-coroutine]
     return show

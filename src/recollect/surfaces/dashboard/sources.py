@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _AROUND = 5
 #: What a page shows of a cited span.
 _MOST_LINES = 400
-_STANDS = frozenset({CitationStatus.VERIFIED, CitationStatus.MOVED})
+_STANDS = frozenset({CitationStatus.QUOTED, CitationStatus.MOVED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
