@@ -272,7 +272,8 @@ class Settings:
         default="UTC",
     )
     embedder: str = _setting(
-        "What makes vectors of texts: 'auto', 'arctic', 'minilm', 'wordllama', 'openai:<model>', 'fastembed:<model>'.",
+        "What makes vectors of texts: 'auto', 'arctic', 'minilm', 'wordllama', 'e5' (many languages), "
+        "'openai:<model>', 'fastembed:<model>'.",
         _line,
         default="auto",
     )

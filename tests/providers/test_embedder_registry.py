@@ -59,6 +59,7 @@ def test_everything_is_available_here() -> None:
         "arctic",
         "minilm",
         "wordllama",
+        "e5",
         "openai:<model>",
         "fastembed:<model>",
     ]

@@ -2,8 +2,8 @@
 
 `open_embedder("auto")` gives the best one installed. What an embedder promises is in `contract`,
 which ones there are and how a third party adds one is in `registry`, each built-in has a module of
-its own: `arctic`, `minilm`, `wordllama`, `openai`, `fastembed`. Importing this package loads no model and no
-numerical library.
+its own: `arctic`, `minilm`, `wordllama`, `e5`, `openai`, `fastembed`. Importing this package loads no model
+and no numerical library.
 """
 
 from recollect.providers.embedders.contract import (

