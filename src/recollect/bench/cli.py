@@ -354,6 +354,21 @@ def supersession(ctx: typer.Context, out: OutOption = None, json: JsonOption = F
 
 
 @app.command()
+def answers(
+    ctx: typer.Context,
+    data: DataFolder,
+    limit_questions: LimitOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Have the judge read pairs of a question and a text, and compare its verdicts with labels."""
+    from recollect.bench.answers import run_answers
+
+    show = _show(ctx, json, out)
+    _finish(ctx, json, out, run_answers(data, limit=limit_questions, show=show))
+
+
+@app.command()
 def temporal(ctx: typer.Context, data: DataFolder, out: OutOption = None, json: JsonOption = False) -> None:
     """Read the times that texts name."""
     from recollect.bench.temporal import run_temporal

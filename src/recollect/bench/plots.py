@@ -42,6 +42,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "supersession": _supersession,
         "learning": _learning,
         "library": _library,
+        "answers": _answers,
         "temporal": _temporal,
     }.get(result.bench, _recall)
     figure = Figure(figsize=(8, 4.2), layout="constrained")
@@ -252,6 +253,17 @@ def _temporal(figure: Any, result: Result) -> None:
     axes.set_ylim(0, 1.1)
     axes.set_ylabel("read rightly")
     axes.set_title("Times that texts name")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _answers(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    told = {source: row["auc"] for source, row in result.measures["told"].items() if row["auc"] is not None}
+    axes.bar(list(told), list(told.values()), 0.6, color=_BLUE)
+    axes.set_ylim(0.5, 1.0)
+    axes.set_ylabel("AUC")
+    axes.tick_params(axis="x", rotation=60, labelsize=7)
+    axes.set_title("What answers, told from what does not")
     axes.spines[["top", "right"]].set_visible(False)
 
 

@@ -53,6 +53,12 @@ ABOUT = {
         "memory must come first. Two hundred questions of each data set, spread evenly.",
         "recollect bench ablate --data FOLDER --limit-questions 200",
     ),
+    "answers": (
+        "The judge alone",
+        "Pairs of a question and a text, labelled by whether the text answers; questions that nothing was trained on. "
+        "AUC is the chance that a text that answers gets the higher verdict. Some labels are wrong.",
+        "recollect bench answers --data FOLDER",
+    ),
     "temporal": (
         "Times that texts name",
         "Each text is read as of its own moment; right means the same first day, and an end within one day. Two habits "

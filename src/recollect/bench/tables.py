@@ -206,6 +206,19 @@ def _temporal(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _answers(measures: Mapping[str, Any]) -> list[Table]:
+    rows = [
+        [source, f"{row['pairs']:,}", "-" if row["auc"] is None else f"{row['auc']:.3f}"]
+        for source, row in measures["told"].items()
+    ]
+    took = measures["reading_ms"]
+    speed = [["p50 / p95, ms", f"{took['p50']:.1f} / {took['p95']:.1f}"]]
+    return [
+        Table(title="Told apart", columns=["source", "pairs", "AUC"], rows=rows),
+        Table(title=f"Reading {measures['candidates']} candidates", columns=["", ""], rows=speed),
+    ]
+
+
 def _supersession(measures: Mapping[str, Any]) -> list[Table]:
     halves = [(name, one) for name, one in measures.items() if "recall" in one]
     rows = [
@@ -506,5 +519,6 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "serve": _serve,
     "start": _start,
     "supersession": _supersession,
+    "answers": _answers,
     "temporal": _temporal,
 }
