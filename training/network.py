@@ -1,7 +1,7 @@
 """The judge's network: a BERT encoder over a question and a memory, with a head for its verdict.
 
 The teacher has the six layers of all-MiniLM-L6-v2, from which it starts; the judge that is shipped has four and starts
-from four layers of the teacher. Word, position and type embeddings stay as they are.
+from four layers of the teacher, of which the first stays as it is. So do word, position and type embeddings.
 """
 
 from __future__ import annotations
@@ -33,12 +33,14 @@ class Layer(nn.Module):
         self.narrow = nn.Linear(4 * WIDTH, WIDTH)
         self.norm2 = nn.LayerNorm(WIDTH, eps=1e-12)
 
-    def forward(self, x: Tensor, mask: Tensor, drop: float) -> Tensor:
-        """The next states of all tokens."""
+    def forward(self, x: Tensor, mask: Tensor, drop: float, first: bool = False) -> Tensor:
+        """The next states of all tokens, or of the first alone."""
         count, length, _ = x.shape
         q, k, v = self.qkv(x).view(count, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        if first:
+            q, x = q[:, :, :1], x[:, :1]
         read = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        read = read.transpose(1, 2).reshape(count, length, WIDTH)
+        read = read.transpose(1, 2).reshape(count, -1, WIDTH)
         x = self.norm1(x + functional.dropout(self.mix(read), drop, self.training))
         wide = functional.gelu(self.wide(x))
         return self.norm2(x + functional.dropout(self.narrow(wide), drop, self.training))
@@ -62,8 +64,8 @@ class Judge(nn.Module):
         x = self.words[ids] + self.positions[: ids.shape[1]] + self.types[types]
         x = functional.layer_norm(x, (WIDTH,), self.norm_scale, self.norm_shift, 1e-12)
         keys = mask[:, None, None, :].bool()
-        for layer in self.layers:
-            x = layer(x, keys, drop)
+        for number, layer in enumerate(self.layers, 1):
+            x = layer(x, keys, drop, first=number == len(self.layers))
         return self.head(x[:, 0])[:, 0]
 
 
@@ -104,11 +106,12 @@ def from_weights(path: Path) -> Judge:
     layers = {name.split(".")[1] for name in weights if name.startswith("layers.")}
     judge = Judge(len(layers))
     judge.load_state_dict(weights)
+    judge.layers[0].requires_grad_(len(layers) == LAYERS)
     return judge
 
 
 def from_teacher(teacher: Judge) -> Judge:
-    """A judge of fewer layers that has yet to learn what its teacher knows."""
+    """A judge of fewer layers that has yet to learn what its teacher knows; its first layer is the teacher's."""
     judge = Judge(len(KEPT))
     kept = {f"layers.{source}.": f"layers.{target}." for target, source in enumerate(KEPT)}
     weights = {}
@@ -119,6 +122,7 @@ def from_teacher(teacher: Judge) -> Judge:
         elif not name.startswith("layers."):
             weights[name] = tensor
     judge.load_state_dict(weights)
+    judge.layers[0].requires_grad_(False)
     return judge
 
 

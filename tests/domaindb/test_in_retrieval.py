@@ -115,3 +115,24 @@ def test_memories_of_a_customers_orders_are_found_through_the_ontology(
     found = next(hit for hit in hits if hit.id == wanted.id)
     assert found.explanation is not None
     assert "entity" in found.explanation.sources
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("What went wrong with the orders of Acme Corporation?", "The forklift broke while order 12345"),
+        ("Which of Acme Corporation's orders was left at the back door?", "Order 12346 was left"),
+    ],
+)
+def test_what_is_known_of_an_order_answers_for_its_customer(
+    opened: Callable[[str], Recollect], sqlite_shop: Shop, question: str, wanted: str
+) -> None:
+    client = opened(sqlite_shop.url)
+    client.add("The forklift broke while order 12345 was being packed, two crates were lost")
+    client.add("Order 12346 was left at the back door")
+    client.add("Order 20001 was damaged by rain at the back door")
+    client.add("The forklift was painted green")
+    hits = client.search(question, now=NOW).hits
+    assert hits
+    assert hits[0].text.startswith(wanted)
+    assert not any("20001" in hit.text or "green" in hit.text for hit in hits)

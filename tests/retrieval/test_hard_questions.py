@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from uuid import uuid4
+from collections.abc import Callable
 
 import pytest
 
-from recollect import Recollect, Settings, TenantContext
+from recollect import Recollect
 from recollect.errors import InvalidTextError
-from recollect.storage.embedded import ensure_running, temporary_home
 
 BIRTHDAY = "Tom's birthday is on the 4th of June."
 TALK = [
@@ -23,31 +21,9 @@ TALK = [
 Ask = Callable[..., Recollect]
 
 
-@pytest.fixture(scope="module")
-def default_store() -> Iterator[Recollect]:
-    """A store as a new user gets it: default embedder, default threshold."""
-    with temporary_home() as home:
-        ensure_running(home, sync=False)
-        with Recollect(settings=Settings(home=home)) as client:
-            yield client
-
-
 @pytest.fixture
-def ask_as(default_store: Recollect) -> Ask:
-    """A tenant of the test's own, as somebody sees it."""
-    tenant = f"t-{uuid4().hex[:12]}"
-    default_store.tenants.create(tenant)
-
-    def view(user: str = "ana", **parts: object) -> Recollect:
-        context = TenantContext(tenant_id=tenant, user_id=user, **parts)  # type: ignore[arg-type]
-        return default_store.for_context(context)
-
-    return view
-
-
-@pytest.fixture
-def talk(ask_as: Ask) -> Recollect:
-    client = ask_as()
+def talk(as_default_user: Ask) -> Recollect:
+    client = as_default_user()
     for text in TALK:
         client.add(text)
     return client
@@ -106,21 +82,23 @@ def test_a_question_that_is_none_is_refused_with_a_reason(talk: Recollect, quest
         talk.search(question)
 
 
-def test_a_store_of_one_memory_answers_what_it_knows(ask_as: Ask) -> None:
-    client = ask_as()
+def test_a_store_of_one_memory_answers_what_it_knows(as_default_user: Ask) -> None:
+    client = as_default_user()
     client.add(BIRTHDAY)
     assert [hit.text for hit in client.search("When is Tom's birthday?")] == [BIRTHDAY]
     assert list(client.search("Which database does the billing service use?")) == []
 
 
-def test_a_store_of_one_memory_is_silent_about_what_it_does_not_know_of_the_same_person(ask_as: Ask) -> None:
-    client = ask_as()
+def test_a_store_of_one_memory_is_silent_about_what_it_does_not_know_of_the_same_person(
+    as_default_user: Ask,
+) -> None:
+    client = as_default_user()
     client.add("Tom loves steak, rare, with far too much pepper.")
     assert list(client.search("What is Tom's birthday?")) == []
 
 
-def test_a_thousand_equal_memories_show_once_and_leave_room_for_others(ask_as: Ask) -> None:
-    client = ask_as()
+def test_a_thousand_equal_memories_show_once_and_leave_room_for_others(as_default_user: Ask) -> None:
+    client = as_default_user()
     client.add_many([{"text": "The bakery is closed on Mondays.", "type": "semantic"} for _ in range(1_000)])
     client.add("The bakery opens at seven.", type="semantic")
     texts = [hit.text for hit in client.search("When does the bakery open?")]
@@ -128,15 +106,15 @@ def test_a_thousand_equal_memories_show_once_and_leave_room_for_others(ask_as: A
     assert "The bakery opens at seven." in texts
 
 
-def test_a_stored_question_does_not_answer_itself(ask_as: Ask) -> None:
-    client = ask_as()
+def test_a_stored_question_does_not_answer_itself(as_default_user: Ask) -> None:
+    client = as_default_user()
     client.add("Tom loves steak, rare.")
     client.add("What is Tom's birthday?", conversation="c1", speaker="Ana")
     assert list(client.search("What is Tom's birthday?")) == []
 
 
-def test_a_stored_question_does_not_stand_before_its_answer(ask_as: Ask) -> None:
-    client = ask_as()
+def test_a_stored_question_does_not_stand_before_its_answer(as_default_user: Ask) -> None:
+    client = as_default_user()
     client.add("What is Tom's birthday?", conversation="c1", speaker="Ana")
     client.add("It's the 4th of June, Tom's birthday.", conversation="c1", speaker="Ben")
     assert client.search("What is Tom's birthday?")[0].text.startswith("It's the 4th")
@@ -160,14 +138,14 @@ def test_a_text_that_claims_to_answer_every_question_does_not_lead(talk: Recolle
         "The alarm code of the kitchen is 9{:03}.",
     ],
 )
-def test_near_duplicates_of_one_author_do_not_bury_the_true_memory(ask_as: Ask, copy: str) -> None:
-    admin = ask_as("root", roles=("admin",))
+def test_near_duplicates_of_one_author_do_not_bury_the_true_memory(as_default_user: Ask, copy: str) -> None:
+    admin = as_default_user("root", roles=("admin",))
     admin.scopes.create("team/kitchen")
     for user in ("ana", "mallory"):
         admin.members.add(user, "team/kitchen")
     true = "The alarm code of the kitchen is 4417."
-    ask_as("ana").add(true, scope="team/kitchen")
+    as_default_user("ana").add(true, scope="team/kitchen")
     for number in range(40):
-        ask_as("mallory").add(copy.format(number), scope="team/kitchen", importance=1.0)
-    texts = [hit.text for hit in ask_as("ana").search("What is the alarm code of the kitchen?")]
+        as_default_user("mallory").add(copy.format(number), scope="team/kitchen", importance=1.0)
+    texts = [hit.text for hit in as_default_user("ana").search("What is the alarm code of the kitchen?")]
     assert true in texts

@@ -7,7 +7,7 @@ rest as people read them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
@@ -27,9 +27,18 @@ from recollect.storage.store import Row
 
 
 async def judged(
-    asking: Asking, asked: Understanding, pool: Pool, ranking: Ranking, notes: list[str]
+    asking: Asking,
+    asked: Understanding,
+    pool: Pool,
+    ranking: Ranking,
+    notes: list[str],
+    *,
+    relations: Mapping[str, str],
 ) -> tuple[Ranking, dict[UUID, Row]]:
-    """The ranking by how likely each of the best answers, and what those show."""
+    """The ranking by how likely each of the best answers, and what those show.
+
+    `relations`: what the ontology says of the entities it led to, by their keys.
+    """
     request, groups = asking.request, asking.part.groups
     # What is about a topic answers a question for whatever is known of it, and what happened in a period one for that
     # period alone: nothing is left to judge.
@@ -57,6 +66,7 @@ async def judged(
             {row: shown[pool.ids[row]] for row in rows},
             context=_on_behalf(asking.tx.context, request),
             calibration=asking.calibration,
+            relations=relations,
             presupposed=groups is not None,
             off=request.without,
         )
@@ -99,6 +109,9 @@ async def chosen(
     if request.diverse:
         with asking.watch.stage("rank"):
             rows = diverse_first(pool, ranking, rows, limit=request.limit, meanings=meanings)
+    outdated = ranking.judged.outdated_by if ranking.judged is not None else {}
+    # Whatever its layer: what is outdated never stands before what outdates it.
+    rows.sort(key=outdated.__contains__)
     return [row for row in rows if pool.ids[row] in shown], shown
 
 

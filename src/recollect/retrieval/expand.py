@@ -6,7 +6,8 @@ words, so every row comes with the names a text may use for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from recollect.domain.answers import RelatedEntity
 from recollect.domain.names import entity_key
@@ -20,9 +21,13 @@ MAX_KEYS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expanded:
-    """The keys of entities to look for, the named ones first, and what went wrong on the way."""
+    """The keys of entities to look for, the named ones first, and what went wrong on the way.
+
+    `relations` says of a key that the ontology led to whose it is: "order 12345 of Acme Corporation".
+    """
 
     keys: tuple[str, ...]
+    relations: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -32,14 +37,19 @@ async def expand(database: DomainDatabase | None, asked: Understanding) -> Expan
     if database is None or not named:
         return Expanded(keys=named)
     expansion = await database.expand(asked.entities)
-    related = [key for entity in expansion.related for key in spoken_keys(entity)]
-    keys = tuple(dict.fromkeys([*named, *expansion.ids, *related]))[:MAX_KEYS]
+    owners = {key: entity.name for entity in asked.entities for key in entity.keys}
+    relations = {
+        key: f"{entity.type} {entity.label} of {owners.get(entity.source, entity.source)}"
+        for entity in expansion.related
+        for key in spoken_keys(entity)
+    }
+    keys = tuple(dict.fromkeys([*named, *expansion.ids, *relations]))[:MAX_KEYS]
     notes = expansion.notes
-    if related:
+    if relations:
         known = [entity.mention_text for entity in asked.entities]
         known += [asked.time_range.phrase] if asked.time_range else []
         notes += tuple(unapplied_notes(asked.query, database.ontology, known))
-    return Expanded(keys=keys, notes=notes)
+    return Expanded(keys=keys, relations=relations, notes=notes)
 
 
 def spoken_keys(entity: RelatedEntity) -> tuple[str, ...]:

@@ -69,8 +69,7 @@ class Generated:
     rows: Sequence[Row]
     matches: LexicalMatches
     dense: DenseRequest
-    entities: Sequence[str]
-    notes: tuple[str, ...] = ()
+    expanded: Expanded
 
 
 async def generate(
@@ -115,8 +114,7 @@ async def generate(
             rows=rows,
             matches=matches,
             dense=dense,
-            entities=expanded.keys,
-            notes=expanded.notes,
+            expanded=expanded,
         )
 
 
@@ -164,7 +162,7 @@ async def follow_links(
 ) -> Pool | None:
     """The pool with what the best hits lead to by the entities they name; None when that is nowhere."""
     found = await fetch_linked(
-        tx, caller, hits, generated.matches, generated.dense, wanted.conditions, generated.entities
+        tx, caller, hits, generated.matches, generated.dense, wanted.conditions, generated.expanded.keys
     )
     if not found:
         return None

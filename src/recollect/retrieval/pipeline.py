@@ -190,8 +190,8 @@ async def _answer(
         return Found(
             asked=asked, choice=choice, hits=(), shown=(), entities={}, notes=tuple(notes), empty=True
         )
-    pool, ranking = await _ranked(asking, asked, vector, notes)
-    ranking, shown = await judged(asking, asked, pool, ranking, notes)
+    pool, ranking, relations = await _ranked(asking, asked, vector, notes)
+    ranking, shown = await judged(asking, asked, pool, ranking, notes, relations=relations)
     rows, shown = await chosen(asking, asked, pool, ranking, shown, notes)
     explained = asking.request.explain
     hits = [to_hit(pool, ranking, row, shown[pool.ids[row]], asked, explained=explained) for row in rows]
@@ -254,8 +254,11 @@ async def understand_request(
 
 async def _ranked(
     asking: Asking, asked: Understanding, vector: Awaitable[NDArray[np.float32]], notes: list[str]
-) -> tuple[Pool, Ranking]:
-    """The candidates and what they are worth, those included that the best of them lead to."""
+) -> tuple[Pool, Ranking, Mapping[str, str]]:
+    """The candidates and what they are worth, those included that the best of them lead to.
+
+    And what the ontology says of the entities it led to, by their keys.
+    """
     workspace, tx, request = asking.workspace, asking.tx, asking.request
     domain = await workspace.domain(tx.context, tx) if asked.entities else None
     expanding = asyncio.ensure_future(expand(domain, asked))
@@ -285,20 +288,20 @@ async def _ranked(
                 vector=vector,
                 watch=asking.watch,
             )
-            return pool, _weigh(asking, pool, asked)
+            return pool, _weigh(asking, pool, asked), {}
         generated = await generate(
             tx, asking.caller, wanted, counts=workspace.term_counts, vector=vector, watch=asking.watch
         )
     finally:
         expanding.cancel()
-    notes.extend(generated.notes)
+    notes.extend(generated.expanded.notes)
     pool, ranking = generated.pool, _weigh(asking, generated.pool, asked)
     if "linked" not in request.without:
         with asking.watch.stage("generate"):
             further = await follow_links(tx, asking.caller, wanted, generated, first_hits(pool, ranking))
         if further is not None:
             pool, ranking = further, _weigh(asking, further, asked)
-    return pool, ranking
+    return pool, ranking, generated.expanded.relations
 
 
 def _weigh(asking: Asking, pool: Pool, asked: Understanding) -> Ranking:

@@ -1,4 +1,4 @@
-"""Now and before: the newest answer first, older ones marked, and nothing overtakes that does not answer."""
+"""Now and before: what replaces the best answer comes first, what is outdated is marked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.domain.query import Aim, Want
-from recollect.retrieval.judge.currency import later, newest_first
+from recollect.retrieval.judge.currency import Pair, measure_signs, newest_first, pairs_to_compare
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -19,59 +19,79 @@ def days_ago(*days: float) -> list[datetime]:
     return [NOW - timedelta(days=day) for day in days]
 
 
-def test_the_newer_of_two_answers_comes_first_and_marks_the_older() -> None:
-    current = newest_first(np.array([0.95, 0.9]), days_ago(300, 10), Aim())
-    assert current.scores.tolist() == [0.9, 0.95]
-    assert current.outdated_by == {0: 1}
+def test_the_best_is_compared_with_what_was_said_later_and_with_earlier_answers() -> None:
+    scores, moments = np.array([0.9, 0.5, 0.1, 0.2]), days_ago(30, 60, 10, 90)
+    assert pairs_to_compare(scores, moments, Aim()) == [Pair(0, 2), Pair(1, 0)]
 
 
-def test_what_hardly_answers_does_not_overtake() -> None:
-    current = newest_first(np.array([0.97, 0.3]), days_ago(300, 10), Aim())
-    assert current.scores.tolist() == [0.97, 0.3]
-    assert not current.outdated_by
+def test_nothing_is_compared_where_nobody_answers() -> None:
+    assert pairs_to_compare(np.array([0.2, 0.1]), days_ago(30, 10), Aim()) == []
+    assert pairs_to_compare(np.array([]), [], Aim()) == []
 
 
-def test_what_speaks_of_something_else_does_not_overtake() -> None:
-    apart = [np.array([1.0, 0.0]), np.array([0.0, 1.0])]
-    assert not newest_first(np.array([0.95, 0.9]), days_ago(300, 10), Aim(), vectors=apart).outdated_by
+def test_what_the_asker_may_not_be_answered_with_replaces_nothing() -> None:
+    assert pairs_to_compare(np.array([0.9, -1.0]), days_ago(30, 10), Aim()) == []
+
+
+def test_two_parts_of_one_telling_are_no_update() -> None:
+    assert pairs_to_compare(np.array([0.95, 0.9]), days_ago(10.01, 10), Aim()) == []
 
 
 @pytest.mark.parametrize(
     "aim", [Aim(past=True), Aim(want=Want.ALL), Aim(want=Want.NUMBER), Aim(want=Want.COMPARISON)]
 )
-def test_questions_about_the_past_and_for_several_keep_the_order(aim: Aim) -> None:
-    current = newest_first(np.array([0.95, 0.9]), days_ago(300, 10), aim)
+def test_questions_about_the_past_and_for_several_compare_nothing(aim: Aim) -> None:
+    assert pairs_to_compare(np.array([0.95, 0.9]), days_ago(300, 10), aim) == []
+
+
+def test_what_replaces_the_best_comes_first_however_low_it_scored() -> None:
+    current = newest_first(np.array([0.95, 0.2]), days_ago(300, 10), [Pair(0, 1)], np.array([0.9]))
+    assert current.scores[1] == 0.95
+    assert 0.7 < current.scores[0] < 0.95
+    assert current.outdated_by == {0: 1}
+
+
+def test_what_hardly_replaces_changes_nothing() -> None:
+    current = newest_first(np.array([0.95, 0.9]), days_ago(300, 10), [Pair(0, 1)], np.array([0.3]))
     assert current.scores.tolist() == [0.95, 0.9]
     assert not current.outdated_by
 
 
-def test_two_parts_of_one_telling_are_no_update() -> None:
-    assert not newest_first(np.array([0.95, 0.9]), days_ago(10.01, 10), Aim()).outdated_by
+def test_an_earlier_answer_that_the_best_replaces_is_marked_and_stays_behind() -> None:
+    current = newest_first(np.array([0.9, 0.9]), days_ago(10, 300), [Pair(1, 0)], np.array([0.8]))
+    assert current.scores[0] > current.scores[1]
+    assert current.outdated_by == {1: 0}
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 900)), max_size=8))
-def test_scores_are_only_exchanged_never_made_up(rows: list[tuple[float, int]]) -> None:
-    scores = np.array([score for score, _ in rows])
-    current = newest_first(scores, days_ago(*(day for _, day in rows)), Aim())
-    assert sorted(current.scores.tolist()) == sorted(scores.tolist())
+def test_of_two_that_replace_the_best_the_newest_holds() -> None:
+    pairs = [Pair(0, 1), Pair(0, 2)]
+    current = newest_first(np.array([0.95, 0.6, 0.5]), days_ago(300, 100, 10), pairs, np.array([0.9, 0.9]))
+    assert int(np.argmax(current.scores)) == 2
+    assert current.outdated_by == {0: 2, 1: 2}
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 900), st.floats(0, 1)), max_size=8))
+def test_nothing_older_ever_outdates_something_newer(rows: list[tuple[float, int, float]]) -> None:
+    scores = np.array([score for score, _, _ in rows])
+    moments = days_ago(*(day for _, day, _ in rows))
+    pairs = pairs_to_compare(scores, moments, Aim())
+    current = newest_first(scores, moments, pairs, np.array([rows[pair.later][2] for pair in pairs]))
+    assert len(current.scores) == len(rows)
+    if rows:
+        assert current.scores.max() == scores.max()
     for old, new in current.outdated_by.items():
-        assert rows[old][1] > rows[new][1]
+        assert moments[old] < moments[new]
+        assert current.scores[old] <= current.scores[new]
 
 
-def test_what_replaces_the_best_comes_first_however_it_is_worded() -> None:
-    scores, replaces = np.array([0.95, 0.6, 0.3]), np.array([0.0, 0.9, 0.1])
-    current = newest_first(scores, days_ago(300, 10, 5), Aim(), replaces=replaces)
-    assert current.scores.tolist() == [0.6, 0.95, 0.3]
-    assert current.outdated_by == {0: 1}
-
-
-def test_what_does_not_answer_by_itself_replaces_nothing() -> None:
-    current = newest_first(np.array([0.95, 0.2]), days_ago(300, 10), Aim(), replaces=np.array([0.0, 0.9]))
-    assert current.scores.tolist() == [0.95, 0.2]
-
-
-def test_only_what_was_said_later_is_asked_whether_it_replaces_the_best() -> None:
-    assert later(np.array([0.9, 0.5, 0.1]), days_ago(30, 60, 10), Aim()) == (0, [2])
-    assert later(np.array([0.2, 0.1]), days_ago(30, 10), Aim()) == (0, [])
-    assert later(np.array([0.9, 0.1]), days_ago(30, 10), Aim(past=True)) == (0, [])
-    assert later(np.array([]), [], Aim()) == (0, [])
+def test_signs_tell_of_a_change_and_of_likeness() -> None:
+    apart, alike = np.array([0.0, 1.0]), np.array([0.8, 0.6])
+    signs = measure_signs(
+        [Pair(0, 1), Pair(0, 2)],
+        np.array([1.0, -1.0]),
+        scores=np.array([0.9, 0.5, 0.5]),
+        texts=["we live in Paris", "we moved to London", "nice weather"],
+        vectors=[np.array([1.0, 0.0]), alike, apart],
+    )
+    assert signs[0, 2] > signs[1, 2]
+    assert signs[:, 3].tolist() == [1.0, 0.0]

@@ -1,6 +1,6 @@
 """The trained judge on ONNX Runtime: how likely each of some statements answers a question.
 
-A cross-encoder of six layers over (question, statement). It was trained by `training/` from all-MiniLM-L6-v2 on open
+A cross-encoder of four layers over (question, statement). It was trained by `training/` from all-MiniLM-L6-v2 on open
 question sets and on worlds of ordinary talk; docs/judge.md is its model card. The files are part of this package,
 checked by SHA-256.
 """
@@ -61,16 +61,26 @@ class Judge:
 
     def read(self, question: str, statements: Sequence[str]) -> Floats:
         """A logit for every statement: how likely it answers the question."""
-        logits = np.zeros(len(statements), dtype=np.float32)
-        first = [_CLS, *self._ids(question)[:QUESTION_TOKENS], _SEP]
-        pairs = [[*first, *self._ids(text)[: PAIR_TOKENS - len(first) - 1], _SEP] for text in statements]
+        return self.read_pairs([(question, statement) for statement in statements])
+
+    def read_pairs(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """A logit for every pair of a question and a statement."""
+        logits = np.zeros(len(pairs), dtype=np.float32)
+        heads = {
+            question: [_CLS, *self._ids(question)[:QUESTION_TOKENS], _SEP]
+            for question in dict.fromkeys(question for question, _ in pairs)
+        }
+        rows = [
+            (heads[question], [*self._ids(statement)[: PAIR_TOKENS - len(heads[question]) - 1], _SEP])
+            for question, statement in pairs
+        ]
 
         def fill(batch: list[int]) -> None:
-            embeddings, mask = self._embed([pairs[place] for place in batch], len(first))
+            embeddings, mask = self._embed([rows[place] for place in batch])
             (verdict,) = self._session.run(["verdict"], {"embeddings": embeddings, "mask": mask})
             logits[batch] = verdict[:, 0]
 
-        batches = _batches([len(pair) for pair in pairs], self._threads)
+        batches = _batches([len(head) + len(tail) for head, tail in rows], self._threads)
         if len(batches) <= 1 or self._threads == 1:
             for batch in batches:
                 fill(batch)
@@ -84,14 +94,17 @@ class Judge:
         ids: list[int] = encode(self._tokenizer, text, special=False).ids
         return ids
 
-    def _embed(self, pairs: Sequence[list[int]], first: int) -> tuple[Floats, NDArray[np.int32]]:
-        longest = max(len(pair) for pair in pairs)
-        ids = np.zeros((len(pairs), longest), dtype=np.int64)
-        mask = np.zeros((len(pairs), longest), dtype=np.int32)
-        for row, pair in enumerate(pairs):
-            ids[row, : len(pair)] = pair
-            mask[row, : len(pair)] = 1
-        side = (np.arange(longest) >= first).astype(np.int64)
+    def _embed(self, rows: Sequence[tuple[list[int], list[int]]]) -> tuple[Floats, NDArray[np.int32]]:
+        """Summed embeddings and mask of some rows, each the ids of a question and of a statement."""
+        longest = max(len(head) + len(tail) for head, tail in rows)
+        ids = np.zeros((len(rows), longest), dtype=np.int64)
+        side = np.zeros_like(ids)
+        mask = np.zeros((len(rows), longest), dtype=np.int32)
+        for row, (head, tail) in enumerate(rows):
+            end = len(head) + len(tail)
+            ids[row, :end] = head + tail
+            side[row, len(head) :] = 1
+            mask[row, :end] = 1
         words = self._words[ids].astype(np.float32) * self._scale[ids][:, :, None]
         return words + self._places[side, np.arange(longest)], mask
 

@@ -1,7 +1,8 @@
 """What speaks for and against a candidate beside the encoder's verdict, each as a number.
 
 Who and what the question is about is held against who and what the text is about; the kind of answer that is wanted (a
-number, a time) against what the text holds. A text that only asks answers nothing.
+number, a time, a person) against what the text holds. A text that only asks answers nothing. A question about the past
+wants what was said early, and not what it names as the end of it ("before Hamburg").
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +24,6 @@ Floats = NDArray[np.float64]
 FEATURES = (
     "verdict",
     "behind",
-    "replaces",
     "relevance",
     "likeness",
     "named",
@@ -33,9 +34,11 @@ FEATURES = (
     "assistant",
     "lacks_number",
     "lacks_time",
+    "lacks_person",
     "inside",
     "outside",
-    "several",
+    "early",
+    "boundary",
     "task",
     "yes_no",
 )
@@ -75,6 +78,25 @@ _WHEN = re.compile(
     r"|dimanche|lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bado|domingo)\b|[月日年曜周]",
     re.IGNORECASE,
 )
+_PERSON = re.compile(
+    r"\b(?:who|whom|whose|wer|wessen|wem|wen|qui|qui[eé]n(?:es)?|chi|quem|wie is)\b", re.IGNORECASE
+)
+#: A name within a sentence, or a word that stands for somebody.
+_SOMEBODY = re.compile(
+    r"(?<![.!?:…\"]\s)(?<!^)\b[A-ZÀ-Ý][\w'’-]+|\b(?i:i|me|my|he|him|his|she|her|we|us|our|they|them|mum|dad|mother"
+    r"|father|brother|sister|boss|doctor|nurse|husband|wife|son|daughter|friend|colleague)\b"
+)
+#: What ends the time that a question about the past asks for.
+_BOUNDARY = re.compile(
+    r"\b(?:before|prior to|until|till|bevor|vor|avant|antes de(?:l)?|prima di)\s+(?P<end>.+)", re.IGNORECASE
+)
+#: Words that name no end: "before that", "before I moved".
+_NO_END = frozenset(
+    "that then this it the a an i we he she they my our his her their moved moving became was were had went to in at "
+    "of and or did with for from got took started came joined switched changed".split()
+)
+#: As likely an answer as the best, for weighing which was said earlier: so many logits behind it.
+_RIVAL = 3.0
 _WORD = re.compile(r"\w+")
 _ASSISTANTS = frozenset({"assistant", "ai", "bot", "agent", "system", "model"})
 
@@ -87,9 +109,8 @@ class Candidate:
     statement: str
     speaker: str | None
     own: bool
+    at: datetime
     verdict: float
-    #: How likely it says anew what the best candidate said before it; 0 when that was not asked.
-    replaces: float = 0.0
     relevance: float
     likeness: float
     #: 1 in the period asked about, less outside; None when no period is asked.
@@ -103,8 +124,11 @@ def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> F
     question = asked.query
     names = _names(asked)
     wants_number, wants_time = bool(_NUMBER.search(question)), bool(_TIME.search(question))
+    wants_person = bool(_PERSON.search(question))
     best = max(one.verdict for one in candidates)
     aim = asked.aim
+    end = _end_of_past(question) if aim.past else frozenset()
+    rivals = [one.at for one in candidates if one.verdict >= best - _RIVAL]
     rows = []
     for one in candidates:
         told = set(_WORD.findall(one.statement.casefold()))
@@ -113,7 +137,6 @@ def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> F
             (
                 one.verdict,
                 one.verdict - best,
-                one.replaces,
                 _MOST_RELEVANCE * math.tanh(max(one.relevance, 0.0) / _MOST_RELEVANCE),
                 one.likeness,
                 share,
@@ -124,9 +147,11 @@ def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> F
                 float((one.speaker or "").casefold() in _ASSISTANTS),
                 float(wants_number and not _FIGURE.search(one.text)),
                 float(wants_time and not _WHEN.search(one.text)),
+                float(wants_person and not one.speaker and not _SOMEBODY.search(one.text)),
                 0.0 if one.inside is None else one.inside,
                 0.0 if one.inside is None else 1.0 - one.inside,
-                float(aim.want.several),
+                sum(at > one.at for at in rivals) / len(rivals) if aim.past else 0.0,
+                float(not told.isdisjoint(end)),
                 float(aim.want is Want.TASK),
                 float(aim.want is Want.YES_NO),
             )
@@ -142,6 +167,12 @@ def _names(asked: Understanding) -> list[frozenset[str]]:
         if entity.method is not Resolution.FIRST_PERSON
     ]
     return [name for name in names if name]
+
+
+def _end_of_past(question: str) -> frozenset[str]:
+    """The words of what a question names as the end of the time it asks about: "Hamburg" in "before Hamburg"."""
+    found = _BOUNDARY.search(question)
+    return frozenset(_WORD.findall(found["end"].casefold())) - _NO_END if found else frozenset()
 
 
 def _only_asks(text: str, question: str) -> bool:

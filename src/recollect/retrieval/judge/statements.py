@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from recollect.domain.layers import Layer
@@ -42,11 +43,16 @@ def is_private_to_another(shown: Any, context: TenantContext) -> bool:
     return Layer.from_precedence(shown["layer"]) is Layer.USER and shown["scope_name"] != context.user_id
 
 
-def statement_of(shown: Any, context: TenantContext) -> str:
-    """What the judge is told of a memory."""
+def statement_of(shown: Any, context: TenantContext, relations: Mapping[str, str]) -> str:
+    """What the judge is told of a memory.
+
+    One that names a thing which the user's own database relates to the question is told with that relation: "order
+    12345 of Acme Corporation".
+    """
     own = is_own(shown, context)
-    before = shown["before_text"]
-    if before is not None and shown["before_speaker"]:
+    related = [relations[key] for key in (*shown["entities"], *shown["mentions"]) if key in relations]
+    before = related[0] if related else shown["before_text"]
+    if before is not None and not related and shown["before_speaker"]:
         before = f"{_who(shown['before_speaker'], own, context)}: {before}"
     who = _who(shown["speaker"], own, context) if shown["speaker"] else ("I" if own else None)
     return statement(shown["text"], who=who, at=shown["event_at"] or shown["created_at"], before=before)

@@ -6,7 +6,7 @@ under the answers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,15 @@ import numpy as np
 from recollect.domain.query import Understanding, Want
 from recollect.domain.tenancy import TenantContext
 from recollect.providers.judge.wording import follow_up
-from recollect.retrieval.judge.currency import later, newest_first
+from recollect.retrieval.judge.currency import (
+    SIGNS,
+    Currency,
+    measure_signs,
+    newest_first,
+    pairs_to_compare,
+)
 from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats, measure_evidence
-from recollect.retrieval.judge.probability import logit, probability, sigmoid
+from recollect.retrieval.judge.probability import logit, probability, replacing, sigmoid
 from recollect.retrieval.judge.statements import is_asker, is_own, is_private_to_another, statement_of
 from recollect.retrieval.rank import Calibration, Judged, Pool, Ranking
 from recollect.retrieval.rank.scoring import proven
@@ -53,12 +59,13 @@ def judge_rows(
     *,
     context: TenantContext,
     calibration: Calibration,
+    relations: Mapping[str, str],
     presupposed: bool,
     off: Collection[str] = (),
 ) -> Ranking:
     """The ranking with the judge's scores for the rows in `shown`; all others stay behind those. Blocking."""
     rows = list(shown)
-    statements = [statement_of(shown[row], context) for row in rows]
+    statements = [statement_of(shown[row], context, relations) for row in rows]
     verdicts = judge.read(asked.query, statements)
     lifts = calibration.for_query(asked.query).lift(pool.cosine)
     inside = None
@@ -70,6 +77,7 @@ def judge_rows(
             statement=statement,
             speaker=shown[row]["speaker"],
             own=_is_own(shown[row], context),
+            at=shown[row]["event_at"],
             verdict=float(verdict),
             relevance=float(ranking.relevance[row]),
             likeness=float(lifts[row]),
@@ -77,28 +85,17 @@ def judge_rows(
         )
         for row, statement, verdict in zip(rows, statements, verdicts, strict=True)
     ]
-    moments = [shown[row]["event_at"] for row in rows]
     evidence = measure_evidence(asked, candidates)
-    best, newer = later(probability(evidence), moments, asked.aim)
-    if newer:
-        again = follow_up(asked.query, candidates[best].text)
-        for place, verdict in zip(newer, judge.read(again, [statements[one] for one in newer]), strict=True):
-            candidates[place] = replace(candidates[place], replaces=float(sigmoid(np.array(verdict))))
-        evidence = measure_evidence(asked, candidates)
     table = STRATEGY_WEIGHTS[select_strategy(asked.type).name]
-    scores = sigmoid(logit(probability(evidence)) + _PROVEN * proven(ranking, asked, table)[rows])
+    scores = probability(evidence, several=asked.aim.want.several)
+    scores = sigmoid(logit(scores) + _PROVEN * proven(ranking, asked, table)[rows])
     if presupposed:
         scores = sigmoid(logit(scores) + _PRESUPPOSED)
     if asked.aim.first_person:
         private = np.array([is_private_to_another(shown[row], context) for row in rows])
         scores = np.where(private, -1.0, scores)
-    current = newest_first(
-        scores,
-        moments,
-        asked.aim,
-        replaces=np.array([one.replaces for one in candidates]),
-        vectors=[_vector(shown[row]) for row in rows],
-    )
+    vectors = [_vector(shown[row]) for row in rows]
+    current, compared = _compare(judge, asked, candidates, scores, vectors)
     score, order = _placed(ranking, rows, current.scores)
     return replace(
         ranking,
@@ -106,12 +103,41 @@ def judge_rows(
         relevance=order,
         judged=Judged(
             evidence={
-                row: {name: round(float(value), 4) for name, value in zip(FEATURES, values, strict=True)}
-                for row, values in zip(rows, evidence, strict=True)
+                row: _named(FEATURES, values) | compared.get(place, {})
+                for place, (row, values) in enumerate(zip(rows, evidence, strict=True))
             },
             outdated_by={rows[old]: rows[new] for old, new in current.outdated_by.items()},
         ),
     )
+
+
+def _compare(
+    judge: Judge,
+    asked: Understanding,
+    candidates: Sequence[Candidate],
+    scores: Floats,
+    vectors: Sequence[Floats | None],
+) -> tuple[Currency, dict[int, dict[str, float]]]:
+    """Which answer holds now; and what was measured of each candidate that the best was compared with."""
+    moments = [candidate.at for candidate in candidates]
+    pairs = pairs_to_compare(scores, moments, asked.aim)
+    if not pairs:
+        return Currency(scores, {}), {}
+    again: Floats = judge.read_pairs(
+        [
+            (follow_up(asked.query, candidates[pair.earlier].text), candidates[pair.later].statement)
+            for pair in pairs
+        ]
+    ).astype(np.float64)
+    texts = [candidate.text for candidate in candidates]
+    signs = measure_signs(pairs, again, scores=scores, texts=texts, vectors=vectors)
+    best = int(np.argmax(scores))
+    names = [f"{name} best" for name in SIGNS]
+    compared = {
+        pair.earlier if pair.later == best else pair.later: _named(names, values)
+        for pair, values in zip(pairs, signs, strict=True)
+    }
+    return newest_first(scores, moments, pairs, replacing(signs)), compared
 
 
 def too_far_behind(scores: Floats, threshold: float, *, several: bool) -> float:
@@ -132,6 +158,10 @@ def _placed(ranking: Ranking, rows: list[int], scores: Floats) -> tuple[Floats, 
     order = logit(np.array(lowest)) - 10.0 + np.tanh(ranking.relevance)
     score[rows], order[rows] = scores, np.where(scores < 0.0, -1e3, logit(np.maximum(scores, 0.0)))
     return score, order
+
+
+def _named(names: Sequence[str], values: Floats) -> dict[str, float]:
+    return {name: round(float(value), 4) for name, value in zip(names, values, strict=True)}
 
 
 def _is_own(shown: Any, context: TenantContext) -> bool:

@@ -1,0 +1,34 @@
+"""A store as a new user gets it: the default embedder, the judge, the default threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from uuid import uuid4
+
+import pytest
+
+from recollect import Recollect, Settings, TenantContext
+from recollect.storage import embedded
+
+AsUser = Callable[..., Recollect]
+
+
+@pytest.fixture(scope="session")
+def default_store() -> Iterator[Recollect]:
+    """A store of its own: the others' vectors are another embedder's."""
+    with embedded.temporary_home() as folder:
+        embedded.ensure_running(folder, sync=False, settings={"fsync": "off"})
+        with Recollect(settings=Settings(home=folder)) as client:
+            yield client
+
+
+@pytest.fixture
+def as_default_user(default_store: Recollect) -> AsUser:
+    """A tenant of the test's own in the default store, as somebody sees it."""
+    tenant = f"t-{uuid4().hex[:12]}"
+    default_store.tenants.create(tenant)
+
+    def view(user_id: str = "ana", **parts: object) -> Recollect:
+        return default_store.for_context(TenantContext(tenant_id=tenant, user_id=user_id, **parts))  # type: ignore[arg-type]
+
+    return view
