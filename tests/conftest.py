@@ -19,10 +19,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg import sql
+from tests.examples import load_profile
 
 from recollect import Recollect, Settings, TenantContext
 
 NewHome = Callable[[], AbstractContextManager[Path]]
+load_profile()
 NOSYNC = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
