@@ -86,6 +86,7 @@ def test_a_memory_is_edited_read_back_and_deleted(visit: Visit, client: Recollec
     assert client.get(memory.id).text == "The kiln is hot on Fridays."
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("dialog").wait_for(state="detached")  # it has a button of the same name
     assert client.get(memory.id).id == memory.id
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
