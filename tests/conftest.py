@@ -19,13 +19,34 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg import sql
-from tests.examples import load_profile
+from tests.profiles import load_profile
 
 from recollect import Recollect, Settings, TenantContext
 
 NewHome = Callable[[], AbstractContextManager[Path]]
-load_profile()
 NOSYNC = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+#: Fixtures that take seconds: whatever asks for one of them is a system test, and needs no marker of its own.
+SYSTEM = {
+    "chromium",  # a browser
+    "dashboard",  # a server process with all its pages
+    "model_url",  # a real model
+    "new_home",  # a database server of its own
+    "newcomer",
+}
+
+load_profile()
+# The tests start hundreds of processes; without its cache Python compiles everything anew in each of them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the system tests before `-m` chooses."""
+    for item in items:
+        if not SYSTEM.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.system)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.codebase.shop import FILES
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.codebase.budget import SubCallBudgetManager, limits_of
 from recollect.codebase.environment import CodebaseEnvironment

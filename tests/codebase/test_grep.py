@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.codebase.grep import GrepResult, grep, required_literal
 from recollect.codebase.tree import open_tree

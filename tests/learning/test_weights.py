@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.domain.query import SIGNALS
 from recollect.learning.offpolicy import JudgedList

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.library.passages import (
     MAX_CONTEXT_CHARS,

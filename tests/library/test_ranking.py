@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.library.asked import names_in, read_asked
 from recollect.library.ranking import (

@@ -7,9 +7,9 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.library.office_writing import docx_parts, write_zip
 from tests.library.pdf_writing import paragraph, write_pdf
+from tests.profiles import examples
 
 from recollect.domain.documents import ReadDocument, pages_of
 from recollect.errors import DocumentError

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect import Memory, Recollect, TenantContext
 from recollect.domain.names import entity_key, mention_keys

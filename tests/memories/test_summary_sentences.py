@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.memories.summaries.abstract import ModelSentence, fenced, grounded, holds
 from recollect.memories.summaries.extract import MAX_SENTENCES, MAX_WORDS, choose

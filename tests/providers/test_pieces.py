@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.providers.embedders import Embedder
 from recollect.providers.embedders.pieces import Span, spans_by_bytes, spans_by_tokens

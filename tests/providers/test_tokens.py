@@ -9,7 +9,7 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.providers import tokens
 from recollect.providers.tokens import count_tokens, estimate_tokens, first_tokens, load_encoding

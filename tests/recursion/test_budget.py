@@ -8,7 +8,7 @@ from dataclasses import fields
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.errors import DepthLimitError, InvalidInputError
 from recollect.recursion.budget import Budget, Limits, Reservation

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.recursion.cache import Cache, Cached, CacheKey, NotRunError, cache_key, canonical
 from recollect.recursion.environment import Observation

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.domain.findings import Citation, CitationStatus, Finding, span_hash
 from recollect.recursion.citations import Read, lines_of, span_of, verify, verify_findings

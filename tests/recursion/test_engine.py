@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 from rooms import Misbehaving, Rooms, Scripted, call, finding, look, planned_steps, play, says, script
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.domain.trajectory import STOPPED_BY, CallRecord
 from recollect.errors import PlannerError

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rooms import finding
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.domain.findings import CitationStatus, Finding
 from recollect.recursion.synthesis import compare, groups, synthesise

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rooms import Misbehaving, Rooms, Scripted, call, finding, look, now_s, planned_steps, play, script
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
 from recollect.domain.trajectory import STOPPED_BY, CallRecord, Choice, Step, Trajectory, Usage

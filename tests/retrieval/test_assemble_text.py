@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.profiles import examples
 
 from recollect.domain.answers import DomainResults, DomainTable
 from recollect.domain.layers import Layer

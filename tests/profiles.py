@@ -15,8 +15,9 @@ EVERYDAY = 25
 
 def load_profile() -> None:
     """Choose how thorough this run is; before any test module is imported, for its decorators ask."""
-    settings.register_profile("everyday", max_examples=EVERYDAY)
-    settings.register_profile("thorough")
+    # No deadline: how long an example takes says more of the machine than of the code.
+    settings.register_profile("everyday", max_examples=EVERYDAY, deadline=None)
+    settings.register_profile("thorough", deadline=None)
     wanted = os.environ.get("HYPOTHESIS_PROFILE")
     settings.load_profile(wanted or ("thorough" if os.environ.get("CI") else "everyday"))
 
