@@ -31,7 +31,7 @@ SYSTEM = {
     "chromium",  # a browser
     "dashboard",  # a server process with all its pages
     "model_url",  # a real model
-    "new_home",  # a database server of its own
+    "blank_home",  # a database server of its own
     "newcomer",
 }
 

@@ -94,6 +94,7 @@ def test_the_signal_that_decides_is_found_and_adopted() -> None:
     assert verdict.value > verdict.current_value
 
 
+@pytest.mark.system
 def test_noise_teaches_nothing_whatever_the_luck() -> None:
     adopted = [TRAINER.learn(simulate(600, seed, matters=None), TABLE).adopted for seed in range(60)]
     assert sum(adopted) <= 3
