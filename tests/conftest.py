@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -35,7 +36,25 @@ SYSTEM = {
     "newcomer",
 }
 
+#: Of memory, for the homes of a run with some workers; as a rule it is half of what the machine has.
+MEMORY_DISK = Path("/dev/shm")
+MEMORY_DISK_BYTES = 4 * 2**30
+
+
+def use_memory_disk() -> None:
+    """Put homes where nothing waits for a disk, if there is room, unless the tester has named a place."""
+    if "TMPDIR" in os.environ or not MEMORY_DISK.is_dir() or not os.access(MEMORY_DISK, os.W_OK):
+        return
+    room = os.statvfs(MEMORY_DISK)
+    if room.f_bavail * room.f_frsize < MEMORY_DISK_BYTES or room.f_flag & os.ST_NOEXEC:
+        return
+    # What pytest keeps of its last runs stays on the disk.
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY_DISK)
+
+
 load_profile()
+use_memory_disk()
 # The tests start hundreds of processes; without its cache Python compiles everything anew in each of them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -127,6 +146,17 @@ def store(settings: Settings) -> Iterator[Recollect]:
     """The session's store as its operator."""
     with Recollect(settings=settings) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def default_store() -> Iterator[Recollect]:
+    """A store as a new user gets it, with the default embedder and settings."""
+    from recollect.storage import embedded
+
+    with embedded.temporary_home() as folder:
+        embedded.ensure_running(folder, sync=False, settings=NOSYNC)
+        with Recollect(settings=Settings(home=folder)) as client:
+            yield client
 
 
 @pytest.fixture

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
 
-from recollect import Recollect, Settings, TenantContext
-from recollect.storage import embedded
+from recollect import Recollect, TenantContext
 
-NOSYNC = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
 As = Callable[..., Recollect]
-
-
-@pytest.fixture(scope="module")
-def default_store() -> Iterator[Recollect]:
-    """A store with the default embedder and settings."""
-    with embedded.temporary_home() as folder:
-        embedded.ensure_running(folder, sync=False, settings=NOSYNC)
-        with Recollect(settings=Settings(home=folder)) as client:
-            yield client
 
 
 @pytest.fixture

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
 
-from recollect import Recollect, Settings, TenantContext
+from recollect import Recollect, TenantContext
 from recollect.errors import InvalidTextError
-from recollect.storage.embedded import ensure_running, temporary_home
 
 BIRTHDAY = "Tom's birthday is on the 4th of June."
 TALK = [
@@ -21,15 +20,6 @@ TALK = [
 ]
 
 Ask = Callable[..., Recollect]
-
-
-@pytest.fixture(scope="module")
-def default_store() -> Iterator[Recollect]:
-    """A store as a new user gets it: default embedder, default threshold."""
-    with temporary_home() as home:
-        ensure_running(home, sync=False)
-        with Recollect(settings=Settings(home=home)) as client:
-            yield client
 
 
 @pytest.fixture
