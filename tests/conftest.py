@@ -34,6 +34,8 @@ SYSTEM = {
     "model_url",  # a real model
     "blank_home",  # a database server of its own
     "newcomer",
+    "real_mem0",  # other products, which load for seconds
+    "chroma_folder",
 }
 
 #: Of memory, for the homes of a run with some workers; as a rule it is half of what the machine has.
