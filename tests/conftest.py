@@ -7,7 +7,9 @@ folder, without syncing to disk, and stopped at the end.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,9 @@ from recollect import Recollect, Settings, TenantContext
 
 NewHome = Callable[[], AbstractContextManager[Path]]
 NOSYNC = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+#: The variable in which workers find the folder with the home that they copy.
+TEMPLATE = "RECOLLECT_TEST_TEMPLATE"
 
 #: Fixtures that take seconds: whatever asks for one of them is a system test, and needs no marker of its own.
 SYSTEM = {
@@ -62,6 +67,17 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the folder of the home that all workers copy."""
+    if not hasattr(config, "workerinput"):
+        os.environ[TEMPLATE] = tempfile.mkdtemp(prefix="recollect-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ.pop(TEMPLATE))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the system tests before `-m` chooses."""
@@ -82,16 +98,24 @@ def _plain_environment() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def blank_home() -> Iterator[Path]:
-    """A home whose store was made, migrated and stopped, to be copied."""
+def blank_home() -> Path:
+    """A home whose store was made, migrated and stopped, to be copied. The first worker makes it for all."""
     from recollect.storage import embedded
 
-    with embedded.temporary_home() as folder:
-        embedded.ensure_running(folder, sync=False, settings=NOSYNC)
-        with Recollect(settings=Settings(home=folder, embedder="wordllama")) as client:
-            client.open()
-        embedded.stop(folder)
-        yield folder
+    shared = Path(os.environ[TEMPLATE])
+    home, made = shared / "home", shared / "made"
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            for folder in (shared, home):
+                folder.mkdir(exist_ok=True)
+                folder.chmod(0o711)  # the server's user passes through
+            embedded.ensure_running(home, sync=False, settings=NOSYNC)
+            with Recollect(settings=Settings(home=home, embedder="wordllama")) as client:
+                client.open()
+            embedded.stop(home)
+            made.touch()
+    return home
 
 
 @pytest.fixture(scope="session")
@@ -151,11 +175,11 @@ def store(settings: Settings) -> Iterator[Recollect]:
 
 
 @pytest.fixture(scope="session")
-def default_store() -> Iterator[Recollect]:
+def default_store(request: pytest.FixtureRequest) -> Iterator[Recollect]:
     """A store as a new user gets it, with the default embedder and settings."""
     from recollect.storage import embedded
 
-    with embedded.temporary_home() as folder:
+    with request.getfixturevalue("new_home")() as folder:
         embedded.ensure_running(folder, sync=False, settings=NOSYNC)
         with Recollect(settings=Settings(home=folder)) as client:
             yield client
