@@ -36,7 +36,8 @@ TEMPLATE = "RECOLLECT_TEST_TEMPLATE"
 SYSTEM = {
     "chromium",  # a browser
     "dashboard",  # a server process with all its pages
-    "model_url",  # a real model
+    "model_url",  # a real model, or a large one
+    "minilm_fp32",
     "blank_home",  # a database server of its own
     "newcomer",
     "real_mem0",  # other products, which load for seconds

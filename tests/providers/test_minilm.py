@@ -116,7 +116,7 @@ def test_a_text_has_the_same_vector_alone_and_in_any_batch(either: Embedder, tex
     assert (together * alone).sum(axis=1).min() >= 0.9999
 
 
-@pytest.fixture(scope="session", params=["minilm", "minilm_fp32"])
+@pytest.fixture(scope="session", params=["minilm", pytest.param("minilm_fp32", marks=pytest.mark.system)])
 def either(request: pytest.FixtureRequest) -> Embedder:
     opened: Embedder = request.getfixturevalue(request.param)
     return opened
