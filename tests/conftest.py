@@ -7,9 +7,12 @@ folder, without syncing to disk, and stopped at the end.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -19,11 +22,69 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg import sql
+from tests.profiles import load_profile
 
 from recollect import Recollect, Settings, TenantContext
 
 NewHome = Callable[[], AbstractContextManager[Path]]
 NOSYNC = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+#: The variable in which workers find the folder with the home that they copy.
+TEMPLATE = "RECOLLECT_TEST_TEMPLATE"
+
+#: Fixtures that take seconds: whatever asks for one of them is a system test, and needs no marker of its own.
+SYSTEM = {
+    "chromium",  # a browser
+    "dashboard",  # a server process with all its pages
+    "model_url",  # a real model, or a large one
+    "minilm_fp32",
+    "blank_home",  # a database server of its own
+    "newcomer",
+    "real_mem0",  # other products, which load for seconds
+    "chroma_folder",
+}
+
+#: Of memory, for the homes of a run with some workers; as a rule it is half of what the machine has.
+MEMORY_DISK = Path("/dev/shm")
+MEMORY_DISK_BYTES = 4 * 2**30
+
+
+def use_memory_disk() -> None:
+    """Put homes where nothing waits for a disk, if there is room, unless the tester has named a place."""
+    if "TMPDIR" in os.environ or not MEMORY_DISK.is_dir() or not os.access(MEMORY_DISK, os.W_OK):
+        return
+    room = os.statvfs(MEMORY_DISK)
+    if room.f_bavail * room.f_frsize < MEMORY_DISK_BYTES or room.f_flag & os.ST_NOEXEC:
+        return
+    # What pytest keeps of its last runs stays on the disk.
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY_DISK)
+
+
+load_profile()
+use_memory_disk()
+# The tests start hundreds of processes; without its cache Python compiles everything anew in each of them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the folder of the home that all workers copy."""
+    if not hasattr(config, "workerinput"):
+        os.environ[TEMPLATE] = tempfile.mkdtemp(prefix="recollect-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ.pop(TEMPLATE))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the system tests before `-m` chooses."""
+    for item in items:
+        if not SYSTEM.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.system)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -38,16 +99,24 @@ def _plain_environment() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def blank_home() -> Iterator[Path]:
-    """A home whose store was made, migrated and stopped, to be copied."""
+def blank_home() -> Path:
+    """A home whose store was made, migrated and stopped, to be copied. The first worker makes it for all."""
     from recollect.storage import embedded
 
-    with embedded.temporary_home() as folder:
-        embedded.ensure_running(folder, sync=False, settings=NOSYNC)
-        with Recollect(settings=Settings(home=folder, embedder="wordllama")) as client:
-            client.open()
-        embedded.stop(folder)
-        yield folder
+    shared = Path(os.environ[TEMPLATE])
+    home, made = shared / "home", shared / "made"
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            for folder in (shared, home):
+                folder.mkdir(exist_ok=True)
+                folder.chmod(0o711)  # the server's user passes through
+            embedded.ensure_running(home, sync=False, settings=NOSYNC)
+            with Recollect(settings=Settings(home=home, embedder="wordllama")) as client:
+                client.open()
+            embedded.stop(home)
+            made.touch()
+    return home
 
 
 @pytest.fixture(scope="session")
@@ -104,6 +173,17 @@ def store(settings: Settings) -> Iterator[Recollect]:
     """The session's store as its operator."""
     with Recollect(settings=settings) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def default_store(request: pytest.FixtureRequest) -> Iterator[Recollect]:
+    """A store as a new user gets it, with the default embedder and settings."""
+    from recollect.storage import embedded
+
+    with request.getfixturevalue("new_home")() as folder:
+        embedded.ensure_running(folder, sync=False, settings=NOSYNC)
+        with Recollect(settings=Settings(home=folder)) as client:
+            yield client
 
 
 @pytest.fixture

@@ -126,6 +126,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.Path:
     return zipfile.Path(next(folder.glob("*.whl")))
 
 
+@pytest.mark.system
 def test_the_wheel_has_every_file_of_the_package(wheel: zipfile.Path) -> None:
     source = ROOT / "src"
     ours = {
@@ -139,6 +140,7 @@ def test_the_wheel_has_every_file_of_the_package(wheel: zipfile.Path) -> None:
     assert any(name.endswith(".sql") for name in shipped)
 
 
+@pytest.mark.system
 def test_the_wheel_has_nothing_but_the_package_its_command_and_its_licence(wheel: zipfile.Path) -> None:
     tops = {name.split("/")[0] for name in wheel.root.namelist()}
     assert {re.sub(r"-[0-9]+(\.[0-9]+)*", "", top) for top in tops} == {"recollect", "recollect.dist-info"}

@@ -25,6 +25,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([program, "bench", *arguments], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.system
 def test_start_measures_real_processes_and_writes_what_it_prints(tmp_path: Path) -> None:
     done = command("start", "--repeat", "1", "--embedder", "wordllama", "--json", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr

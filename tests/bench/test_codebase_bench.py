@@ -18,6 +18,7 @@ from recollect.errors import InvalidInputError
 QUIET = Show(quiet=True)
 
 
+@pytest.mark.system
 def test_everything_that_is_to_be_reached_is_measured(tmp_path: Path) -> None:
     result = run_codebase(Plan(lines=3_000, queries=1, repeat=1), show=QUIET)
     assert result.measures["lines"] >= 3_000
@@ -29,6 +30,7 @@ def test_everything_that_is_to_be_reached_is_measured(tmp_path: Path) -> None:
     assert write_plot(result, tmp_path).read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.system
 def test_a_tree_of_ones_own_is_only_read(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     file.write_text("def handle_errors():\n    pass\n")

@@ -92,6 +92,7 @@ def test_all_files_of_an_issue_have_to_be_found():
     assert found.within(3)
 
 
+@pytest.mark.system
 def test_issues_are_explored_and_counted(repos, tmp_path):
     folder, (first, second) = repos
     rows = [

@@ -72,6 +72,7 @@ def test_data_of_another_shape_is_refused(tmp_path: Path) -> None:
         read_questions(tmp_path / "dev.json")
 
 
+@pytest.mark.system
 def test_questions_are_explored_and_counted(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()

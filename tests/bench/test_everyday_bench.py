@@ -103,6 +103,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "worlds"
 
 
+@pytest.mark.system
 def test_the_command_asks_each_user_on_a_default_store_and_the_report_shows_its_figures(
     folder: Path, tmp_path: Path
 ) -> None:

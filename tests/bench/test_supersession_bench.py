@@ -23,6 +23,7 @@ def test_pairs_have_ids_of_their_own_and_half_of_the_talk_changes_nothing() -> N
     assert {"joke", "other person", "plan", "no change", "hearsay"} <= set(traps)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("update", [True, False])
 def test_talk_retires_what_it_replaces_or_nothing(client: Recollect, update: bool) -> None:
     outcomes = [state(client, case) for case in TALK if bool(case["retire"]) is update]

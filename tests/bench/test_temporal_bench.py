@@ -80,6 +80,7 @@ def test_shares_are_counted_over_all_and_by_kind_and_misses_are_named(folder: Pa
     )
 
 
+@pytest.mark.system
 def test_the_command_prints_one_document_and_writes_what_the_report_shows(folder: Path) -> None:
     results = folder / "results"
     program = Path(sys.executable).with_name("recollect")

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,9 +95,9 @@ def cli(cli_environ: dict[str, str], tenant_id: str) -> Shell:
 
 
 @pytest.fixture(scope="module")
-def newcomer() -> Iterator[dict[str, str]]:
+def newcomer(new_home: Callable[[], AbstractContextManager[Path]]) -> Iterator[dict[str, str]]:
     """The environment of somebody who has just installed it: a home of its own, and nothing set."""
-    with embedded.temporary_home() as home:
+    with new_home() as home:
         embedded.ensure_running(home, sync=False, settings={"fsync": "off", "full_page_writes": "off"})
         own = {
             name: value for name, value in os.environ.items() if not name.startswith(("RECOLLECT_", "UV_RUN"))

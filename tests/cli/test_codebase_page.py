@@ -38,6 +38,7 @@ def test_the_page_shows_the_examples_and_what_they_print() -> None:
         assert (ROOT / file).read_text(encoding="utf-8") == text, file
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", ["explore.py", "orchestrator.py", "presets.py", "tools.py", "explore.sh"])
 def test_an_example_prints_what_the_page_shows(name: str, elsewhere: dict[str, str], tmp_path: Path) -> None:
     file = EXAMPLES / name

@@ -12,6 +12,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+pytestmark = pytest.mark.system  # each command is a process with a terminal of its own
+
 _STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 

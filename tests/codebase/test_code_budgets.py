@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.codebase.shop import FILES
+from tests.profiles import examples
 
 from recollect.codebase.budget import SubCallBudgetManager, limits_of
 from recollect.codebase.environment import CodebaseEnvironment
@@ -169,7 +170,12 @@ def runner() -> Iterator[asyncio.Runner]:
     logging.disable(logging.NOTSET)
 
 
-@settings(max_examples=1_000, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@settings(
+    max_examples=examples(1_000),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)
 @given(
     seed=st.integers(0, 2**32),
     max_subcalls=st.integers(0, 25),

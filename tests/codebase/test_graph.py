@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from recollect.codebase.graph import personalised_pagerank
 from recollect.codebase.index import ReferenceGraph
@@ -42,7 +43,7 @@ edges = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(1, 
 weights = st.lists(st.integers(0, 100), min_size=9, max_size=9).map(lambda seeds: [1.0, *seeds])
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(edges, weights)
 def test_the_mass_is_one_whatever_the_graph(found, seeds):
     mass = personalised_pagerank(graph(*[edge for edge in found if edge[0] != edge[1]]), np.array(seeds))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from recollect.codebase.grep import GrepResult, grep, required_literal
 from recollect.codebase.tree import open_tree
@@ -132,7 +133,7 @@ def test_the_text_every_match_must_have_is_seen(pattern: str, literal: str) -> N
 _PIECES = ["ab", "b", "c?", "(ab)*", "[abc]", ".", "a{0,2}", "d+", r"\w", r"\s", "^", "$", "[^a]", "(a|bc)"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     pattern=st.lists(st.sampled_from(_PIECES), min_size=1, max_size=5).map("".join),
     lines=st.lists(st.text(alphabet="abcd é", max_size=8), min_size=1, max_size=8),

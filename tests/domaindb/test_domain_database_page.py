@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from recollect.storage import embedded
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +30,7 @@ def test_the_page_shows_the_examples_and_what_they_print() -> None:
         assert (ROOT / file).read_text(encoding="utf-8") == text, file
 
 
+@pytest.mark.system
 def test_the_examples_print_what_the_page_shows(tmp_path: Path) -> None:
     with embedded.temporary_home() as home:
         embedded.ensure_running(home, sync=False, settings={"fsync": "off", "full_page_writes": "off"})

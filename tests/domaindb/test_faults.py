@@ -74,6 +74,7 @@ def test_secrets_among_the_parameters_of_a_url_are_not_shown(desk: Desk) -> None
     assert "k3y-file" not in note
 
 
+@pytest.mark.system
 def test_a_server_that_stops_is_noticed_and_one_that_comes_back_is_used(
     desk: Desk, tables: str, url_of: Callable[[str], str]
 ) -> None:

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from recollect import Recollect, TenantContext
 from recollect.doctor import rules
@@ -117,7 +118,9 @@ def raw_writable(
     return accepted
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(case=cases())
 def test_callers_see_and_write_exactly_what_the_rules_allow(case: Case, store: Recollect, door: Door) -> None:
     assert door.owner is not None

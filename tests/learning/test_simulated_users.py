@@ -17,6 +17,8 @@ import pytest
 
 from recollect import Recollect, Settings, TenantContext
 
+pytestmark = pytest.mark.system  # hundreds of searches, and training on them
+
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 WORDS = Path(__file__).with_name("words.txt").read_text(encoding="utf-8").split()
 TOPICS = [f"{one}{two}" for one in ("bal", "cor", "dun", "fen", "gri", "hol", "jas", "kel", "lom", "mur") for two in (

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.profiles import examples
 
 from recollect.domain.query import SIGNALS
 from recollect.learning.offpolicy import JudgedList
@@ -55,7 +56,7 @@ def test_rounded_weights_still_add_up_to_one(values: np.ndarray) -> None:
     assert list(found) == list(SIGNALS)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.integers(0, 2**31), st.integers(1, 30))
 def test_whatever_was_logged_the_fit_stays_within_bounds(seed: int, count: int) -> None:
     rng = np.random.default_rng(seed)
@@ -93,6 +94,7 @@ def test_the_signal_that_decides_is_found_and_adopted() -> None:
     assert verdict.value > verdict.current_value
 
 
+@pytest.mark.system
 def test_noise_teaches_nothing_whatever_the_luck() -> None:
     adopted = [TRAINER.learn(simulate(600, seed, matters=None), TABLE).adopted for seed in range(60)]
     assert sum(adopted) <= 3

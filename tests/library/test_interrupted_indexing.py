@@ -59,6 +59,7 @@ def long_file(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.system
 def test_a_killed_indexing_loses_nothing_and_goes_on_where_it_was(
     client: Recollect, settings: Settings, tenant_id: str, owner_conninfo: str, long_file: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from recollect.library.passages import (
     MAX_CONTEXT_CHARS,
@@ -121,7 +122,7 @@ def test_a_heading_that_is_only_a_number_stays() -> None:
     assert plain_heading("A note") == "A note"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.text(alphabet="ab .:`-|\t", max_size=1200), max_size=12))
 def test_every_word_outside_fences_is_in_some_passage_and_no_passage_is_too_long(lines: list[str]) -> None:
     passages = split_passages(lines)

@@ -64,6 +64,7 @@ def test_what_a_browser_prints_on_every_page_is_no_text_but_the_pages_are_known(
     assert (pages["Schedules"], pages["Error H-317"]) == ((1, 1), (2, 2))
 
 
+@pytest.mark.system
 @pytest.mark.skipif(BROWSER is None, reason="needs chromium to print")
 @pytest.mark.parametrize("way", WAYS)
 def test_our_own_pages_printed_now_keep_their_sections(way: str, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from recollect.library.asked import names_in, read_asked
 from recollect.library.ranking import (
@@ -187,7 +188,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows=ROWS, seed=st.integers(0, 999))
 def test_the_order_of_the_pool_changes_nothing(rows: list[Any], seed: int) -> None:
     def ranked(rows: list[Any]) -> list[tuple[int, float]]:
@@ -201,7 +202,7 @@ def test_the_order_of_the_pool_changes_nothing(rows: list[Any], seed: int) -> No
     assert sorted(ranked(shuffled)) == sorted(ranked(rows))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows=ROWS)
 def test_a_ranking_has_every_section_once_and_falls(rows: list[Any]) -> None:
     found = pool([(section, section // 3, cosine, bm25) for section, cosine, bm25, _ in rows])

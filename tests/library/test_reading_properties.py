@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.library.office_writing import docx_parts, write_zip
 from tests.library.pdf_writing import paragraph, write_pdf
+from tests.profiles import examples
 
 from recollect.domain.documents import ReadDocument, pages_of
 from recollect.errors import DocumentError
@@ -35,7 +36,7 @@ PIECES = st.sampled_from(
 )
 TEXTS = st.lists(PIECES, max_size=60).map("".join)
 EXAMPLES = settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=examples(150), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from recollect import Memory, Recollect, RecollectError, TenantContext
+from recollect import Memory, Recollect, TenantContext
+from recollect.domain.memory import make_draft
 from recollect.domain.text import MAX_METADATA_BYTES, MAX_NAME_CHARS, MAX_TEXT_CHARS
 from recollect.errors import InvalidInputError, InvalidTextError
+
+NOW = datetime(2026, 5, 8, tzinfo=UTC)
 
 
 def nested(depth: int) -> dict[str, Any]:
@@ -38,17 +42,8 @@ TEXTS: list[tuple[object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "complaint"), TEXTS, ids=[complaint for _, complaint in TEXTS])
-def test_a_text_that_can_not_be_stored_is_refused(client: Recollect, text: Any, complaint: str) -> None:
-    with pytest.raises(InvalidTextError, match=complaint) as caught:
-        client.add(text)
-    assert caught.value.code == "invalid_text"
-    assert len(client.list()) == 0
-
-
 FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"layer": "galaxy"}, "unknown layer 'galaxy'; layers are agent, user"),
-    ({"layer": "team"}, "layer 'team' needs a scope"),
     ({"layer": "team", "scope": "user/ana"}, "but layer='team' was asked for"),
     ({"scope": "user/"}, "scope name is empty"),
     ({"scope": "x" * 300}, "the limit is 200"),
@@ -103,16 +98,54 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+BAD: list[tuple[dict[str, Any], str]] = [
+    *(({"text": text}, complaint) for text, complaint in TEXTS),
+    *(({"text": "a good text", **fields}, complaint) for fields, complaint in FIELDS),
+]
+
+
+@pytest.mark.parametrize(("text", "complaint"), TEXTS, ids=[complaint for _, complaint in TEXTS])
+def test_a_text_that_can_not_be_stored_is_refused(text: Any, complaint: str) -> None:
+    with pytest.raises(InvalidTextError, match=complaint) as caught:
+        make_draft({"text": text}, now=NOW)
+    assert caught.value.code == "invalid_text"
+
+
 @pytest.mark.parametrize(("fields", "complaint"), FIELDS, ids=[f"{n} {c}" for n, (_, c) in enumerate(FIELDS)])
-def test_a_field_that_makes_no_sense_is_refused(
-    client: Recollect, fields: dict[str, Any], complaint: str
-) -> None:
-    with pytest.raises(RecollectError, match=complaint) as caught:
-        client.add("a good text", **fields)
+def test_a_field_that_makes_no_sense_is_refused(fields: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(InvalidInputError, match=complaint) as caught:
+        make_draft({"text": "a good text", **fields}, now=NOW)
     assert caught.value.code.startswith("invalid")
-    assert isinstance(caught.value, InvalidInputError)
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"text_or_messages": "a\x00b"}, "invalid_text"),
+        ({"text_or_messages": "a good text", "importance": "high"}, "invalid_input"),
+        # Known only when the caller's scopes are.
+        ({"text_or_messages": "a good text", "layer": "team"}, "invalid_input"),
+    ],
+)
+def test_nothing_is_stored_of_what_is_refused_and_the_store_goes_on(
+    client: Recollect, fields: dict[str, Any], code: str
+) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        client.add(**fields)
+    assert caught.value.code == code
     assert len(client.list()) == 0
     client.add("the store goes on")
+
+
+def test_of_many_memories_the_bad_ones_are_named_and_none_of_them_is_stored(client: Recollect) -> None:
+    needs_scope = ({"text": "a good text", "layer": "team"}, "layer 'team' needs a scope")
+    bad = [*BAD, needs_scope]
+    report = client.add_many([*(fields for fields, _ in bad), {"text": "the store goes on"}])
+    assert [error.index for error in report.errors] == list(range(len(bad)))
+    for error, (fields, complaint) in zip(report.errors, bad, strict=True):
+        assert re.search(complaint, error.message), (fields, error)
+        assert error.code.startswith("invalid")
+    assert [memory.text for memory in client.list()] == ["the store goes on"]
 
 
 def test_limits_themselves_are_allowed(client: Recollect) -> None:

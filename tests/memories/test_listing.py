@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from recollect import Memory, Recollect, TenantContext
 from recollect.domain.names import entity_key, mention_keys
@@ -325,7 +326,7 @@ def holds(memory: Memory, filters: dict[str, Any]) -> bool:
     return True
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(items=_ITEMS, filters=st.lists(_FILTERS, min_size=10, max_size=10))
 def test_filters_keep_what_their_rules_say(
     store: Recollect, items: list[dict[str, Any]], filters: list[dict[str, Any]]

@@ -138,6 +138,7 @@ with Recollect(settings=settings) as client:
 }
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("how", LEAVE)
 def test_a_process_ends_without_warnings_or_leaks(settings: Settings, store: Recollect, how: str) -> None:
     program = (

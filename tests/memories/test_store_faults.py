@@ -64,6 +64,7 @@ def test_a_host_without_an_address_is_unreachable(tmp_path: Path) -> None:
         opened(tmp_path, "postgresql://ana@host.invalid/x")
 
 
+@pytest.mark.system
 def test_a_wrong_password_is_said_to_be_one(tmp_path: Path, server: dict[str, str]) -> None:
     url = f"postgresql://{server['user']}:geheim@{server['host']}:{server['port']}/{server['dbname']}"
     with pytest.raises(StoreUnreachableError, match="password authentication failed") as caught:
@@ -71,12 +72,14 @@ def test_a_wrong_password_is_said_to_be_one(tmp_path: Path, server: dict[str, st
     assert "geheim" not in str(caught.value)
 
 
+@pytest.mark.system
 def test_a_database_that_does_not_exist_is_named(tmp_path: Path, server: dict[str, str]) -> None:
     url = f"postgresql://{server['user']}:{server['password']}@{server['host']}:{server['port']}/nowhere"
     with pytest.raises(StoreUnreachableError, match="nowhere"):
         opened(tmp_path, url)
 
 
+@pytest.mark.system
 def test_the_right_url_works_beside_the_wrong_ones(tmp_path: Path, server: dict[str, str]) -> None:
     url = f"postgresql://{server['user']}:{server['password']}@{server['host']}:{server['port']}/{server['dbname']}"
     with opened(tmp_path, url) as client:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.profiles import examples
 
 from recollect.memories.summaries.abstract import ModelSentence, fenced, grounded, holds
 from recollect.memories.summaries.extract import MAX_SENTENCES, MAX_WORDS, choose
@@ -128,7 +129,7 @@ def test_much_text_is_taken_in_parts_and_gives_the_same_every_time() -> None:
 _words = st.text(alphabet="abcdefghij ÄÖ中文字.!?\n0123456789", min_size=1, max_size=200)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(_words, max_size=40), st.booleans())
 def test_whatever_the_texts_the_budget_holds_and_quotations_are_in_their_sources(
     texts: list[str], turn: bool

@@ -14,6 +14,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from recollect import Memory, Recollect, TenantContext
 from recollect.errors import ConflictError, InvalidInputError
@@ -92,7 +93,7 @@ _ITEM = st.fixed_dictionaries(
 _CHANGE = st.sampled_from(["text", "fields", "supersede", "restore", "repeat"])
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     items=st.lists(_ITEM, max_size=8),
     changes=st.lists(st.tuples(_CHANGE, st.integers(0, 7), st.integers(0, 7)), max_size=6),

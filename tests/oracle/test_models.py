@@ -58,7 +58,7 @@ def test_a_model_with_a_published_price_costs_it(
     assert record.cost_usd == pytest.approx((11 * 0.4 + 7 * 1.6) / 1_000_000)
 
 
-@pytest.mark.parametrize("depth", ["quick", "thorough"])
+@pytest.mark.parametrize("depth", ["quick", pytest.param("thorough", marks=pytest.mark.system)])
 @pytest.mark.parametrize("name", ["openai:m", "anthropic:m"])
 @pytest.mark.parametrize(
     "fault",

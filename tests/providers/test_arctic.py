@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from recollect.errors import EmbedderFailedError, InvalidInputError, InvalidTextError
 from recollect.providers.embedders import Embedder, open_embedder
@@ -57,7 +58,7 @@ def test_a_question_is_read_as_one(arctic: Embedder) -> None:
     assert float(arctic.embed([text])[0] @ arctic.embed_query(text)) < 0.999
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.text(max_size=2000))
 def test_pieces_cover_a_text_in_order(arctic: Embedder, text: str) -> None:
     if any("\ud800" <= letter <= "\udfff" for letter in text):

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.profiles import examples
 
 from recollect.errors import EmbedderFailedError, InvalidInputError, InvalidTextError
 from recollect.providers.embedders import Embedder, open_embedder
@@ -107,7 +108,7 @@ def test_int8_stays_close_to_fp32(minilm: Embedder, minilm_fp32: Embedder, sente
     assert cosines.min() > 0.98
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(texts=st.lists(TEXTS, min_size=2, max_size=24))
 def test_a_text_has_the_same_vector_alone_and_in_any_batch(either: Embedder, texts: list[str]) -> None:
     together = either.embed(texts)
@@ -115,7 +116,7 @@ def test_a_text_has_the_same_vector_alone_and_in_any_batch(either: Embedder, tex
     assert (together * alone).sum(axis=1).min() >= 0.9999
 
 
-@pytest.fixture(scope="session", params=["minilm", "minilm_fp32"])
+@pytest.fixture(scope="session", params=["minilm", pytest.param("minilm_fp32", marks=pytest.mark.system)])
 def either(request: pytest.FixtureRequest) -> Embedder:
     opened: Embedder = request.getfixturevalue(request.param)
     return opened

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from recollect.providers.embedders import Embedder
 from recollect.providers.embedders.pieces import Span, spans_by_bytes, spans_by_tokens
@@ -81,7 +82,7 @@ LONG = st.lists(st.sampled_from(PHRASES), min_size=100, max_size=600).map(" ".jo
 
 
 @settings(
-    max_examples=15,
+    max_examples=examples(15),
     deadline=None,
     suppress_health_check=[HealthCheck.large_base_example, HealthCheck.data_too_large],
 )

@@ -9,6 +9,7 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from recollect.providers import tokens
 from recollect.providers.tokens import count_tokens, estimate_tokens, first_tokens, load_encoding
@@ -50,7 +51,7 @@ def test_a_million_characters_of_one_kind_are_counted(text: str, expected: int) 
 
 
 @given(TRICKY)
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_cutting_long_blanks_leaves_the_count_as_it_is(text: str) -> None:
     pieces = list(tokens._pieces(text, re.compile(tokens._BLANK + "{3,}")))
     assert "".join(pieces) == text

@@ -8,6 +8,7 @@ from dataclasses import fields
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from recollect.errors import DepthLimitError, InvalidInputError
 from recollect.recursion.budget import Budget, Limits, Reservation
@@ -164,7 +165,12 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=1_000, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples(1_000),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(LIMITS, LIMITS, ACTIONS)
 def test_no_limit_is_ever_passed_whatever_is_tried(
     limits: Limits, narrower: Limits, actions: list[tuple[str, int, int, float, float]]

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from recollect.recursion.cache import Cache, Cached, CacheKey, NotRunError, cache_key, canonical
 from recollect.recursion.environment import Observation
@@ -45,7 +46,9 @@ JSON = (
 )
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples(100), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(st.dictionaries(st.text(max_size=5), JSON, max_size=5))
 def test_the_order_of_parameters_does_not_matter(parameters: dict[str, object]) -> None:
     turned = dict(reversed(parameters.items()))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from recollect.domain.findings import Citation, CitationStatus, Finding, span_hash
 from recollect.recursion.citations import Read, lines_of, span_of, verify, verify_findings
@@ -136,7 +137,9 @@ def cited(draw: st.DrawFn) -> tuple[list[str], Citation]:
     return lines, cite("\n".join(lines), start, end, draw(st.sampled_from([span, span[low:high]])))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples(200), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(cited(), LINES, LINES)
 def test_a_span_is_followed_when_lines_come_before_and_after(
     given_: tuple[list[str], Citation], before: list[str], after: list[str]
@@ -153,7 +156,9 @@ def test_a_span_is_followed_when_lines_come_before_and_after(
     assert moved_by <= len(before), "the nearest place is taken"
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples(200), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(cited(), st.data())
 def test_a_span_in_which_one_character_changed_is_never_called_the_same(
     given_: tuple[list[str], Citation], data: st.DataObject
@@ -170,7 +175,9 @@ def test_a_span_in_which_one_character_changed_is_never_called_the_same(
         assert span_hash(str(span)) == citation.content_hash
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples(100), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(cited(), st.text(min_size=1, max_size=8))
 def test_a_quote_from_nowhere_is_never_supported(given_: tuple[list[str], Citation], quote: str) -> None:
     lines, citation = given_

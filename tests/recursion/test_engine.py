@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 from rooms import Misbehaving, Rooms, Scripted, call, finding, look, planned_steps, play, says, script
+from tests.profiles import examples
 
 from recollect.domain.trajectory import STOPPED_BY, CallRecord
 from recollect.errors import PlannerError
@@ -495,7 +496,9 @@ SMALL = st.builds(
 )
 
 
-@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples(250), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(planned_steps(), SMALL)
 def test_no_planner_gets_past_a_limit_and_the_record_adds_up(steps: Any, limits: Limits) -> None:
     rooms = Rooms(worst_tokens=9, real_tokens=5, usd=0.01)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rooms import finding
+from tests.profiles import examples
 
 from recollect.domain.findings import CitationStatus, Finding
 from recollect.recursion.synthesis import compare, groups, synthesise
@@ -64,7 +65,9 @@ def test_nothing_found_is_an_empty_answer() -> None:
 SAID = st.builds(said, st.text(max_size=30), st.none() | st.sampled_from(["a", "b", "c|d"]), st.floats(0, 1))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples(60), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(st.lists(SAID, max_size=12), st.integers(0, 300))
 def test_an_answer_is_never_longer_than_it_may_be_and_nothing_is_lost_unsaid(
     found: list[Finding], max_chars: int

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rooms import Misbehaving, Rooms, Scripted, call, finding, look, now_s, planned_steps, play, script
+from tests.profiles import examples
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
 from recollect.domain.trajectory import STOPPED_BY, CallRecord, Choice, Step, Trajectory, Usage
@@ -128,7 +129,9 @@ def trajectories(draw: Any, depth: int = 0) -> Trajectory:
     )
 
 
-@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples(50), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(trajectories())
 def test_a_record_comes_back_as_it_went(record: Trajectory) -> None:
     written = to_json(record)
@@ -223,7 +226,9 @@ def test_a_recorded_run_plays_again_byte_for_byte(name: str, caplog: pytest.LogC
     )
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples(40), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(planned_steps())
 def test_whatever_a_planner_did_plays_again_byte_for_byte(steps: Any) -> None:
     logging.disable(logging.WARNING)

@@ -1,25 +1,15 @@
-"""A store as a new user gets it: the default embedder, the judge, the default threshold."""
+"""Tenants in a store as a new user gets it: the default embedder, the judge, the default threshold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
 
-from recollect import Recollect, Settings, TenantContext
-from recollect.storage import embedded
+from recollect import Recollect, TenantContext
 
 AsUser = Callable[..., Recollect]
-
-
-@pytest.fixture(scope="session")
-def default_store() -> Iterator[Recollect]:
-    """A store of its own: the others' vectors are another embedder's."""
-    with embedded.temporary_home() as folder:
-        embedded.ensure_running(folder, sync=False, settings={"fsync": "off"})
-        with Recollect(settings=Settings(home=folder)) as client:
-            yield client
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from recollect.domain.answers import DomainResults, DomainTable
 from recollect.domain.layers import Layer
@@ -443,7 +444,7 @@ DATA = st.none() | st.builds(
     DATA,
     st.sampled_from([QUERY, "compare word and 中", "a vs b", "why " * 900]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_no_context_has_more_tokens_than_asked_for_and_no_memory_is_cut(
     items: list[Recalled], budget: int, data: DomainResults | None, query: str
 ) -> None:

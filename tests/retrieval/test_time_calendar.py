@@ -256,6 +256,7 @@ def test_the_ends_of_the_calendar_are_no_trap(text: str, now: datetime) -> None:
         find_times(text, now=now, timezone=ZoneInfo(zone))
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     "part",
     [

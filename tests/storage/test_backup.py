@@ -27,6 +27,8 @@ from recollect.storage import backup as backup_module
 from recollect.storage.backup import backup, restore
 from recollect.storage.embedded import Endpoint, binary, ensure_running, temporary_home
 
+pytestmark = pytest.mark.system  # on a server of its own
+
 ROWS = 3000
 STORE = f"""
 create schema recollect;

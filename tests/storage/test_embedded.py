@@ -38,6 +38,8 @@ from recollect.storage.embedded import (
     temporary_home,
 )
 
+pytestmark = pytest.mark.system  # servers are started, stopped and killed
+
 AS_ROOT = os.geteuid() == 0
 needs_root = pytest.mark.skipif(not AS_ROOT, reason="only root can act as another user")
 # A number without a name: no server and no other program of this machine runs as it.

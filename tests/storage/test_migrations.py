@@ -146,6 +146,7 @@ print(*migrations.migrate(sys.argv[1]))
 """
 
 
+@pytest.mark.system
 def test_processes_that_migrate_at_once_take_turns(scratch: Callable[[], str]) -> None:
     database = scratch()
     processes = [
@@ -158,6 +159,7 @@ def test_processes_that_migrate_at_once_take_turns(scratch: Callable[[], str]) -
     assert done == [f"{m.version:04}_{m.name}.{m.phase}" for m in migrations.migrations()]
 
 
+@pytest.mark.system
 def test_clients_that_open_a_new_database_at_once_all_get_in(
     scratch: Callable[[], str], settings: Settings
 ) -> None:

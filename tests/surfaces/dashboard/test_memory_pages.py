@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.surfaces.dashboard.conftest import PHONE, overflows
+from playwright.sync_api import expect
+from tests.surfaces.dashboard.conftest import PATIENCE_MS, PHONE, overflows
 
 from recollect import Recollect
 from recollect.errors import NotFoundError
@@ -29,7 +30,7 @@ def test_the_overview_counts_what_is_stored_and_how_searches_went(visit: Visit, 
     # By itself: nobody reloads the page.
     page.get_by_text("Memories by layer and type").wait_for()
     page.get_by_text("1 in 60 minutes").wait_for()
-    assert page.locator("canvas").count() == 2
+    expect(page.locator("canvas")).to_have_count(2, timeout=PATIENCE_MS)
 
 
 def test_an_overview_is_ones_own(as_user: Callable[..., Recollect], client: Recollect) -> None:
@@ -86,6 +87,7 @@ def test_a_memory_is_edited_read_back_and_deleted(visit: Visit, client: Recollec
     assert client.get(memory.id).text == "The kiln is hot on Fridays."
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("dialog").wait_for(state="detached")  # it has a button of the same name
     assert client.get(memory.id).id == memory.id
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()

@@ -33,6 +33,7 @@ def token(client: Recollect) -> str:
     return client.keys.create("fuzz", user="ana", roles=["admin"]).token
 
 
+@pytest.mark.system
 def test_every_request_that_the_document_allows_is_answered_as_it_says(server: Any, token: str) -> None:
     document = schemathesis.openapi.from_url(f"{server.url}/v1/openapi.json").exclude(operation_id=LEFT_OUT)
     asked, wrong = 0, []

@@ -10,11 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+import pytest
 from tests.surfaces.serving import serving
 
 from recollect import Recollect
 
 
+@pytest.mark.system
 def test_two_servers_on_one_store_answer_the_same_and_stop_when_told(
     environ: dict[str, str], client: Recollect
 ) -> None:
@@ -32,6 +34,7 @@ def test_two_servers_on_one_store_answer_the_same_and_stop_when_told(
             assert process.wait(30) == 0
 
 
+@pytest.mark.system
 def test_a_port_that_is_taken_is_said(environ: dict[str, str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -74,6 +74,7 @@ def ask(token: str, **more: Any) -> dict[str, Any]:
     return {"headers": {"Authorization": f"Bearer {token}"}, "trust_env": False, "timeout": 30, **more}
 
 
+@pytest.mark.system
 def test_requests_and_searches_are_counted(environ: dict[str, str], client: Recollect) -> None:
     token = client.keys.create("bot", user="ana").token
     with serving(environ) as (_, url):
@@ -103,6 +104,7 @@ def test_without_counting_the_server_says_what_to_do(serve: Callable[..., Any]) 
     assert "`telemetry` is off" in off.json()["detail"]
 
 
+@pytest.mark.system
 def test_several_workers_answer_as_one_and_one_that_dies_is_replaced(
     environ: dict[str, str], client: Recollect
 ) -> None:
@@ -161,6 +163,7 @@ def slow_model() -> Iterator[tuple[str, list[socket.socket]]]:
     thread.join(5)
 
 
+@pytest.mark.system
 def test_what_is_cut_short_is_handed_back_and_kept(
     environ: dict[str, str],
     client: Recollect,
@@ -212,6 +215,7 @@ def test_what_is_cut_short_is_handed_back_and_kept(
     assert "15 minutes" in (again.answer or "")
 
 
+@pytest.mark.system
 def test_a_short_request_ends_before_the_server_does(environ: dict[str, str], client: Recollect) -> None:
     token = client.keys.create("bot", user="ana").token
     with serving(environ) as (process, url):

@@ -152,6 +152,7 @@ def test_code_is_explored(talk: Callable[..., Any], tmp_path: Path) -> None:
     assert result.structured_content["citations"][0]["file_path"] == "billing.py"
 
 
+@pytest.mark.system
 def test_over_stdio_a_process_of_its_own_answers(settings: Settings, tenant_id: str) -> None:
     environ = {
         "RECOLLECT_HOME": str(settings.home),

@@ -70,10 +70,17 @@ async def _retention(visitor: Visitor) -> None:
 
 
 async def _tenants(visitor: Visitor) -> None:
+    newest = 0
+
     @ui.refreshable
     async def shown() -> None:
+        nonlocal newest
+        newest += 1
+        look = newest
         wanted = (part.value or "").strip().casefold()
         tenants = await (await visitor.store()).tenants.list()
+        if look != newest:
+            return  # somebody typed on meanwhile; both would draw their rows, one list below the other
         fitting = [one for one in tenants if wanted in f"{one.id}\n{one.name}".casefold()]
         fitting.sort(key=lambda one: one.created_at, reverse=True)
         for tenant in fitting[:_SHOWN]:
