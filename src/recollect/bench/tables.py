@@ -321,6 +321,7 @@ _CONSULTED = {
     "questions": "the questions of the data set",
     "own_questions": "the benchmark's own questions",
     "foreign": "about other products",
+    "lacking": "for features that the products lack",
     "needles": "for planted facts",
     "needle_pairs": "for two planted facts at once",
 }
