@@ -241,6 +241,8 @@ class Consulted:
         return {
             "asked": len(self.results),
             "found": mean(one.found for one in self.results),
+            # Of all questions: what the judge accepts of answers, and of those that should not have been given.
+            "supported": mean(any(cited.supports for cited in one.citations) for one in self.results),
             "consult_ms": latency(self.times_ms),
             "slowest_s": max(self.times_ms, default=0.0) / 1000,
             "citations": dict(self.citations),

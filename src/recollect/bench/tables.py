@@ -306,13 +306,14 @@ def _library(measures: Mapping[str, Any]) -> list[Table]:
             what,
             str(one["asked"]),
             f"{one['found']:.3f}",
+            f"{one['supported']:.3f}" if "supported" in one else "",
             f"{one['consult_ms']['p50']:.0f} / {one['consult_ms']['p95']:.0f}",
             f"{one['citations']['verified']} of {one['citations']['made']}",
         ]
         for name, what in _CONSULTED.items()
         if (one := measures.get(name))
     ]
-    columns = ["consultations", "number", "answered", "p50 / p95 ms", "citations verified"]
+    columns = ["consultations", "number", "answered", "supported", "p50 / p95 ms", "citations verified"]
     tables.append(Table(title="Consultations", columns=columns, rows=rows))
     return [*tables, *_planted(measures)]
 
