@@ -24,7 +24,7 @@ with Recollect() as r:
     )
     print(result.answer)
     for number, cited in enumerate(result.citations, 1):
-        print(f"[{number}] {cited.file_path}, line {cited.line_start}: {cited.status.value}")
+        print(f"[{number}] {cited.file_path}, line {cited.line_start}: {cited.standing}")
     print(result.consultation.processing_mode, result.consultation.tools_used)
 
     # Months later, in another process: does what it cites still stand there?

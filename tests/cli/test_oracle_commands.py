@@ -24,7 +24,8 @@ def shelf(cli: Any, tmp_path: Path) -> Any:
 def test_a_consultation_prints_the_answer_and_where_it_stands(shelf: Any) -> None:
     done = shelf("consult", PROBLEM, "--depth", "thorough")
     assert "Tokens expire after 15 minutes" in done.out
-    assert "[1] shop.md:9-9 quoted" in done.out
+    assert "[1] shop.md:9-9 supports" in done.out
+    assert "[2] shop.md:13-13 quoted" in done.out
 
 
 def test_a_saved_result_verifies_until_its_document_changes(shelf: Any, tmp_path: Path) -> None:

@@ -11,16 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.profiles import examples
 
-from recollect.library.asked import names_in, read_asked
+from recollect.library.asked import Asked, names_in, read_asked
 from recollect.library.ranking import (
     ANSWERED,
     Pool,
     RankedSection,
     Weights,
-    answer_score,
+    answer_curve,
     comparable,
     missing_names,
     rank_sections,
+    sureness,
 )
 from recollect.retrieval.rank.calibration import MINILM, UNKNOWN, WORDLLAMA
 
@@ -47,6 +48,10 @@ def pool(
     )
 
 
+def answer_score(ranked: Sequence[RankedSection], found: Pool, asked: Asked) -> float:
+    return answer_curve(sureness(ranked, found, asked))
+
+
 def order(ranked: Sequence[RankedSection]) -> list[int]:
     return [one.section for one in ranked]
 
@@ -54,7 +59,7 @@ def order(ranked: Sequence[RankedSection]) -> list[int]:
 def test_an_empty_pool_has_no_sections_and_no_answer() -> None:
     nothing = pool([])
     assert rank_sections(nothing, QUESTION) == []
-    assert answer_score([], nothing, QUESTION) == 0.0
+    assert answer_score([], nothing, QUESTION) < ANSWERED
 
 
 def test_the_section_with_the_nearest_passage_comes_first() -> None:

@@ -12,6 +12,9 @@ from tests.library.printing import PRINTED
 from tests.oracle.small_library import put_document
 
 from recollect import Recollect
+from recollect.config import Settings
+from recollect.domain.tenancy import TenantContext
+from recollect.providers.judge import model
 
 QUESTIONS = [
     ("On which port do the agents reach the server?", "TCP port 7420"),
@@ -72,3 +75,30 @@ def test_a_search_says_what_it_found_in_whole_sentences(client: Recollect) -> No
     best = client.library.search("How long are daily copies kept on the Office plan?")[0]
     assert best.text == "Plan Office: Hourly copies 48 hours; Daily copies 30 days; Monthly copies 12 months."
     assert "| Office | 48 hours |" in best.quote
+
+
+def test_what_the_judge_accepts_supports_the_answer_and_the_rest_is_quoted(client: Recollect) -> None:
+    """Both words stand in one answer: the first place answers, the others only stand there."""
+    put_document(client, "manual.md", (PRINTED / "manual.md").read_bytes())
+    question = "How often is a machine backed up?"
+    result = client.oracle_consult(question)
+    assert [one.standing for one in result.citations][:2] == ["supports", "quoted"]
+    assert [one.standing for one in client.verify(result.document()).citations][:2] == ["supports", "quoted"]
+    hits = client.library.search(question)
+    assert hits[0].citation.supports
+    assert not any(hit.citation.supports for hit in hits[1:])
+    assert hits[0].signals["verdict"] > hits[-1].signals["verdict"]
+
+
+def test_where_the_judge_cannot_run_a_note_says_so_and_the_answer_is_quoted(
+    client: Recollect, settings: Settings, tenant_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A damaged installation still answers, and claims no more than it knows."""
+    put_document(client, "manual.md", (PRINTED / "manual.md").read_bytes())
+    monkeypatch.setitem(model.SHA256, "judge.onnx", "another file")
+    asker = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin",))
+    with Recollect(settings=settings, context=asker) as damaged:
+        result = damaged.oracle_consult("How often is a machine backed up?")
+    assert result.found
+    assert {one.standing for one in result.citations} == {"quoted"}
+    assert any("reinstall recollect" in note for note in result.notes)

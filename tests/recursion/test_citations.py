@@ -1,4 +1,4 @@
-"""Citations read again: verified, moved, stale, unsupported."""
+"""Citations read again: quoted, moved, stale, unsupported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.profiles import examples
 
 from recollect.domain.findings import Citation, CitationStatus, Finding, span_hash
-from recollect.recursion.citations import Read, lines_of, span_of, verify, verify_findings
+from recollect.errors import InvalidInputError
+from recollect.recursion.citations import Read, lines_of, read_citations, span_of, verify, verify_findings
 
 TEXT = """\
 import os
@@ -240,3 +241,29 @@ def test_each_source_is_read_once() -> None:
 
     verify_findings([claim(cite(TEXT, 3, 5))] * 5, read)
     assert reads == ["auth.py"]
+
+
+def test_what_the_judge_accepted_stays_accepted_while_the_cited_words_stay() -> None:
+    """`supports` is said of the words that were read: it goes with them to another line, and no further."""
+    accepted = replace(cite(TEXT, 3, 5), supports=True)
+    there = verify(accepted, reading(TEXT))
+    assert (there.status, there.standing) == ("quoted", "supports")
+    moved = verify(accepted, reading(f"# a comment\n{TEXT}"))
+    assert (moved.standing, moved.supports) == ("moved", True)
+    changed = verify(accepted, reading(TEXT.replace("token(user)", "token(user, 60)")))
+    assert (changed.standing, changed.supports) == ("stale", False)
+    gone = verify(accepted, reading(None))
+    assert (gone.standing, gone.supports) == ("unsupported", False)
+    assert not verify(replace(accepted, content_hash=""), reading(TEXT)).supports
+    assert verify(cite(TEXT, 3, 5), reading(TEXT)).standing == "quoted"
+
+
+def test_a_saved_citation_keeps_whether_it_supports_and_an_old_one_does_not_claim_it() -> None:
+    """Results that were saved before the judge read documents say nothing about it."""
+    accepted = replace(cite(TEXT, 3, 5), supports=True)
+    assert Citation.read(accepted.document()) == accepted
+    old = accepted.document()
+    del old["supports"]
+    assert not Citation.read(old).supports
+    with pytest.raises(InvalidInputError, match="supports must be true or false"):
+        read_citations({"citations": [{**old, "supports": "yes"}]})

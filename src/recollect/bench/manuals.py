@@ -90,6 +90,11 @@ def foreign_questions() -> list[str]:
     return [row["question"] for row in _shipped("foreign_questions.json")["questions"]]
 
 
+def lacking_questions() -> list[str]:
+    """Questions for features that the products of the manuals do not have."""
+    return [row["question"] for row in _shipped("lacking_questions.json")["questions"]]
+
+
 def missing_gold(client: Recollect, questions: Sequence[ManualQuestion]) -> list[str]:
     """Gold that is in none of the library's documents, as "file: heading"; a score with any is not to be trusted."""
     headings: dict[str, set[str]] = {}

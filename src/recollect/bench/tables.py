@@ -319,13 +319,14 @@ def _library(measures: Mapping[str, Any]) -> list[Table]:
             what,
             str(one["asked"]),
             f"{one['found']:.3f}",
+            f"{one['supported']:.3f}" if "supported" in one else "",
             f"{one['consult_ms']['p50']:.0f} / {one['consult_ms']['p95']:.0f}",
             f"{one['citations']['verified']} of {one['citations']['made']}",
         ]
         for name, what in _CONSULTED.items()
         if (one := measures.get(name))
     ]
-    columns = ["consultations", "number", "answered", "p50 / p95 ms", "citations verified"]
+    columns = ["consultations", "number", "answered", "supported", "p50 / p95 ms", "citations verified"]
     tables.append(Table(title="Consultations", columns=columns, rows=rows))
     return [*tables, *_planted(measures)]
 
@@ -334,6 +335,7 @@ _CONSULTED = {
     "questions": "the questions of the data set",
     "own_questions": "the benchmark's own questions",
     "foreign": "about other products",
+    "lacking": "for features that the products lack",
     "needles": "for planted facts",
     "needle_pairs": "for two planted facts at once",
 }

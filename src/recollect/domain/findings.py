@@ -15,7 +15,7 @@ from typing import Any
 class CitationStatus(StrEnum):
     """What reading a cited span again has shown.
 
-    `quoted` says that it stands there, not that it supports a claim.
+    `quoted` says that it stands there, not that it answers anything: that is `Citation.supports`.
     """
 
     UNCHECKED = "unchecked"
@@ -34,7 +34,8 @@ def span_hash(text: str) -> str:
 class Citation:
     """A span of the material. `kind` says what `file_path` names: a file's path, a document's id, a memory's id.
 
-    A memory has no lines: `line_start` and `line_end` are 0 there, and the span is its whole text.
+    A memory has no lines: `line_start` and `line_end` are 0 there, and the span is its whole text. `supports` says that
+    the judge read the span and accepted it as an answer; that holds for these words only and goes when they change.
     """
 
     kind: str
@@ -45,6 +46,12 @@ class Citation:
     quote: str
     pages: tuple[int, int] | None = None
     status: CitationStatus = CitationStatus.UNCHECKED
+    supports: bool = False
+
+    @property
+    def standing(self) -> str:
+        """What a reader is told of it in one word: its status, or `supports` where it stands there and answers."""
+        return "supports" if self.supports and self.status is CitationStatus.QUOTED else self.status.value
 
     def document(self) -> dict[str, Any]:
         """As JSON."""
@@ -57,6 +64,7 @@ class Citation:
             "quote": self.quote,
             "pages": list(self.pages) if self.pages else None,
             "status": self.status.value,
+            "supports": self.supports,
         }
 
     @classmethod
@@ -72,6 +80,7 @@ class Citation:
             quote=document["quote"],
             pages=(pages[0], pages[1]) if pages else None,
             status=CitationStatus(document.get("status", "unchecked")),
+            supports=document.get("supports", False),
         )
 
 

@@ -427,9 +427,7 @@ def _refused(message: str, *, suggestions: Sequence[str] = ()) -> Observation:
 
 def _found(parts: Sequence[tuple[Volume, Lead]]) -> Observation:
     """Leads as an observation."""
-    findings = tuple(
-        volume.find(lead.line_start, lead.line_end, confidence=lead.score) for volume, lead in parts
-    )
+    findings = tuple(volume.find_lead(lead) for volume, lead in parts)
     return Observation(
         value={
             "hits": [

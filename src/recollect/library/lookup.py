@@ -2,7 +2,8 @@
 
 One statement compares the question with all visible passages (exactly: a store of 100,000 takes a tenth of a second)
 and sums BM25 over their postings with the statistics of those passages; what the measures are worth is decided in
-`ranking.py`; a second statement fetches what the hits show. No model is asked.
+`ranking.py`; a second statement fetches what the best sections show. The judge then reads those and has a say in
+their order and in whether they answer (`verdicts.py`). No language model is asked.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import numpy as np
@@ -25,16 +26,16 @@ from recollect.errors import InvalidInputError
 from recollect.library.asked import Asked, read_asked
 from recollect.library.prose import answer_of, sentences_of, table_head, whole_sentences
 from recollect.library.ranking import (
-    ANSWERED,
     CITED_SECTIONS,
     POOL_PASSAGES,
     Pool,
-    answer_score,
     comparable,
     covered,
     rank_sections,
+    sureness,
 )
 from recollect.library.shelf import DOCUMENT, get_documents
+from recollect.library.verdicts import READ_SECTIONS, Candidate, Place, decide, read_verdicts
 from recollect.retrieval.embedder_scale import calibration_of
 from recollect.retrieval.rank.calibration import MINILM, Calibration
 from recollect.retrieval.rank.lexical import inverse_frequency
@@ -45,9 +46,6 @@ from recollect.workspace import Workspace
 MAX_LIMIT = 200
 #: A book, not a page: its parts are read apart.
 _LONG_DOCUMENT_TOKENS = 50_000
-#: A passage with every word of a question answers at least so surely, whatever the embedder makes of it. Questions
-#: about other products are not taken in: their names are words, too.
-_SPELLED_OUT = 0.6
 #: Of the question's words, by weight; a word of the title alone is in every passage of a document.
 _ENOUGH_WORDS = 0.34
 _QUOTE_CHARS = 1_000
@@ -55,14 +53,22 @@ _MAX_QUERY_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
-    """A section, its score from 0 to 1, and the rows of its passages that speak for it, the strongest first."""
+class Found(Candidate):
+    """A section that was found, and the rows of its passages that speak for it, the strongest first."""
 
     document_id: UUID
     section: int
-    score: float
     passages: tuple[Row, ...]
     reasons: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """The sections that come nearest to a question, the best first, and how surely they answer before judging."""
+
+    found: tuple[Found, ...] = ()
+    sureness: float = 0.0
+    spelled_out: bool = False
 
 
 async def search_sections(
@@ -88,7 +94,7 @@ async def search_sections(
         waiting = await tx.fetch("unready_documents")
     notes = _notes(waiting)
     if caller.space_id is None or narrowed == []:
-        return SectionResults(hits=(), query=text, notes=notes)
+        return SectionResults(hits=(), query=text, notes=tuple(notes))
     opened = await workspace.open_space(context, caller.space_id)
     vector = await asyncio.to_thread(opened.embedder.embed_query, text)
     calibration = (await calibration_of(opened)).for_query(text)
@@ -105,10 +111,45 @@ async def search_sections(
             lexical_limit=POOL_PASSAGES,
         )
         timings["candidates"] = _ms(started)
-        scored, answered = score_sections(asked, rows, calibration=calibration, limit=limit)
-        shown = await _show(tx, [one for one in scored if one.score >= min_score], text)
+        look = look_through(asked, rows, calibration=calibration, limit=max(limit, READ_SECTIONS))
+        shown = await _show(tx, look.found, text)
+    hits = [hit for _, hit in shown]
+    started = time.perf_counter()
+    verdicts = await _judge(workspace, text, hits[:READ_SECTIONS], notes)
+    timings["judge"] = _ms(started)
+    places, answered = decide(
+        [one for one, _ in shown],
+        sureness=look.sureness,
+        spelled_out=look.spelled_out,
+        verdicts=verdicts,
+    )
+    placed = [_placed(hits[one.candidate], one, verdicts) for one in places if one.score >= min_score]
     timings["total"] = _ms(began)
-    return SectionResults(hits=tuple(shown), query=text, answered=answered, notes=notes, timings_ms=timings)
+    return SectionResults(
+        hits=tuple(placed[:limit]), query=text, answered=answered, notes=tuple(notes), timings_ms=timings
+    )
+
+
+async def _judge(
+    workspace: Workspace, question: str, hits: Sequence[SectionHit], notes: list[str]
+) -> NDArray[np.float64] | None:
+    """What the judge says of these places; None without one, and a note says why there is none."""
+    judge = await workspace.judge() if hits else None
+    if judge is None:
+        if workspace.judge_fault is not None:
+            notes.append(f"scores say how near a section is, not whether it answers: {workspace.judge_fault}")
+        return None
+    places = [(hit.path.rpartition(PATH_SEPARATOR)[2] or hit.title, hit.text) for hit in hits]
+    return await asyncio.to_thread(read_verdicts, judge, question, places)
+
+
+def _placed(hit: SectionHit, place: Place, verdicts: NDArray[np.float64] | None) -> SectionHit:
+    """The hit with its score, and what the judge says of it."""
+    signals = dict(hit.signals)
+    if verdicts is not None and place.candidate < len(verdicts):
+        signals["verdict"] = float(verdicts[place.candidate])
+    citation = replace(hit.citation, supports=place.supports)
+    return replace(hit, score=place.score, citation=citation, signals=signals)
 
 
 async def _narrow(
@@ -126,50 +167,37 @@ async def _narrow(
     return [one.id for one in found if set(wanted) <= set(one.tags)]
 
 
-def _notes(waiting: Sequence[Row]) -> tuple[str, ...]:
+def _notes(waiting: Sequence[Row]) -> list[str]:
     if not waiting:
-        return ()
+        return []
     named = ", ".join(row["name"] for row in waiting[:3]) + (", ..." if len(waiting) > 3 else "")
-    return (f"{len(waiting)} documents are still being indexed and may be found in part: {named}",)
+    return [f"{len(waiting)} documents are still being indexed and may be found in part: {named}"]
 
 
-def score_sections(
-    asked: Asked, rows: Sequence[Row], *, calibration: Calibration, limit: int
-) -> tuple[list[Scored], bool]:
-    """The sections of the passages that were found, the best first, and whether they answer.
-
-    The scores of the sections that would be cited stand on the same side of `ANSWERED` as the answer, but for those
-    that have nothing to do with it.
-    """
+def look_through(asked: Asked, rows: Sequence[Row], *, calibration: Calibration, limit: int) -> Look:
+    """The sections of the passages that were fetched, the best first."""
     keys = [(row["document_id"], row["section"]) for row in rows]
     pool = _pool(asked, rows, keys)
-    ranked = rank_sections(pool, asked, calibration=calibration, limit=max(limit, CITED_SECTIONS))
+    ranked = rank_sections(pool, asked, calibration=calibration, limit=limit)
     if not ranked:
-        return [], False
-    sure = answer_score(ranked, pool, asked, calibration=calibration)
-    if _spelled_out(asked, [rows[row] for one in ranked[:CITED_SECTIONS] for row in one.passages]):
-        sure = max(sure, _SPELLED_OUT)
-    answered = sure >= ANSWERED
-    top = max(ranked[0].relevance, 1e-9)
+        return Look()
     related = _related(pool, calibration)
-    scored = []
-    for place, one in enumerate(ranked[:limit]):
-        share = min(max(one.relevance / top, 0.0), 1.0)
-        least = ANSWERED if answered and place < CITED_SECTIONS else 0.0
-        if place and not related[list(one.passages)].any():
-            # In a small library the best five are not all about it.
-            least, share = 0.0, share * ANSWERED
-        document_id, section = keys[one.passages[0]]
-        scored.append(
-            Scored(
-                document_id=document_id,
-                section=section,
-                score=least + (sure - least) * share,
-                passages=tuple(rows[row] for row in one.passages),
-                reasons=one.reasons,
-            )
+    found = [
+        Found(
+            document_id=keys[one.passages[0]][0],
+            section=keys[one.passages[0]][1],
+            relevance=one.relevance,
+            passages=tuple(rows[row] for row in one.passages),
+            reasons=one.reasons,
+            related=bool(related[list(one.passages)].any()),
         )
-    return sorted(scored, key=lambda one: -one.score), answered
+        for one in ranked
+    ]
+    return Look(
+        found=tuple(found),
+        sureness=sureness(ranked, pool, asked, calibration=calibration),
+        spelled_out=_spelled_out(asked, [row for one in found[:CITED_SECTIONS] for row in one.passages]),
+    )
 
 
 def _related(pool: Pool, calibration: Calibration) -> NDArray[np.bool_]:
@@ -208,20 +236,20 @@ def _page(row: Row) -> tuple[UUID, str]:
     return row["document_id"], PATH_SEPARATOR.join(row["path"].split(PATH_SEPARATOR)[:2])
 
 
-async def _show(tx: Transaction, scored: Sequence[Scored], query: str) -> list[SectionHit]:
+async def _show(tx: Transaction, found: Sequence[Found], query: str) -> list[tuple[Found, SectionHit]]:
+    """What sections show, in their order; one that is gone by now is left out. Scores come later."""
     rows = await tx.fetch(
         "sections_to_show",
-        ids=[one.document_id for one in scored],
-        sections=[one.section for one in scored],
+        ids=[one.document_id for one in found],
+        sections=[one.section for one in found],
     )
     by_key = {(row["document_id"], row["section"]): row for row in rows}
     names = await _cited_names(tx, rows)
-    hits = []
-    for one in scored:
-        row = by_key.get((one.document_id, one.section))
-        if row is not None:
-            hits.append(_hit(one, row, names[one.document_id], query))
-    return hits
+    return [
+        (one, _hit(one, row, names[one.document_id], query))
+        for one in found
+        if (row := by_key.get((one.document_id, one.section))) is not None
+    ]
 
 
 async def _cited_names(tx: Transaction, rows: Sequence[Row]) -> dict[UUID, str]:
@@ -239,8 +267,8 @@ def _read_out(query: str, lines: Sequence[str], first: int, last: int) -> str:
     return answer_of(query, sentences_of(lines[first - 1 : last], head=table_head(lines, first)))
 
 
-def _hit(scored: Scored, row: Row, cited: str, query: str) -> SectionHit:
-    best = scored.passages[0]
+def _hit(found: Found, row: Row, cited: str, query: str) -> SectionHit:
+    best = found.passages[0]
     first, last = best["line_start"], best["line_end"]
     lines: list[str] = row["text"].split("\n")
     span = "\n".join(lines[first - row["line_start"] : last - row["line_start"] + 1])
@@ -258,14 +286,14 @@ def _hit(scored: Scored, row: Row, cited: str, query: str) -> SectionHit:
         document=cited,
         title=row["title"],
         path=row["path"],
-        score=scored.score,
+        score=0.0,
         lines=(first, last),
         section_lines=(row["line_start"], row["line_end"]),
         pages=pages,
         quote=citation.quote,
         citation=citation,
         text=_read_out(query, lines, first - row["line_start"] + 1, last - row["line_start"] + 1),
-        signals={"cosine": best["cosine"], **scored.reasons},
+        signals={"cosine": best["cosine"], **found.reasons},
     )
 
 

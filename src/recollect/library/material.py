@@ -8,7 +8,7 @@ by meaning found. `Material` is what the tools need of them. Where documents are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from recollect.domain.documents import Gap, PageSpan, Section, pages_of
@@ -100,16 +100,26 @@ class Volume:
             citations=(self.cite(line_start, line_end),),
         )
 
+    def find_lead(self, lead: Lead) -> Finding:
+        """The lines of a lead as a finding, as sure as the lead is."""
+        finding = self.find(lead.line_start, lead.line_end, confidence=lead.score)
+        cited = tuple(replace(one, supports=lead.supports) for one in finding.citations)
+        return replace(finding, citations=cited)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lead:
-    """Lines that a search by meaning found, and how surely they answer, from 0 to 1."""
+    """Lines that a search by meaning found, and how surely they answer, from 0 to 1.
+
+    `supports`: the judge read them and accepts them as an answer.
+    """
 
     doc_id: str
     line_start: int
     line_end: int
     score: float
     path: str = ""
+    supports: bool = False
 
 
 class Material(Protocol):

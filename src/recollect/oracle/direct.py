@@ -66,7 +66,7 @@ async def look_once(material: ConsultedMaterial, leads: Sequence[Lead]) -> tuple
     found = []
     for lead in leads:
         volume = await material.open(lead.doc_id)
-        found.append(volume.find(lead.line_start, lead.line_end, confidence=lead.score))
+        found.append(volume.find_lead(lead))
     return tuple(found)
 
 

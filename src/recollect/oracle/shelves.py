@@ -98,6 +98,7 @@ class Shelves:
                 line_end=hit.lines[1],
                 score=hit.score,
                 path=hit.path,
+                supports=hit.citation.supports,
             )
             for hit in results
         ]

@@ -1,9 +1,11 @@
 """Reading cited spans again, to see whether what a finding rests on is still there.
 
-- *verified*: the span is where the citation says, and holds the quote;
+- *quoted*: the span is where the citation says, and holds the quote;
 - *moved*: the same span stands elsewhere in the source; the citation now says where;
 - *stale*: the source is there, the span is gone or was changed;
 - *unsupported*: the source is gone, or the quote was never in the span.
+
+What the judge accepted stays accepted while the span has the same words, and no longer.
 
 Who reads the source is the caller's `read`. Lines are counted from 1, both ends belong to the span, and a line ends at
 a line feed; a carriage return before it is no part of the line. A source without lines (a memory) is cited as lines 0
@@ -31,6 +33,7 @@ _WORK_CHARS = 100_000
 #: Of a saved result.
 MAX_CITATIONS = 10_000
 
+_UNCHANGED = frozenset({CitationStatus.QUOTED, CitationStatus.MOVED})
 _SUPPORTED = frozenset(
     {CitationStatus.QUOTED, CitationStatus.MOVED, CitationStatus.STALE, CitationStatus.UNCHECKED}
 )
@@ -75,10 +78,19 @@ def _check(citation: Citation) -> None:
     numbers = (citation.line_start, citation.line_end)
     if not all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
         raise TypeError("line_start and line_end must be whole numbers")
+    if not isinstance(citation.supports, bool):
+        raise TypeError("supports must be true or false")
 
 
 def verify(citation: Citation, read: Read) -> Citation:
     """The citation with what reading it again has shown. Without a hash the quote alone decides."""
+    checked = _read_again(citation, read)
+    # Without a hash nobody knows which words were accepted.
+    unchanged = citation.content_hash and checked.status in _UNCHANGED
+    return checked if unchanged else replace(checked, supports=False)
+
+
+def _read_again(citation: Citation, read: Read) -> Citation:
     text = read(citation.kind, citation.file_path)
     if text is None:
         return replace(citation, status=CitationStatus.UNSUPPORTED)

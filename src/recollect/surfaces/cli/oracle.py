@@ -266,7 +266,7 @@ def _show_result(out: Output, result: OracleConsultResult) -> None:
     if result.citations and out.on_terminal:
         out.line("")
     for number, one in enumerate(result.citations, 1):
-        out.line(f"[{number}] {_place(one)} {one.status.value}", style="dim")
+        out.line(f"[{number}] {_place(one)} {one.standing}", style="dim")
     for note in result.notes:
         out.aside(f"note: {note}", style="yellow")
     record, coverage = result.consultation, result.coverage
@@ -357,7 +357,7 @@ def _show_verification(out: Output, found: Verification) -> None:
         return
     styles = {"quoted": "green", "moved": "yellow"}
     for number, one in enumerate(found.citations, 1):
-        out.line(f"[{number}] {_place(one)} {one.status.value}", style=styles.get(one.status.value, "red"))
+        out.line(f"[{number}] {_place(one)} {one.standing}", style=styles.get(one.status.value, "red"))
     out.aside(
         f"{found.quoted} quoted, {found.moved} moved, {found.stale} stale, {found.unsupported} unsupported"
     )

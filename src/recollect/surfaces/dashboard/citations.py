@@ -63,7 +63,7 @@ def sources(visitor: Visitor, citations: Sequence[Citation]) -> Callable[[int], 
                 ui.button(f"[{number}]", on_click=lambda number=number: show(number)).props(
                     f'flat dense no-caps aria-label="Show source {number}"'
                 )
-                ui.badge(one.status.value).props(f"color={_COLOURS[one.status]}")
+                ui.badge(one.standing).props(f"color={_COLOURS[one.status]}")
                 ui.label(_place(one)).classes("text-sm ellipsis")
     opened()  # type: ignore[unused-coroutine]
     return show

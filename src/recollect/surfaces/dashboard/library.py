@@ -134,6 +134,8 @@ def _hit(hit: SectionHit) -> None:
     with ui.card().classes("card w-full gap-2"):
         with ui.row().classes("items-center gap-2"):
             ui.badge(f"{hit.score:.2f}").props("color=primary")
+            if hit.citation.supports:
+                ui.badge("supports").props("color=positive")
             address = f"/library/{quote(hit.document)}?line={hit.lines[0]}"
             ui.link(f"{hit.document} · {hit.path}", address).classes("link prose")
         lines(hit.quote, first=hit.lines[0], cited=hit.lines)

@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from recollect.domain.findings import Citation
+
 _CITED = 12
 
 
@@ -31,8 +33,8 @@ def _hits(document: dict[str, Any]) -> str:
 
 def _consulted(document: dict[str, Any]) -> str:
     cited = [
-        f"[{number}] {one['file_path']} lines {one['line_start']}-{one['line_end']} ({one['status']})"
-        for number, one in enumerate(document["citations"][:_CITED], 1)
+        f"[{number}] {one.file_path} lines {one.line_start}-{one.line_end} ({one.standing})"
+        for number, one in enumerate(map(Citation.read, document["citations"][:_CITED]), 1)
     ]
     return _with_notes("\n".join([document["answer"], *cited]), document["notes"])
 
