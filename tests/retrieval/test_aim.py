@@ -22,6 +22,8 @@ from recollect.retrieval.understand.aim import read_aim
         ("Everything Zielinski has repaired for us", Want.ALL),
         ("Which database does each Delivery team use?", Want.ALL),
         ("Welche Allergien habe ich?", Want.ALL),
+        ("Who decided to drop passwords, and why?", Want.ALL),
+        ("How much does Adrian pay every month?", Want.ONE),
         ("How many incidents did we have this year?", Want.NUMBER),
         ("How often did my luggage get lost?", Want.NUMBER),
         ("Compare the databases of Atlas and Borealis", Want.COMPARISON),

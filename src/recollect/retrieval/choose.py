@@ -96,6 +96,8 @@ async def chosen(
         if ranking.judged is not None and groups is None:
             least = max(least, too_far_behind(ranking.score, request.threshold, several=several))
         order = best_first(pool, ranking, threshold=least)
+        if ranking.judged is not None and groups is not None:
+            order = _answers_of_groups(order, groups.of(pool), ranking, request.threshold)
         if several and groups is None and request.threshold > 0 and len(order) > request.limit:
             notes.append(f"{len(order) - request.limit} more memories answer; ask with a larger limit")
         # Three times as many as asked for: among them repeats are dropped.
@@ -113,6 +115,19 @@ async def chosen(
     # Whatever its layer: what is outdated never stands before what outdates it.
     rows.sort(key=outdated.__contains__)
     return [row for row in rows if pool.ids[row] in shown], shown
+
+
+def _answers_of_groups(
+    order: Sequence[int], group_of: Sequence[str], ranking: Ranking, threshold: float
+) -> list[int]:
+    """Of each group what is not too far behind the best that the group has to say."""
+    rows_of: dict[str, list[int]] = {}
+    for row in order:
+        rows_of.setdefault(group_of[row], []).append(row)
+    least = {
+        group: too_far_behind(ranking.score[rows], threshold, several=False) for group, rows in rows_of.items()
+    }
+    return [row for row in order if ranking.score[row] >= least[group_of[row]]]
 
 
 async def _selected(

@@ -20,7 +20,7 @@ from recollect.providers.runtime import encode, open_session, open_tokenizer, us
 
 WEIGHTS = Path(__file__).parent / "weights"
 SHA256 = {
-    "judge.onnx": "5eb0e45e508f123ce505a2463df480faeb1b2d470807806bbb0b18aafeb04e03",
+    "judge.onnx": "44001a3293b8bbe85fc815c9e0e6aaca4a1d0a7c8eaa142ed53da865fb7f295c",
     "words.npz": "87e2c957fed32e485b5bd9b88e98538b20ddf77c21fb4ba2bfc108eb45dba397",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }

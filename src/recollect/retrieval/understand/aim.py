@@ -33,12 +33,17 @@ def _words(*parts: str) -> re.Pattern[str]:
 
 _PLAIN_COMPARISON = _words(r"compar(?:e|ed|ing|ison)", r"vs\.?", r"versus", r"differences? between")
 _PLAIN_LIST = re.compile(
-    r"^\W*(?:please )?(?:list|enumerate)\b"
-    r"|\b(?:all (?:the|of|my|our|their)|all \w+s|each|every(?:thing|body|one)?)\b"
-    r"(?! (?:single )?(?:other |second )?(?:day|week|month|quarter|year|hour|morning|evening|night|time|weekend"
-    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b)",
+    r"^\W*(?:please )?(?:list|enumerate)\b|\b(?:all (?:the|of|my|our|their)|all \w+s|each|every(?:thing|body|one)?)\b",
     re.IGNORECASE,
 )
+#: "Every month" says how often, not that all are wanted.
+_EVERY_PERIOD = re.compile(
+    r"\b(?:each|every) (?:single |other |second )?(?:day|week|month|quarter|year|hour|morning|evening|night|time"
+    r"|weekend|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b",
+    re.IGNORECASE,
+)
+#: Two questions in one, which two memories may answer: "who decided it, and why?".
+_TWO_PARTS = re.compile(r"\band (?:why|when|where|how|who|whom|what|which)\b", re.IGNORECASE)
 _PLAIN_NUMBER = _words(r"how often", r"how many times", r"wie oft", r"combien de fois", r"cu[aá]ntas veces")
 _PLAIN_TASK = re.compile(
     r"^\W*(?:please )?(?:tell (?!me\b)|schreib|buch|bestell|reservier|erstell|[ée]cri[st]|r[ée]serve|commande"
@@ -65,7 +70,7 @@ _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
 
 def read_aim(query: str) -> Aim:
     """What a question is after."""
-    text = query[:_READ_CHARS].strip()
+    text = _EVERY_PERIOD.sub("regularly", query[:_READ_CHARS].strip())
     form = frozenset(form_of(text, common_words()))
     want = _want(text, form)
     return Aim(
@@ -112,7 +117,7 @@ def _want(text: str, form: frozenset[str]) -> Want:
     if several > 0.0:
         kinds = (Want.ALL, Want.NUMBER, Want.COMPARISON)
         return max(kinds, key=lambda kind: _weight(kind.value, form))
-    if _PLAIN_LIST.search(text):
+    if _PLAIN_LIST.search(text) or _TWO_PARTS.search(text):
         return Want.ALL
     return Want.YES_NO if _YES_NO.match(text) else Want.ONE
 
