@@ -1,7 +1,6 @@
-"""The judge's network: a BERT encoder over a question and a memory, with a head for its verdict.
+"""The judge's network: a BERT encoder of six layers over a question and a memory, with a head for its verdict.
 
-The teacher has the six layers of all-MiniLM-L6-v2, from which it starts; the judge that is shipped has four and starts
-from four layers of the teacher, of which the first stays as it is. So do word, position and type embeddings.
+It starts from all-MiniLM-L6-v2. Word, position and type embeddings stay as they are.
 """
 
 from __future__ import annotations
@@ -16,9 +15,6 @@ import torch.nn.functional as functional
 from torch import Tensor, nn
 
 WIDTH, HEADS, LAYERS = 384, 12, 6
-#: Which of the teacher's layers the judge starts from: of the choices of three or four that were tried before any
-#: training, these agreed best with the labels of unseen worlds.
-KEPT = (0, 2, 3, 5)
 
 
 class Layer(nn.Module):
@@ -33,14 +29,12 @@ class Layer(nn.Module):
         self.narrow = nn.Linear(4 * WIDTH, WIDTH)
         self.norm2 = nn.LayerNorm(WIDTH, eps=1e-12)
 
-    def forward(self, x: Tensor, mask: Tensor, drop: float, first: bool = False) -> Tensor:
-        """The next states of all tokens, or of the first alone."""
+    def forward(self, x: Tensor, mask: Tensor, drop: float) -> Tensor:
+        """The next states of all tokens."""
         count, length, _ = x.shape
         q, k, v = self.qkv(x).view(count, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
-        if first:
-            q, x = q[:, :, :1], x[:, :1]
         read = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        read = read.transpose(1, 2).reshape(count, -1, WIDTH)
+        read = read.transpose(1, 2).reshape(count, length, WIDTH)
         x = self.norm1(x + functional.dropout(self.mix(read), drop, self.training))
         wide = functional.gelu(self.wide(x))
         return self.norm2(x + functional.dropout(self.narrow(wide), drop, self.training))
@@ -49,9 +43,9 @@ class Layer(nn.Module):
 class Judge(nn.Module):
     """How likely a memory answers a question, as a logit."""
 
-    def __init__(self, layers: int = LAYERS) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(Layer() for _ in range(layers))
+        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
         self.head = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.Tanh(), nn.Linear(WIDTH, 1))
         self.register_buffer("words", torch.zeros(30522, WIDTH))
         self.register_buffer("positions", torch.zeros(512, WIDTH))
@@ -64,8 +58,8 @@ class Judge(nn.Module):
         x = self.words[ids] + self.positions[: ids.shape[1]] + self.types[types]
         x = functional.layer_norm(x, (WIDTH,), self.norm_scale, self.norm_shift, 1e-12)
         keys = mask[:, None, None, :].bool()
-        for number, layer in enumerate(self.layers, 1):
-            x = layer(x, keys, drop, first=number == len(self.layers))
+        for layer in self.layers:
+            x = layer(x, keys, drop)
         return self.head(x[:, 0])[:, 0]
 
 
@@ -97,32 +91,6 @@ def from_minilm(path: Path) -> Judge:
                 own[f"{target}{short}.{part}"] = tensors[f"{source}{long}.{part}"]
     judge.load_state_dict(own)
     nn.init.normal_(judge.head[2].weight, std=0.5 / math.sqrt(WIDTH))
-    return judge
-
-
-def from_weights(path: Path) -> Judge:
-    """A trained judge, with as many layers as its file has."""
-    weights = torch.load(path)
-    layers = {name.split(".")[1] for name in weights if name.startswith("layers.")}
-    judge = Judge(len(layers))
-    judge.load_state_dict(weights)
-    judge.layers[0].requires_grad_(len(layers) == LAYERS)
-    return judge
-
-
-def from_teacher(teacher: Judge) -> Judge:
-    """A judge of fewer layers that has yet to learn what its teacher knows; its first layer is the teacher's."""
-    judge = Judge(len(KEPT))
-    kept = {f"layers.{source}.": f"layers.{target}." for target, source in enumerate(KEPT)}
-    weights = {}
-    for name, tensor in teacher.state_dict().items():
-        layer = ".".join(name.split(".")[:2]) + "."
-        if layer in kept:
-            weights[name.replace(layer, kept[layer], 1)] = tensor
-        elif not name.startswith("layers."):
-            weights[name] = tensor
-    judge.load_state_dict(weights)
-    judge.layers[0].requires_grad_(False)
     return judge
 
 

