@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.codebase.shop import lay_out
@@ -156,6 +157,86 @@ def test_what_is_said_above_a_definition_belongs_to_it(index: CodeIndex, root: P
     lines = Pages(open_tree(root)).lines(found.path) or ()
     text = text_of_definition(found, lines)
     assert text.startswith("loan days in library loans. A reader may keep a book for four weeks.")
+
+
+GO = {
+    "go.mod": "module harbour\n",
+    "harbour/quay.go": """package harbour
+
+// Berth gives a ship that arrives the first free place along the wall,
+// or makes it wait outside when every place is taken.
+func Berth(s *Ship) int {
+	return pick(s)
+}
+
+// pick goes by the length of the hull.
+func pick(s *Ship) int {
+	return s.Length / 10
+}
+""",
+    "harbour/ship.go": """package harbour
+
+// Ship is a vessel with its papers.
+type Ship struct {
+	Name   string
+	Length int
+}
+
+// Arrive writes the hour into the book.
+func (s *Ship) Arrive(hour int) {
+	log(s.Name, hour)
+}
+""",
+}
+
+
+def test_a_comment_above_a_function_of_another_language_says_what_it_does(tmp_path: Path) -> None:
+    root = lay_out(tmp_path / "harbour", GO)
+    explorer = RLMOrchestrator(root, settings=Settings(home=tmp_path / "home"))
+    result = asyncio.run(
+        explorer.explore("task", "What happens to a ship when every place along the wall is taken?")
+    )
+    assert "`Berth`" in result.findings[0].description
+    with CodeIndex.open(open_tree(root), tmp_path / "store", workers=1) as index:
+        ids = index.definition_postings("wall").ids.tolist()
+        assert [index.definition(number).symbol.name for number in ids] == ["Berth"]
+
+
+def test_what_does_a_thing_comes_before_a_field_that_has_its_name(tmp_path: Path) -> None:
+    code = '''class Settings:
+    """What can be set."""
+
+    retry_after_failure: int = 3
+    """How many times to retry a request after a failure."""
+
+    def __repr__(self):
+        """Retry after failure, for people who retry a request."""
+        return f"retry {self.retry_after_failure}"
+
+
+def attempt(send, settings):
+    """Send a request, and retry after a failure."""
+    for _ in range(settings.retry_after_failure):
+        if send():
+            return True
+    return False
+'''
+    root = lay_out(tmp_path / "net", {"net/send.py": code})
+    explorer = RLMOrchestrator(root, settings=Settings(home=tmp_path / "home"))
+    result = asyncio.run(explorer.explore("task", "How does it retry a request after a failure?"))
+    order = [one.description.split("`")[1] for one in result.findings]
+    later = [name for name in order if name in ("Settings.retry_after_failure", "Settings.__repr__")]
+    assert later
+    assert order.index("attempt") < order.index(later[0])
+
+
+def test_when_time_is_short_the_likeliest_definitions_are_embedded(
+    index: CodeIndex, embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.codebase.index._EMBEDDED_AT_ONCE", 2)
+    hours = iter([0.0, 0.0, 2.0])
+    monkeypatch.setattr("recollect.codebase.index.time", SimpleNamespace(monotonic=lambda: next(hours)))
+    assert sorted(index.vectors(embedder, ["the best", "the second", "the third"], seconds=1.0)) == [0, 1]
 
 
 def test_a_missing_embedder_is_said_and_the_question_answered(

@@ -295,7 +295,7 @@ class CodeIndex:
     ) -> dict[int, FloatArray]:
         """Unit vectors by the place of their text; those of texts that were embedded before come from the index.
 
-        Texts that can't be embedded within the seconds are left out; the next run finds those that could.
+        The first texts are embedded first; those there is no time for are left out, and the next run goes on with them.
         """
         import numpy as np
 
@@ -305,7 +305,7 @@ class CodeIndex:
         kept = self._store.vectors(space.fingerprint, hashes)
         fresh = {hash_: text for hash_, text in zip(hashes, texts, strict=True) if hash_ not in kept}
         while fresh and (until is None or time.monotonic() < until):
-            some = [fresh.popitem() for _ in range(min(_EMBEDDED_AT_ONCE, len(fresh)))]
+            some = [(hash_, fresh.pop(hash_)) for hash_ in list(fresh)[:_EMBEDDED_AT_ONCE]]
             rows = embedder.embed([text for _, text in some]).astype(np.float16)
             made = {hash_: row.tobytes() for (hash_, _), row in zip(some, rows, strict=True)}
             self._store.add_vectors(space.fingerprint, made)

@@ -26,7 +26,7 @@ from recollect.errors import GrammarMissingError
 _log = logging.getLogger(__name__)
 
 #: Raise it when what is kept of a file changes; queries are part of the fingerprint by themselves (`store.py`).
-FORMAT = 3
+FORMAT = 4
 #: Larger source files were generated, and a syntax tree takes fifty times the memory of its text.
 MAX_PARSE_BYTES = 2_000_000
 #: Larger texts without a grammar are data.
@@ -37,6 +37,9 @@ _PACKED_FROM_BYTES = 20_000
 _MAX_TERMS = 65_535
 _MAX_COUNT = 65_535
 _HEADER = struct.Struct("<6I")
+#: How a line of a comment begins, in any of the languages, and the most lines of one that belong to what stands below.
+_COMMENT = ("#", "//", "*", "/*")
+_COMMENT_LINES = 30
 #: Definitions whose own lines are counted apart; one-liners belong to what they lie in.
 _UNITS = frozenset("function method class interface struct enum trait module namespace".split())
 _UNIT_LINES = 3
@@ -146,9 +149,8 @@ def _count(
         height = one.end_line - one.start_line + 1
         # Outer definitions come before inner ones, so that the innermost is written last.
         if one.kind in _UNITS or height >= _UNIT_LINES:
-            owners[one.start_line - 1 : one.end_line] = [number] * (
-                min(one.end_line, len(lines)) - one.start_line + 1
-            )
+            first, last = comment_start(lines, one.start_line), min(one.end_line, len(lines))
+            owners[first - 1 : last] = [number] * (last - first + 1)
     texts: dict[int, list[str]] = {}
     for owner, line in zip(owners, lines, strict=True):
         texts.setdefault(owner, []).append(line)
@@ -180,6 +182,14 @@ def _count(
         if owner >= 0:
             lengths[owner] = length
     return terms, (owned, numbers, times_each), lengths, total
+
+
+def comment_start(lines: Sequence[str], start_line: int) -> int:
+    """Where the comment right above a definition begins, or the definition itself: most languages document there."""
+    at = start_line
+    while at > 1 and start_line - at < _COMMENT_LINES and lines[at - 2].lstrip().startswith(_COMMENT):
+        at -= 1
+    return at
 
 
 def _keys(word: str) -> tuple[int, ...]:
