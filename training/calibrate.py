@@ -31,7 +31,7 @@ THRESHOLD, LIMIT = 0.7, 10
 #: The share of questions without an answer that must find nothing, on worlds harder than most.
 SILENT = 0.55
 #: What a wrong hit in a list costs, where a whole list is worth 1.
-JUNK = 0.06
+JUNK = 0.03
 TARGET = Path(__file__).parent.parent / "src/recollect/retrieval/judge/probability.json"
 
 Model = tuple[np.ndarray, float]
@@ -165,7 +165,7 @@ def fit_all(questions: list[Question]) -> dict[str, Model]:
     rest = [question for question in questions if not aim_of(question).want.several]
     models = {"one": fit(*answers_of(rest)), "several": fit(*answers_of(several))}
     models["replaces"] = fit(*pairs_of(rest, models["one"]))
-    shifts = np.arange(3.0, -2.01, -0.25)
+    shifts = np.arange(5.0, -2.01, -0.25)
     moved = [models | {"one": (models["one"][0], models["one"][1] + shift)} for shift in shifts]
     models = next((one for one in moved if figures(rest, one)["silent"] >= SILENT), moved[-1])
     moved = [models | {"several": (models["several"][0], models["several"][1] + shift)} for shift in shifts]

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 #: How many candidates are read: for one answer, and where all of a kind are wanted. Every ten more take about 60 ms.
 NARROW, WIDE = 12, 40
-#: How far behind the best answer, in logits, a further one may be when one thing is wanted: on worlds of everyday talk
-#: 4 gave 0.72 wrong hits a question, 1.5 gives 0.59, with the same first hits.
-BEHIND = 1.5
+#: How far behind the best answer, in logits, a further one may be: when one thing is wanted, where 4 gave more than
+#: half as many wrong hits again and the same first ones; and when all of a kind are, where more only added wrong ones.
+BEHIND, BEHIND_IN_LISTS = 1.0, 4.0
 #: What importance and proven use count beside the judge: they order what answers, and little more.
 _PROVEN = 4.0
 #: What is gained where an answer is taken for granted, as in a question put to every team.
@@ -144,12 +144,13 @@ def _compare(
 def too_far_behind(scores: Floats, threshold: float, *, several: bool) -> float:
     """The score below which a hit does not come along, because the best is so much better.
 
-    A caller who lowers the threshold wants more, and gets it; where several are owed, all that answer come.
+    A caller who lowers the threshold wants more, and gets it.
     """
-    if several or not len(scores) or threshold <= 0.0:
+    if not len(scores) or threshold <= 0.0:
         return 0.0
     asked_for_more = float(logit(np.array(_DEFAULT_THRESHOLD)) - logit(np.array(threshold)))
-    return float(sigmoid(logit(scores.max()) - BEHIND - max(asked_for_more, 0.0)))
+    behind = (BEHIND_IN_LISTS if several else BEHIND) + max(asked_for_more, 0.0)
+    return float(sigmoid(logit(scores.max()) - behind))
 
 
 def _placed(ranking: Ranking, rows: list[int], scores: Floats) -> tuple[Floats, Floats]:
