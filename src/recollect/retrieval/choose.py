@@ -125,7 +125,8 @@ def _answers_of_groups(
     for row in order:
         rows_of.setdefault(group_of[row], []).append(row)
     least = {
-        group: too_far_behind(ranking.score[rows], threshold, several=False) for group, rows in rows_of.items()
+        group: too_far_behind(ranking.score[rows], threshold, several=False)
+        for group, rows in rows_of.items()
     }
     return [row for row in order if ranking.score[row] >= least[group_of[row]]]
 

@@ -52,7 +52,7 @@ def test_what_replaces_the_best_comes_first_however_low_it_scored() -> None:
 
 
 def test_what_hardly_replaces_changes_nothing() -> None:
-    current = newest_first(np.array([0.95, 0.9]), days_ago(300, 10), [Pair(0, 1)], np.array([0.3]))
+    current = newest_first(np.array([0.95, 0.9]), days_ago(300, 10), [Pair(0, 1)], np.array([0.1]))
     assert current.scores.tolist() == [0.95, 0.9]
     assert not current.outdated_by
 

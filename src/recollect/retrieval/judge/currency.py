@@ -32,6 +32,11 @@ REPLACES = 0.2
 _BEHIND = 0.5
 #: What was said within so short a time is one telling, not an update.
 _ONE_TELLING = timedelta(hours=6)
+#: What is usual is not replaced by what happened once.
+_HABIT = re.compile(
+    r"\b(?:usual(?:ly)?|normal(?:ly)?|typical(?:ly)?|generally|as a rule|meistens|d'habitude)\b",
+    re.IGNORECASE,
+)
 _CHANGE = re.compile(
     r"\b(?:now|no longer|any ?more|instead|switch\w*|mov(?:ed?|ing)|new|from (?:now|next|today|monday)|chang(?:ed?|ing)"
     r"|since|left|leaving|quit|stopped|gave up|replac\w+|swapp?\w*|back to|retired|took over|takes over|cancell?ed"
@@ -72,6 +77,11 @@ def pairs_to_compare(scores: Floats, moments: Sequence[datetime], aim: Aim) -> l
         if moments[best] - moments[place] > _ONE_TELLING and scores[place] >= WORTH_COMPARING
     ]
     return [Pair(best, place) for place in newer[:LATER]] + [Pair(place, best) for place in older[:EARLIER]]
+
+
+def asks_for_habit(question: str) -> bool:
+    """Whether a question is about what is usual."""
+    return bool(_HABIT.search(question))
 
 
 def measure_signs(

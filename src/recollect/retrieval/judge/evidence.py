@@ -59,6 +59,8 @@ _TIME = re.compile(
     r"|birthday|deadline|wann|quand|cu[aá]ndo|quando|wanneer)\b",
     re.IGNORECASE,
 )
+#: What happened carries its day: "when did we sign?" is answered by the day on which it was said that we did.
+_HAPPENED = re.compile(r"\bwhen (?:did|was|were|have|has)\b", re.IGNORECASE)
 _FIGURE = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty"
     r"|hundred|thousand|half"
@@ -123,7 +125,8 @@ def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> F
         return np.zeros((0, len(FEATURES)))
     question = asked.query
     names = _names(asked)
-    wants_number, wants_time = bool(_NUMBER.search(question)), bool(_TIME.search(question))
+    wants_number = bool(_NUMBER.search(question))
+    wants_time = bool(_TIME.search(question)) and not _HAPPENED.search(question)
     wants_person = bool(_PERSON.search(question))
     best = max(one.verdict for one in candidates)
     aim = asked.aim

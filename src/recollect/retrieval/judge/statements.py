@@ -50,12 +50,18 @@ def statement_of(shown: Any, context: TenantContext, relations: Mapping[str, str
     12345 of Acme Corporation".
     """
     own = is_own(shown, context)
-    related = [relations[key] for key in (*shown["entities"], *shown["mentions"]) if key in relations]
-    before = related[0] if related else shown["before_text"]
-    if before is not None and not related and shown["before_speaker"]:
+    relation = relation_of(shown, relations)
+    before = relation or shown["before_text"]
+    if before is not None and relation is None and shown["before_speaker"]:
         before = f"{_who(shown['before_speaker'], own, context)}: {before}"
     who = _who(shown["speaker"], own, context) if shown["speaker"] else ("I" if own else None)
     return statement(shown["text"], who=who, at=shown["event_at"] or shown["created_at"], before=before)
+
+
+def relation_of(shown: Any, relations: Mapping[str, str]) -> str | None:
+    """What relates a memory to the question in the user's own database, by the things that it names."""
+    keys = (*shown["entities"], *shown["mentions"])
+    return next((relations[key] for key in keys if key in relations), None)
 
 
 def _who(speaker: str, own: bool, context: TenantContext) -> str:

@@ -18,13 +18,20 @@ from recollect.providers.judge.wording import follow_up
 from recollect.retrieval.judge.currency import (
     SIGNS,
     Currency,
+    asks_for_habit,
     measure_signs,
     newest_first,
     pairs_to_compare,
 )
 from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats, measure_evidence
 from recollect.retrieval.judge.probability import logit, probability, replacing, sigmoid
-from recollect.retrieval.judge.statements import is_asker, is_own, is_private_to_another, statement_of
+from recollect.retrieval.judge.statements import (
+    is_asker,
+    is_own,
+    is_private_to_another,
+    relation_of,
+    statement_of,
+)
 from recollect.retrieval.rank import Calibration, Judged, Pool, Ranking
 from recollect.retrieval.rank.scoring import proven
 from recollect.retrieval.rank.signals import temporal_relevance
@@ -42,6 +49,9 @@ BEHIND, BEHIND_IN_LISTS = 1.0, 4.0
 _PROVEN = 4.0
 #: What is gained where an answer is taken for granted, as in a question put to every team.
 _PRESUPPOSED = 1.0
+#: What the user's own database adds, in logits: to a memory of a thing that it relates to the question, and to one that
+#: names neither such a thing nor what the question names.
+_RELATED, _UNRELATED = 1.0, -3.0
 _DEFAULT_THRESHOLD = 0.7
 
 
@@ -90,6 +100,10 @@ def judge_rows(
     table = STRATEGY_WEIGHTS[select_strategy(asked.type).name]
     scores = probability(evidence, several=asked.aim.want.several)
     scores = sigmoid(logit(scores) + _PROVEN * proven(ranking, asked, table)[rows])
+    if relations:
+        related = np.array([relation_of(shown[row], relations) is not None for row in rows])
+        unnamed = evidence[:, FEATURES.index("unnamed")] > 0.0
+        scores = sigmoid(logit(scores) + np.where(related, _RELATED, np.where(unnamed, _UNRELATED, 0.0)))
     if presupposed:
         scores = sigmoid(logit(scores) + _PRESUPPOSED)
     if asked.aim.first_person:
@@ -122,7 +136,7 @@ def _compare(
     """Which answer holds now; and what was measured of each candidate that the best was compared with."""
     moments = [candidate.at for candidate in candidates]
     pairs = pairs_to_compare(scores, moments, asked.aim)
-    if not pairs:
+    if not pairs or asks_for_habit(asked.query):
         return Currency(scores, {}), {}
     again: Floats = judge.read_pairs(
         [
@@ -144,13 +158,11 @@ def _compare(
 def too_far_behind(scores: Floats, threshold: float, *, several: bool) -> float:
     """The score below which a hit does not come along, because the best is so much better.
 
-    A caller who lowers the threshold wants more, and gets it.
+    A caller who lowers the threshold wants more, and gets all of it.
     """
-    if not len(scores) or threshold <= 0.0:
+    if not len(scores) or threshold < _DEFAULT_THRESHOLD:
         return 0.0
-    asked_for_more = float(logit(np.array(_DEFAULT_THRESHOLD)) - logit(np.array(threshold)))
-    behind = (BEHIND_IN_LISTS if several else BEHIND) + max(asked_for_more, 0.0)
-    return float(sigmoid(logit(scores.max()) - behind))
+    return float(sigmoid(logit(scores.max()) - (BEHIND_IN_LISTS if several else BEHIND)))
 
 
 def _placed(ranking: Ranking, rows: list[int], scores: Floats) -> tuple[Floats, Floats]:
