@@ -72,13 +72,25 @@ def test_the_demo_stores_the_world_and_answers_its_questions(shown: Any, world: 
         if answer["expected"] != answer["found"]
     ]
     found = sum(len(answer["found"]) for answer in shown["answers"])
-    # The three that are missed need a second turn, or a reason told apart from its decision.
-    assert found / expected >= 0.75, missed
+    # The one that is missed is a reason told apart from its decision.
+    assert found >= expected - 1, missed
+
+
+def test_the_first_answer_to_every_question_of_the_demo_is_the_right_one(shown: Any, world: World) -> None:
+    texts = {memory["key"]: memory["text"] for memory in world.memories}
+    # What Jonas suggests about the battery stands behind what he says and hears about it.
+    questions = [answer for answer in shown["answers"] if "battery" not in answer["ask"]]
+    wrong = [
+        (answer["ask"], answer["hits"][0]["text"])
+        for answer in questions
+        if answer["hits"][0]["text"] not in {texts[key] for key in answer["expected"]}
+    ]
+    assert not wrong
 
 
 def test_people_of_different_teams_get_their_own_answers(shown: Any) -> None:
     scopes = [max(answer["hits"], key=lambda hit: hit["score"])["scope"] for answer in shown["same_question"]]
-    assert scopes == ["team/api", "team/routing", "project/offline-mode", "team/data"]
+    assert scopes == ["team/api", "team/routing", "team/mobile", "team/data"]
 
 
 def test_what_a_project_keeps_to_itself_is_not_found_outside(shown: Any) -> None:

@@ -32,9 +32,10 @@ REPLACES = 0.2
 _BEHIND = 0.5
 #: What was said within so short a time is one telling, not an update.
 _ONE_TELLING = timedelta(hours=6)
-#: What is usual is not replaced by what happened once.
-_HABIT = re.compile(
-    r"\b(?:usual(?:ly)?|normal(?:ly)?|typical(?:ly)?|generally|as a rule|meistens|d'habitude)\b",
+#: What is usual is not replaced by what happened once; and why something happened does not change.
+_SETTLED = re.compile(
+    r"\b(?:usual(?:ly)?|normal(?:ly)?|typical(?:ly)?|generally|as a rule|meistens|d'habitude)\b"
+    r"|\b(?:why|when|how) (?:did|was|were)\b|\bwhat (?:caused|happened|went)\b",
     re.IGNORECASE,
 )
 _CHANGE = re.compile(
@@ -79,9 +80,9 @@ def pairs_to_compare(scores: Floats, moments: Sequence[datetime], aim: Aim) -> l
     return [Pair(best, place) for place in newer[:LATER]] + [Pair(place, best) for place in older[:EARLIER]]
 
 
-def asks_for_habit(question: str) -> bool:
-    """Whether a question is about what is usual."""
-    return bool(_HABIT.search(question))
+def is_settled(question: str) -> bool:
+    """Whether later news can't change the answer."""
+    return bool(_SETTLED.search(question))
 
 
 def measure_signs(

@@ -112,6 +112,7 @@ class Candidate:
     speaker: str | None
     own: bool
     at: datetime
+    summary: bool
     verdict: float
     relevance: float
     likeness: float

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recollect.domain.memory import MemoryType
 from recollect.domain.query import Understanding, Want
 from recollect.domain.tenancy import TenantContext
 from recollect.providers.judge.wording import follow_up
 from recollect.retrieval.judge.currency import (
     SIGNS,
     Currency,
-    asks_for_habit,
+    is_settled,
     measure_signs,
     newest_first,
     pairs_to_compare,
@@ -89,6 +90,7 @@ def judge_rows(
             speaker=shown[row]["speaker"],
             own=_is_own(shown[row], context),
             at=shown[row]["event_at"],
+            summary=shown[row]["type"] == MemoryType.SUMMARY,
             verdict=float(verdict),
             relevance=float(ranking.relevance[row]),
             likeness=float(lifts[row]),
@@ -135,8 +137,11 @@ def _compare(
 ) -> tuple[Currency, dict[int, dict[str, float]]]:
     """Which answer holds now; and what was measured of each candidate that the best was compared with."""
     moments = [candidate.at for candidate in candidates]
-    pairs = pairs_to_compare(scores, moments, asked.aim)
-    if not pairs or asks_for_habit(asked.query):
+    # A summary tells again what was said; it changes nothing.
+    pairs = [
+        pair for pair in pairs_to_compare(scores, moments, asked.aim) if not candidates[pair.later].summary
+    ]
+    if not pairs or is_settled(asked.query):
         return Currency(scores, {}), {}
     again: Floats = judge.read_pairs(
         [

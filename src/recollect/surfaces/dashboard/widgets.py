@@ -73,7 +73,12 @@ def chart(options: Mapping[str, Any], *, height_px: int = 260) -> ui.echart:
     base: dict[str, Any] = {
         "color": list(PALETTE),
         "textStyle": {"color": _AXIS},
-        "tooltip": {"trigger": "axis", "confine": True},
+        # A long name is broken: a phone is narrower than it.
+        "tooltip": {
+            "trigger": "axis",
+            "confine": True,
+            "extraCssText": "max-width: 80vw; white-space: normal; overflow-wrap: anywhere;",
+        },
         "legend": {"textStyle": {"color": _AXIS}, "top": 0},
         "grid": {"left": 8, "right": 16, "top": 40, "bottom": 8, "containLabel": True},
         "animation": False,
