@@ -79,7 +79,9 @@ def test_training_finds_the_split_that_answers_each_kind_of_question_and_leaves_
 
 def toy_runs(count: int, policy: DecompositionPolicy = PRIOR, seed: int = 1) -> list[tuple[bool, Trajectory]]:
     rng = random.Random(seed)
-    return [run_toy("compare" if n % 2 else "follow", policy.exploring(1.0), rng) for n in range(count)]
+    return [
+        run_toy("compare" if n % 2 else "follow", policy.exploring(1.0), rng, number=n) for n in range(count)
+    ]
 
 
 def test_fewer_than_twenty_runs_with_a_signal_train_nothing() -> None:
@@ -315,7 +317,7 @@ def test_stored_runs_train_a_policy_that_this_tenant_uses_and_no_other(
     book = PolicyBook()
     before = bench.run(_policy(bench, tenant_id, book))
     assert before.weights == PRIOR.weights
-    log_toy_runs(bench, who(tenant_id), toy_runs(200, seed=11))
+    log_toy_runs(bench, who(tenant_id), toy_runs(200, seed=8))
     report = train_stored(bench, tenant_id).decomposition
     assert report.runs == 200
     assert report.adopted, report.reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -63,7 +63,8 @@ def finished(work: Coroutine[Any, Any, T]) -> T:
 def run_toy(
     kind: str, policy: DecompositionPolicy, rng: random.Random, *, number: int = 0
 ) -> tuple[bool, Trajectory]:
-    """Whether the question was answered, and the record."""
+    """Whether the question was answered, and the record; a later `number` is a later run."""
+    began = NOON + timedelta(seconds=number)
     environment = ToyEnvironment(kind)
     planner = LearnedPlanner(policy, rng)
     steps: list[Step] = []
@@ -85,7 +86,7 @@ def run_toy(
             CallRecord(
                 tool=call.tool,
                 parameters=call.parameters,
-                started_at=NOON,
+                started_at=began,
                 duration_ms=1.0,
                 result={"text": "a secret memory"},
                 tokens=LOOK_TOKENS,
@@ -99,7 +100,7 @@ def run_toy(
                 tool_calls=calls,
                 findings=(),
                 next_direction="",
-                started_at=NOON,
+                started_at=began,
                 duration_ms=1.0,
                 done=plan.done,
                 choice=plan.choice,
@@ -113,8 +114,8 @@ def run_toy(
         planner=planner.name,
         query=f"a secret question to {kind}",
         depth=0,
-        started_at=NOON,
-        ended_at=NOON,
+        started_at=began,
+        ended_at=began,
         steps=tuple(steps),
         findings=(),
         stopped_by="done",

@@ -32,7 +32,7 @@ left join recollect.retrieval_event e on e.tenant_id = %(tenant)s and e.query_id
 where r.tenant_id = %(tenant)s and r.environment = %(environment)s and not r.trained
     and coalesce(r.outcome, e.outcome) is not null
     and (r.outcome is not null or e.outcome in ('used', 'feedback') or r.started_at < %(settled)s)
-order by r.started_at desc limit %(limit)s;
+order by r.started_at desc, r.run_id limit %(limit)s;
 
 -- name: settle_runs
 -- Training has looked at these runs, and a policy in use has learned from them or not; then they may still get another
