@@ -1,6 +1,6 @@
 """Fit the last step of the judge: probabilities from all the evidence that `collect.py` kept.
 
-    python training/calibrate.py FIT.json [TEST.json] [--write]
+    python training/calibrate.py FIT.json [TEST.json...] [--write]
 
 Three logistic regressions over questions whose worlds the encoder was not trained on: how likely a memory answers a
 question that wants one thing (`one`) or all of a kind (`several`), and how likely a later memory replaces an earlier
@@ -20,16 +20,33 @@ from typing import Any
 import numpy as np
 
 from recollect.domain.query import Aim
-from recollect.retrieval.judge.currency import SIGNS, Pair, newest_first, pairs_to_compare
-from recollect.retrieval.judge.evidence import FEATURES
-from recollect.retrieval.judge.probability import logit, sigmoid
-from recollect.retrieval.judge.verdict import NARROW, WIDE, too_far_behind
+from recollect.retrieval.judge.currency import (
+    SIGNS,
+    Pair,
+    may_have_changed,
+    measure_signs,
+    newest_first,
+    pairs_to_compare,
+)
+from recollect.retrieval.judge.evidence import FEATURES, Candidate
+from recollect.retrieval.judge.probability import sigmoid
+from recollect.retrieval.judge.verdict import (
+    CLEAR,
+    FIRST,
+    LATER,
+    NARROW,
+    NEARNESS,
+    WIDE,
+    too_far_behind,
+)
+from recollect.retrieval.pipeline import REPLACEABLE
+from recollect.retrieval.rank.calibration import ARCTIC
 from recollect.retrieval.understand.aim import read_aim
 
 ALL = frozenset({"list", "count", "compare"})
 THRESHOLD, LIMIT = 0.7, 10
 #: The share of questions without an answer that must find nothing, on worlds harder than most.
-SILENT = 0.55
+SILENT = 0.61
 #: What a wrong hit in a list costs, where a whole list is worth 1.
 JUNK = 0.03
 TARGET = Path(__file__).parent.parent / "src/recollect/retrieval/judge/probability.json"
@@ -44,14 +61,38 @@ def aim_of(question: Question) -> Aim:
 
 
 def judged_hits(question: Question) -> list[dict[str, Any]]:
-    """The hits that the judge would read."""
-    most = WIDE if aim_of(question).want.several else NARROW
-    return [hit for hit in question["hits"] if hit["evidence"]][:most]
+    """The hits that the judge would read (`rows_to_read`), of all that were read when they were collected."""
+    order = sorted(
+        (hit for hit in question["hits"] if hit["evidence"]), key=lambda hit: -hit["evidence"]["relevance"]
+    )
+    aim = aim_of(question)
+    if aim.want.several:
+        return order[:WIDE]
+    hits, rest = order[:FIRST], order[FIRST:]
+    if may_have_changed(question["question"], aim):
+        rest = sorted(rest, key=lambda hit: -_replacing(hit, order[:REPLACEABLE], question["vectors"]))
+        hits = (
+            hits
+            + [hit for hit in rest if _replacing(hit, order[:REPLACEABLE], question["vectors"]) > 0.0][:LATER]
+        )
+    if max((hit["evidence"]["verdict"] for hit in hits), default=0.0) < CLEAR:
+        hits = hits + [hit for hit in order[FIRST:NARROW] if hit not in hits]
+    return hits
+
+
+def _replacing(hit: dict[str, Any], best: list[dict[str, Any]], vectors: dict[str, np.ndarray]) -> float:
+    """How likely a hit is to replace one of the best, for being read; 0 when it was said before all of them."""
+    alike = [float(vectors[hit["key"]] @ vectors[one["key"]]) for one in best if hit["at"] > one["at"]]
+    nearness = hit["evidence"]["likeness"] / ARCTIC.gain + (ARCTIC.floor or 0.0)
+    return max(alike) + NEARNESS * nearness if alike else 0.0
 
 
 def evidence_of(hits: list[dict[str, Any]]) -> np.ndarray:
-    """A row of evidence for each hit."""
-    return np.array([[hit["evidence"][name] for name in FEATURES] for hit in hits])
+    """A row of evidence for each hit, beside those that are read with it."""
+    evidence = np.array([[hit["evidence"][name] for name in FEATURES] for hit in hits])
+    verdicts = evidence[:, FEATURES.index("verdict")]
+    evidence[:, FEATURES.index("behind")] = verdicts - verdicts.max()
+    return evidence
 
 
 def answers_of(questions: list[Question]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -60,13 +101,13 @@ def answers_of(questions: list[Question]) -> tuple[np.ndarray, np.ndarray, np.nd
     for question in questions:
         answers, stale = set(question["answers"]), set(question.get("stale", []))
         related = set(question.get("related", []))
-        for hit in question["hits"]:
-            if hit["evidence"]:
-                key = hit["key"]
-                evidence.append([hit["evidence"][name] for name in FEATURES])
-                labels.append(float(key in answers or key in stale))
-                weights.append(0.3 if key in related and key not in stale else 0.7 if key in stale else 1.0)
-    return np.array(evidence), np.array(labels), np.array(weights)
+        hits = judged_hits(question)
+        if hits:
+            evidence.append(evidence_of(hits))
+        for key in (hit["key"] for hit in hits):
+            labels.append(float(key in answers or key in stale))
+            weights.append(0.3 if key in related and key not in stale else 0.7 if key in stale else 1.0)
+    return np.vstack(evidence), np.array(labels), np.array(weights)
 
 
 def pairs_of(questions: list[Question], one: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -78,9 +119,10 @@ def pairs_of(questions: list[Question], one: Model) -> tuple[np.ndarray, np.ndar
             continue
         answers, stale = set(question["answers"]), set(question.get("stale", []))
         fair = set(question.get("related", []))
-        for earlier, later, values in compared(question, hits, one)[1]:
-            old, new = hits[earlier]["key"], hits[later]["key"]
-            if new not in fair:
+        _, pairs, measured = compared(question, hits, one)
+        for pair, values in zip(pairs, measured, strict=True):
+            old, new = hits[pair.earlier]["key"], hits[pair.later]["key"]
+            if new not in fair and not (old in stale and new in stale):
                 signs.append(values)
                 labels.append(float(old in stale and new in answers))
     return np.array(signs).reshape(-1, len(SIGNS)), np.array(labels), np.ones(len(labels))
@@ -88,19 +130,43 @@ def pairs_of(questions: list[Question], one: Model) -> tuple[np.ndarray, np.ndar
 
 def compared(
     question: Question, hits: list[dict[str, Any]], one: Model
-) -> tuple[np.ndarray, list[tuple[int, int, list[float]]]]:
-    """The scores of some hits, and the pairs among them that were compared when they were collected."""
-    scores = sigmoid(evidence_of(hits) @ one[0] + one[1])
-    moments = [datetime.fromisoformat(hit["at"]) for hit in hits]
-    found = []
-    for pair in pairs_to_compare(scores, moments, aim_of(question)):
-        other = pair.later if pair.earlier == int(np.argmax(scores)) else pair.earlier
-        kept = hits[other]["evidence"]
-        if "again best" in kept:
-            behind = float(logit(scores[pair.later]) - logit(scores[pair.earlier]))
-            values = [kept[f"{name} best"] if name != "behind" else behind for name in SIGNS]
-            found.append((pair.earlier, pair.later, values))
-    return scores, found
+) -> tuple[np.ndarray, list[Pair], np.ndarray]:
+    """The scores of some hits, the pairs among them that are compared, and the signs of those."""
+    evidence = evidence_of(hits)
+    scores = sigmoid(evidence @ one[0] + one[1])
+    candidates = [_candidate(hit) for hit in hits]
+    pairs = pairs_to_compare(scores, [candidate.at for candidate in candidates])
+    if not may_have_changed(question["question"], aim_of(question)):
+        pairs = []
+    vectors = [question["vectors"][hit["key"]] for hit in hits]
+    return scores, pairs, measure_signs(pairs, candidates, evidence, vectors)
+
+
+def _candidate(hit: dict[str, Any]) -> Candidate:
+    return Candidate(
+        text=hit["text"],
+        statement="",
+        speaker=hit["speaker"],
+        own=hit["own"],
+        at=datetime.fromisoformat(hit["at"]),
+        summary=False,
+        verdict=hit["evidence"]["verdict"],
+        relevance=0.0,
+        likeness=0.0,
+        inside=None,
+    )
+
+
+def read_questions(path: Path) -> list[Question]:
+    """What `collect.py` wrote, with the vectors."""
+    questions = json.loads(path.read_text())
+    with np.load(path.with_suffix(".npz")) as file:
+        vectors: dict[str, dict[str, np.ndarray]] = {}
+        for name in file.files:
+            world, _, key = name.partition("/")
+            vector = file[name].astype(np.float64)
+            vectors.setdefault(world, {})[key] = vector / np.linalg.norm(vector)
+    return [question | {"vectors": vectors[question["world"]]} for question in questions]
 
 
 def shown(question: Question, models: dict[str, Model]) -> list[str]:
@@ -109,13 +175,11 @@ def shown(question: Question, models: dict[str, Model]) -> list[str]:
     hits = judged_hits(question)
     if not hits:
         return []
-    scores, found = compared(question, hits, models["several" if several else "one"])
-    if found and "replaces" in models:
+    scores, pairs, signs = compared(question, hits, models["several" if several else "one"])
+    if pairs and "replaces" in models:
         weights, bias = models["replaces"]
         moments = [datetime.fromisoformat(hit["at"]) for hit in hits]
-        pairs = [Pair(earlier, later) for earlier, later, _ in found]
-        replaces = sigmoid(np.array([values for _, _, values in found]) @ weights + bias)
-        scores = newest_first(scores, moments, pairs, replaces).scores
+        scores = newest_first(scores, moments, pairs, sigmoid(signs @ weights + bias)).scores
     least = max(THRESHOLD, too_far_behind(scores, THRESHOLD, several=several))
     order = [place for place in np.argsort(-scores, kind="stable") if scores[place] >= least][:LIMIT]
     order.sort(key=lambda place: (hits[place]["layer"], -scores[place]))
@@ -165,9 +229,11 @@ def fit_all(questions: list[Question]) -> dict[str, Model]:
     rest = [question for question in questions if not aim_of(question).want.several]
     models = {"one": fit(*answers_of(rest)), "several": fit(*answers_of(several))}
     models["replaces"] = fit(*pairs_of(rest, models["one"]))
+    for step in (0.25, 0.0625):
+        weights, bias = models["one"]
+        moved = [models | {"one": (weights, bias + shift)} for shift in np.arange(20.0, -8.1, -1.0) * step]
+        models = next((one for one in moved if figures(rest, one)["silent"] >= SILENT), moved[-1])
     shifts = np.arange(5.0, -2.01, -0.25)
-    moved = [models | {"one": (models["one"][0], models["one"][1] + shift)} for shift in shifts]
-    models = next((one for one in moved if figures(rest, one)["silent"] >= SILENT), moved[-1])
     moved = [models | {"several": (models["several"][0], models["several"][1] + shift)} for shift in shifts]
     return max(moved, key=lambda choice: worth_of_lists(figures(several, choice)))
 
@@ -180,10 +246,7 @@ def worth_of_lists(means: dict[str, float]) -> float:
 def main() -> None:
     """Fit, report, and write if asked."""
     paths = [Path(name) for name in sys.argv[1:] if not name.startswith("--")]
-    questions = json.loads(paths[0].read_text())
-    for held in sorted({question["world"] for question in questions}):
-        models = fit_all([question for question in questions if question["world"] != held])
-        report(held, [question for question in questions if question["world"] == held], models)
+    questions = read_questions(paths[0])
     models = fit_all(questions)
     stored = {
         name: {
@@ -196,7 +259,7 @@ def main() -> None:
     }
     print(json.dumps(stored, indent=1))
     for path in paths:
-        report(path.stem, json.loads(path.read_text()), models)
+        report(path.stem, read_questions(path), models)
     if "--write" in sys.argv:
         TARGET.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
 

@@ -1,6 +1,8 @@
 """Ask worlds through the public search and keep what the judge saw of every candidate, for `calibrate.py`.
 
 python training/collect.py OUT.json WORLD...      (.world or .json; a store of its own, in a temporary home)
+
+The vectors of the memories are written beside it, to OUT.npz.
 """
 
 from __future__ import annotations
@@ -12,10 +14,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from worlds import read_world
 
 from recollect import Recollect, TenantContext
 from recollect.config import Settings
+from recollect.providers.embedders import open_embedder
+from recollect.retrieval.judge.statements import is_asker
 
 #: As many as the judge ever reads.
 LIMIT = 40
@@ -27,7 +32,20 @@ def main(out: Path, paths: list[Path]) -> None:
         settings = Settings.load(home=Path(folder), recursion_enabled=False, learning=False)
         with Recollect(settings=settings) as store:
             rows = [row for path in paths for row in _asked(store, path)]
+            embedder = open_embedder("arctic", cache_dir=Path(folder))
+            texts = {
+                (row["world"], hit["key"]): f"{hit['speaker']}: {hit['text']}"
+                if hit["speaker"]
+                else hit["text"]
+                for row in rows
+                for hit in row["hits"]
+            }
+            vectors = {
+                f"{world}/{key}": vector.astype(np.float16)
+                for (world, key), vector in zip(texts, embedder.embed(list(texts.values())), strict=True)
+            }
     out.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+    np.savez(out.with_suffix(".npz"), **vectors)
 
 
 def _asked(store: Recollect, path: Path) -> list[dict[str, Any]]:
@@ -68,6 +86,12 @@ def _asked(store: Recollect, path: Path) -> list[dict[str, Any]]:
                         "key": hit.metadata["key"],
                         "at": hit.created_at.isoformat(),
                         "layer": hit.layer.precedence,
+                        "text": hit.text,
+                        "speaker": hit.speaker,
+                        "own": is_asker(hit.speaker, question["as"])
+                        if hit.speaker
+                        else hit.scope == f"user/{question['as']}",
+                        "found_by": hit.explanation.sources if hit.explanation else (),
                         "evidence": dict(hit.explanation.evidence) if hit.explanation else {},
                     }
                     for hit in hits

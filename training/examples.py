@@ -24,13 +24,11 @@ from typing import Any
 import numpy as np
 from worlds import visible
 
-from recollect.providers.judge.wording import follow_up, statement
+from recollect.providers.judge.wording import statement
 
 OUTDATED, RELATED = 0.8, 0.2
 #: Of the memories nearest to a question so many are shown as negatives, and so many others.
 HARD, OTHERS = 5, 1
-#: Of the questions that nothing was said to anew later, this share is asked with what is known.
-UNCHANGED = 0.25
 SEVERAL = frozenset({"list", "count", "compare"})
 #: The open sets whose answers stand in one short text; the rest ask for more context than a memory has.
 OPEN = frozenset(
@@ -76,11 +74,6 @@ def from_world(
         values = [labels.get(place, 0.0) for place in places]
         text = question["question"]
         found.append(Example(f"world:{world['name']}:{question['kind']}", text, tuple(shown), tuple(values)))
-        known = [place_of[key] for key in question.get("stale", [])]
-        if not known and not every and question["kind"] not in SEVERAL and draw.random() < UNCHANGED:
-            known = [place_of[key] for key in question["answers"]]
-        if known and not every:
-            found.append(_followed(world, question, draw.choice(known), row + vectors @ vectors[known[0]]))
         swapped = _about_somebody_else(text, names, draw)
         if not every and swapped is not None and labels and question["kind"] not in SEVERAL:
             best = [
@@ -90,26 +83,6 @@ def from_world(
             if best:
                 found.append(Example("swapped", swapped[0], tuple(best), (0.0,) * len(best)))
     return found
-
-
-def _followed(world: dict[str, Any], question: dict[str, Any], known: int, nearness: Any) -> Example:
-    """A question asked with what is known of its answer: only what replaces that is right."""
-    items = world["items"]
-    asker, answers = question["as"], set(question["answers"]) if question.get("stale") else set()
-    fair = set(question.get("related", [])) | set(question.get("stale", [])) | set(question["answers"])
-    right = [place for place, item in enumerate(items) if item["key"] in answers]
-    rest = [
-        place
-        for place in sorted(visible(world, asker), key=lambda place: -nearness[place])
-        if items[place]["key"] not in fair and place != known
-    ]
-    places = [*right, *rest[: HARD + 1]]
-    return Example(
-        "followed",
-        follow_up(question["question"], items[known]["text"]),
-        tuple(said(items, place, asker=asker) for place in places),
-        tuple(1.0 if place in right else 0.0 for place in places),
-    )
 
 
 def said(items: list[dict[str, Any]], place: int, *, asker: str) -> str:

@@ -161,6 +161,9 @@ SLOTS: dict[str, sql.Composable] = {
     "about_limit": sql.Literal(5),
     "naming_limit": sql.Literal(20),
     "nearest": sql.Literal(1000),
+    "nearness": sql.SQL(""),
+    "later_limit": sql.Literal(6),
+    "dense": sql.SQL("select null::uuid as memory_id, null::float8 as distance where false"),
     "table": sql.SQL("recollect.memory"),
     "memory": sql.SQL("recollect.memory_0"),
     "posting": sql.SQL("recollect.posting_0"),
@@ -210,6 +213,7 @@ def filled(name: str, form: str, app: psycopg.Connection[tuple[object, ...]]) ->
     slots["about"] = sql.SQL(queries()["about"])  # type: ignore[arg-type]
     slots["links"] = sql.SQL(queries()["links"] if name == "linked" else "null")  # type: ignore[arg-type]
     slots["measured"] = sql.SQL(queries()["measured"]).format(**slots)  # type: ignore[arg-type]
+    slots["later"] = sql.SQL(queries()["said_later"]).format(**SLOTS)  # type: ignore[arg-type]
     if name == "grouped":
         by = form.rpartition("_")[2]
         slots["grouping"] = sql.SQL(queries()[f"groups_of_{by}s"])  # type: ignore[arg-type]

@@ -55,6 +55,48 @@ def test_a_new_job_told_in_passing_comes_before_the_old_one(ana: Recollect) -> N
     assert "Anthropic" in texts(ana, "Where do I work?")[0]
 
 
+#: About the same matters as the questions below, so that no update is among the nearest by itself.
+CHATTER = [
+    "Mira asked who babysits the neighbours' twins, no idea.",
+    "The babysitter of the Klines charges 15 an hour, madness.",
+    "Who babysits on New Year's Eve is always a drama.",
+    "Read an article about babysitters and first aid.",
+    "The kids loved the babysitting club books.",
+    "Invoices from the shop were late again this month.",
+    "The invoice programme of the tax office crashed.",
+    "We still have 12 unpaid invoices in the drawer.",
+    "Somebody should write the invoices earlier in the month.",
+]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        (
+            "Jana babysits for us, Friday nights, 12 euros an hour.",
+            "Jana is off to Spain, so from now on it's Milena on Friday nights, same 12 euros.",
+            "Who babysits for us?",
+        ),
+        (
+            "We write our invoices in FreeAgent, the login is in the safe.",
+            "Goodbye FreeAgent, we've moved everything over to Xero this week, login in the safe too.",
+            "Which program do we make our invoices in?",
+        ),
+    ],
+)
+def test_news_that_has_no_word_of_the_question_comes_before_what_it_replaces(
+    as_default_user: As, old: str, new: str, question: str
+) -> None:
+    client = as_default_user()
+    client.add(old, created_at=datetime(2026, 1, 3, tzinfo=UTC))
+    for day, text in enumerate(CHATTER, start=1):
+        client.add(text, created_at=datetime(2026, 4, day, tzinfo=UTC))
+    client.add(new, created_at=datetime(2026, 6, 3, tzinfo=UTC))
+    hits = client.search(question, now=NOW)
+    assert hits[0].text == new
+    assert [hit.outdated for hit in hits if hit.text == old] == [True]
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -120,6 +120,17 @@ def test_a_stored_question_does_not_stand_before_its_answer(as_default_user: Ask
     assert client.search("What is Tom's birthday?")[0].text.startswith("It's the 4th")
 
 
+@pytest.mark.parametrize(
+    "question", ["What is Tom's birthday?", "When is Tom's birthday?", "whats toms birthday"]
+)
+def test_an_attribute_that_was_unknown_is_found_once_it_is_told(as_default_user: Ask, question: str) -> None:
+    client = as_default_user()
+    client.add("Tom loves steak, rare.")
+    assert list(client.search(question)) == []
+    client.add("Tom's birthday is on the 4th of June.")
+    assert [hit.text for hit in client.search(question)] == ["Tom's birthday is on the 4th of June."]
+
+
 @pytest.mark.parametrize("question", ["When does the bakery open?", "Who repaired the boiler?"])
 def test_a_text_that_claims_to_answer_every_question_does_not_lead(talk: Recollect, question: str) -> None:
     talk.add(
@@ -130,12 +141,16 @@ def test_a_text_that_claims_to_answer_every_question_does_not_lead(talk: Recolle
     assert not any("every question" in hit.text for hit in talk.search("What is the capital of Peru?"))
 
 
-@pytest.mark.xfail(reason="one author's share of a shared scope is not bounded yet", strict=True)
 @pytest.mark.parametrize(
     "copy",
     [
         "The alarm code of the kitchen, the kitchen alarm code: ask Mallory, note {}.",
-        "The alarm code of the kitchen is 9{:03}.",
+        pytest.param(
+            "The alarm code of the kitchen is 9{:03}.",
+            marks=pytest.mark.xfail(
+                reason="one author's share of a shared scope is not bounded yet", strict=True
+            ),
+        ),
     ],
 )
 def test_near_duplicates_of_one_author_do_not_bury_the_true_memory(as_default_user: Ask, copy: str) -> None:

@@ -18,7 +18,7 @@ from recollect.domain.query import Understanding
 from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.asking import Asking
 from recollect.retrieval.hits import Meanings
-from recollect.retrieval.judge import how_many, judge_rows, too_far_behind
+from recollect.retrieval.judge import judge_rows, rows_to_read, too_far_behind
 from recollect.retrieval.rank import Pool, Ranking, best_first, diverse_first, in_turn, presupposing, select
 from recollect.retrieval.rank.signals import asks_only_when
 from recollect.retrieval.request import SearchRequest
@@ -54,16 +54,17 @@ async def judged(
         order = best_first(pool, ranking)
         if groups is not None:
             order = in_turn(order, groups.of(pool))
-        rows = order[: how_many(asked, request.limit)]
+        reading = rows_to_read(asked, pool, order, limit=request.limit, threshold=request.threshold)
+        rows = [*reading.rows, *reading.further]
         shown = await _show(asking, pool, rows, {})
-        rows = [row for row in rows if pool.ids[row] in shown]
         look = partial(
             judge_rows,
             judge,
             asked,
             pool,
             ranking,
-            {row: shown[pool.ids[row]] for row in rows},
+            reading,
+            {row: shown[pool.ids[row]] for row in rows if pool.ids[row] in shown},
             context=_on_behalf(asking.tx.context, request),
             calibration=asking.calibration,
             relations=relations,

@@ -158,23 +158,48 @@ async def generate_grouped(
 
 
 async def follow_links(
-    tx: Transaction, caller: Caller, wanted: Wanted, generated: Generated, hits: Sequence[UUID]
+    tx: Transaction,
+    caller: Caller,
+    wanted: Wanted,
+    generated: Generated,
+    hits: Sequence[UUID],
+    *,
+    answers: Sequence[UUID] = (),
 ) -> Pool | None:
-    """The pool with what the best hits lead to by the entities they name; None when that is nowhere."""
+    """The pool with what the best hits lead to by the entities they name; None when that is nowhere.
+
+    `answers` lead to what was said later and may replace them.
+    """
     found = await fetch_linked(
-        tx, caller, hits, generated.matches, generated.dense, wanted.conditions, generated.expanded.keys
+        tx,
+        caller,
+        hits,
+        generated.matches,
+        generated.dense,
+        wanted.conditions,
+        generated.expanded.keys,
+        answers=answers,
     )
     if not found:
         return None
     edges = [
         (hit, row["memory_id"], given, others)
         for row in found
+        if row["link_hits"] is not None
         for hit, given, others in zip(row["link_hits"], row["link_given"], row["link_others"], strict=True)
     ]
+    apart = {row["memory_id"]: row["later_distance"] for row in found if row["later_distance"] is not None}
     known = set(generated.pool.ids)
-    rows = [*generated.rows, *(row for row in found if row["memory_id"] not in known)]
+    rows = [
+        {**row, "sources": [*(row["sources"] or ()), "later"]} if row["memory_id"] in apart else row
+        for row in generated.rows
+    ]
+    rows += [row for row in found if row["memory_id"] not in known]
+    ids = [row["memory_id"] for row in rows]
     return replace(
-        to_pool(rows, generated.matches), links=links_between([row["memory_id"] for row in rows], edges)
+        to_pool(rows, generated.matches),
+        links=links_between(ids, edges),
+        replacing=np.array([1.0 - apart.get(id, np.nan) for id in ids]),
     )
 
 

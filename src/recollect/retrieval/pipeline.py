@@ -32,7 +32,8 @@ from recollect.retrieval.embedder_scale import calibration_of
 from recollect.retrieval.expand import expand
 from recollect.retrieval.generate import Wanted, follow_links, generate, generate_grouped
 from recollect.retrieval.hits import missing_sides, to_event, to_hit, to_shown
-from recollect.retrieval.rank import Pool, Ranking, first_hits, rank
+from recollect.retrieval.judge import may_have_changed
+from recollect.retrieval.rank import Pool, Ranking, best_first, first_hits, rank
 from recollect.retrieval.request import SearchRequest
 from recollect.retrieval.routing import Routing
 from recollect.retrieval.stopwatch import Stopwatch
@@ -46,6 +47,9 @@ from recollect.storage.store import Transaction
 from recollect.workspace import OpenSpace, Workspace
 
 __all__ = ["Found", "SearchRequest", "caller_of", "look", "search", "understand_request"]
+
+#: Of how many of the best it is looked up what was said later about the same.
+REPLACEABLE = 2
 
 Listener = Callable[[Understanding], None]
 
@@ -298,10 +302,24 @@ async def _ranked(
     pool, ranking = generated.pool, _weigh(asking, generated.pool, asked)
     if "linked" not in request.without:
         with asking.watch.stage("generate"):
-            further = await follow_links(tx, asking.caller, wanted, generated, first_hits(pool, ranking))
+            further = await follow_links(
+                tx,
+                asking.caller,
+                wanted,
+                generated,
+                first_hits(pool, ranking),
+                answers=_replaceable(asking, asked, pool, ranking),
+            )
         if further is not None:
             pool, ranking = further, _weigh(asking, further, asked)
     return pool, ranking, generated.expanded.relations
+
+
+def _replaceable(asking: Asking, asked: Understanding, pool: Pool, ranking: Ranking) -> list[UUID]:
+    """The best so far, where something said later may have replaced them."""
+    if asking.request.as_of is not None or not may_have_changed(asked.query, asked.aim):
+        return []
+    return [pool.ids[row] for row in best_first(pool, ranking)[:REPLACEABLE]]
 
 
 def _weigh(asking: Asking, pool: Pool, asked: Understanding) -> Ranking:

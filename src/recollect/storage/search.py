@@ -81,6 +81,8 @@ _SCAN = 300
 #: The second hop: how many memories it may bring, and how many may share an entity before it says nothing.
 LINKED = 30
 COMMON_ENTITY = 20
+#: Of each answer, so many that were said later and are most like it.
+SAID_LATER = 6
 #: Of each entity, so many memories that are about it, and so many that name it.
 _ABOUT_LIMIT = 5
 _NAMING_LIMIT = 20
@@ -193,19 +195,24 @@ async def fetch_linked(
     dense: DenseRequest,
     conditions: Conditions,
     entities: Sequence[str],
+    *,
+    answers: Sequence[UUID] = (),
 ) -> list[Row]:
-    """Where the best hits lead: memories that share an entity with them, each with all measures and its links."""
-    if not hits:
+    """Where the best hits lead: memories that share an entity with them, each with all measures and its links.
+
+    And what was said later and is most like one of `answers`.
+    """
+    if not hits and not answers:
         return []
     parameters = Parameters()
     where, _ = where_of(conditions, parameters)
     statement = _linked_statement(
         await tx.partition(),
         dense.dimensions,
+        dense.space_id,
         caller.scope_ids is not None,
         where.as_string(None),
-        LINKED,
-        COMMON_ENTITY,
+        None if not answers else dense.exact,
     )
     return await tx.fetch_statement(
         statement,
@@ -214,9 +221,12 @@ async def fetch_linked(
             "terms": list(lexical.terms),
             "idf": list(lexical.idf),
             "hits": Ids(hits),
+            "answers": Ids(answers),
             "entities": list(entities),
             "vector": HalfVector(dense.vector),
             "space": dense.space_id,
+            "at": conditions.moment.at,
+            "known_by": conditions.moment.known_by,
             **corpus(caller),
             **parameters.values,
         },
@@ -279,9 +289,9 @@ def _candidates_statement(
 
 @lru_cache(maxsize=256)
 def _linked_statement(
-    partition: int, dimensions: int, narrowed: bool, where: str, limit: int, common: int
+    partition: int, dimensions: int, space_id: int, narrowed: bool, where: str, exact: bool | None
 ) -> str:
-    """The text of `linked` for one shape of question."""
+    """The text of `linked` for one shape of question; `exact` is how to find what was said later, None not at all."""
     slots: dict[str, sql.Composable] = {
         **tables(partition),
         "where": sql.SQL(where),
@@ -289,11 +299,17 @@ def _linked_statement(
         "scopes_t": in_scopes("t", narrowed),
         "about": compose("about"),
         "links": compose("links"),
-        "limit": sql.Literal(limit),
-        "common": sql.Literal(common),
+        "limit": sql.Literal(LINKED),
+        "common": sql.Literal(COMMON_ENTITY),
         "about_limit": sql.Literal(_ABOUT_LIMIT),
         "naming_limit": sql.Literal(_NAMING_LIMIT),
+        "space": sql.Literal(space_id),
+        "scopes_e": in_scopes("e", narrowed),
+        "nearness": sql.SQL("+ 0" if exact else ""),
+        "later_limit": sql.Literal(SAID_LATER),
     }
+    slots["dense"] = compose("dense_nothing")
+    slots["later"] = compose("said_later" if exact is not None else "dense_nothing", slots)
     slots["measured"] = compose("measured", slots)
     return compose("linked", slots).as_string(None)
 

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.domain.query import Aim, Want
-from recollect.retrieval.judge.currency import Pair, measure_signs, newest_first, pairs_to_compare
+from recollect.retrieval.judge.currency import (
+    SIGNS,
+    Pair,
+    may_have_changed,
+    measure_signs,
+    newest_first,
+    pairs_to_compare,
+)
+from recollect.retrieval.judge.evidence import FEATURES, Candidate
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -21,27 +29,39 @@ def days_ago(*days: float) -> list[datetime]:
 
 def test_the_best_is_compared_with_what_was_said_later_and_with_earlier_answers() -> None:
     scores, moments = np.array([0.9, 0.5, 0.1, 0.2]), days_ago(30, 60, 10, 90)
-    assert pairs_to_compare(scores, moments, Aim()) == [Pair(0, 2), Pair(1, 0)]
+    assert pairs_to_compare(scores, moments) == [Pair(0, 2), Pair(1, 0)]
 
 
 def test_nothing_is_compared_where_nobody_answers() -> None:
-    assert pairs_to_compare(np.array([0.2, 0.1]), days_ago(30, 10), Aim()) == []
-    assert pairs_to_compare(np.array([]), [], Aim()) == []
+    assert pairs_to_compare(np.array([0.2, 0.1]), days_ago(30, 10)) == []
+    assert pairs_to_compare(np.array([]), []) == []
 
 
 def test_what_the_asker_may_not_be_answered_with_replaces_nothing() -> None:
-    assert pairs_to_compare(np.array([0.9, -1.0]), days_ago(30, 10), Aim()) == []
+    assert pairs_to_compare(np.array([0.9, -1.0]), days_ago(30, 10)) == []
 
 
 def test_two_parts_of_one_telling_are_no_update() -> None:
-    assert pairs_to_compare(np.array([0.95, 0.9]), days_ago(10.01, 10), Aim()) == []
+    assert pairs_to_compare(np.array([0.95, 0.9]), days_ago(10.01, 10)) == []
 
 
 @pytest.mark.parametrize(
     "aim", [Aim(past=True), Aim(want=Want.ALL), Aim(want=Want.NUMBER), Aim(want=Want.COMPARISON)]
 )
-def test_questions_about_the_past_and_for_several_compare_nothing(aim: Aim) -> None:
-    assert pairs_to_compare(np.array([0.95, 0.9]), days_ago(300, 10), aim) == []
+def test_the_past_and_a_list_do_not_change(aim: Aim) -> None:
+    assert not may_have_changed("Where does Lena live?", aim)
+
+
+@pytest.mark.parametrize(
+    "question", ["What do we usually order?", "Why did the pump fail?", "What happened on Friday?"]
+)
+def test_what_is_usual_and_what_happened_do_not_change(question: str) -> None:
+    assert not may_have_changed(question, Aim())
+
+
+@pytest.mark.parametrize("want", [Want.ONE, Want.YES_NO, Want.TASK])
+def test_one_thing_as_it_is_now_may_have_changed(want: Want) -> None:
+    assert may_have_changed("Where does Lena live?", Aim(want=want))
 
 
 def test_what_replaces_the_best_comes_first_however_low_it_scored() -> None:
@@ -74,7 +94,7 @@ def test_of_two_that_replace_the_best_the_newest_holds() -> None:
 def test_nothing_older_ever_outdates_something_newer(rows: list[tuple[float, int, float]]) -> None:
     scores = np.array([score for score, _, _ in rows])
     moments = days_ago(*(day for _, day, _ in rows))
-    pairs = pairs_to_compare(scores, moments, Aim())
+    pairs = pairs_to_compare(scores, moments)
     current = newest_first(scores, moments, pairs, np.array([rows[pair.later][2] for pair in pairs]))
     assert len(current.scores) == len(rows)
     if rows:
@@ -84,14 +104,33 @@ def test_nothing_older_ever_outdates_something_newer(rows: list[tuple[float, int
         assert current.scores[old] <= current.scores[new]
 
 
-def test_signs_tell_of_a_change_and_of_likeness() -> None:
-    apart, alike = np.array([0.0, 1.0]), np.array([0.8, 0.6])
+def candidate(text: str, *, days: float, speaker: str | None = None) -> Candidate:
+    return Candidate(
+        text=text,
+        statement=text,
+        speaker=speaker,
+        own=False,
+        at=NOW - timedelta(days=days),
+        summary=False,
+        verdict=0.0,
+        relevance=1.0,
+        likeness=0.5,
+        inside=None,
+    )
+
+
+def test_signs_tell_of_a_change_of_likeness_and_of_who_speaks() -> None:
+    candidates = [
+        candidate("we live in Paris", days=300, speaker="Ana"),
+        candidate("we moved to London, Paris is behind us", days=10, speaker="ana"),
+        candidate("nice weather", days=5, speaker="Bob"),
+    ]
     signs = measure_signs(
         [Pair(0, 1), Pair(0, 2)],
-        np.array([1.0, -1.0]),
-        scores=np.array([0.9, 0.5, 0.5]),
-        texts=["we live in Paris", "we moved to London", "nice weather"],
-        vectors=[np.array([1.0, 0.0]), alike, apart],
+        candidates,
+        np.zeros((3, len(FEATURES))),
+        [np.array([1.0, 0.0]), np.array([0.8, 0.6]), np.array([0.0, 1.0])],
     )
-    assert signs[0, 2] > signs[1, 2]
-    assert signs[:, 3].tolist() == [1.0, 0.0]
+    update, other = (dict(zip(SIGNS, row, strict=True)) for row in signs.tolist())
+    for sign in ("alike", "shared", "same", "changed"):
+        assert update[sign] > other[sign], sign

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from recollect.errors import EmbedderFailedError
 from recollect.providers.embedders.weights import file_sha256
+from recollect.providers.judge.wording import asked
 from recollect.providers.runtime import encode, open_session, open_tokenizer, usable_cores
 
 WEIGHTS = Path(__file__).parent / "weights"
 SHA256 = {
-    "judge.onnx": "6460c9ed4b1f15fea67c125dca002a4371131010fe2047d4b6dea6924c561381",
+    "judge.onnx": "11046cd92a4dba0cc28f361c4c896e0f023d95511d6de348c072f19a1431e04a",
     "words.npz": "87e2c957fed32e485b5bd9b88e98538b20ddf77c21fb4ba2bfc108eb45dba397",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
@@ -67,7 +68,7 @@ class Judge:
         """A logit for every pair of a question and a statement."""
         logits = np.zeros(len(pairs), dtype=np.float32)
         heads = {
-            question: [_CLS, *self._ids(question)[:QUESTION_TOKENS], _SEP]
+            question: [_CLS, *self._ids(asked(question))[:QUESTION_TOKENS], _SEP]
             for question in dict.fromkeys(question for question, _ in pairs)
         }
         rows = [

@@ -5,6 +5,7 @@ The judge was trained on exactly this wording (`training/`), so a change here as
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 #: What the judge is told of a text, and of the turn before it: more is cut, since it reads some sixty tokens.
@@ -12,13 +13,16 @@ TEXT_CHARS = 280
 BEFORE_CHARS = 70
 
 
-#: What a question whose answer is known so far says of that answer.
-KNOWN_CHARS = 160
+#: A day that is asked for with "what": the judge learned to hear it as "when".
+_WHAT_DAY = re.compile(
+    r"^(\W*)what(?:'s|’s| is| was)(?= [^?]*\b(?:birthday|birth date|date of birth|anniversary|deadline|due date)\b)",
+    re.IGNORECASE,
+)
 
 
-def follow_up(question: str, known: str) -> str:
-    """The question once more, for what was said later: whether that replaces what is known so far."""
-    return f"{question} (so far: {' '.join(known[:KNOWN_CHARS].split())})"
+def asked(question: str) -> str:
+    """A question as the judge reads it."""
+    return _WHAT_DAY.sub(r"\1When is", question, count=1)
 
 
 def statement(

@@ -1,13 +1,13 @@
 """The judge at work: the best candidates of a search, read and scored.
 
-`how_many` says how far down the ranking it reads, `judge_rows` reads and scores, `too_far_behind` draws the line
+`rows_to_read` says what it reads, `judge_rows` reads and scores, `too_far_behind` draws the line
 under the answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +15,10 @@ import numpy as np
 from recollect.domain.memory import MemoryType
 from recollect.domain.query import Understanding, Want
 from recollect.domain.tenancy import TenantContext
-from recollect.providers.judge.wording import follow_up
 from recollect.retrieval.judge.currency import (
     SIGNS,
     Currency,
-    is_settled,
+    may_have_changed,
     measure_signs,
     newest_first,
     pairs_to_compare,
@@ -41,8 +40,14 @@ from recollect.retrieval.understand.strategy import STRATEGY_WEIGHTS, select_str
 if TYPE_CHECKING:
     from recollect.providers.judge.model import Judge
 
-#: How many candidates are read: for one answer, and where all of a kind are wanted. Every ten more take about 60 ms.
-NARROW, WIDE = 12, 40
+#: How many candidates are read where all of a kind are wanted. Every ten take some 50 ms.
+WIDE = 40
+#: Where one thing is wanted, the best are read, and what is likeliest to replace one of them; only when none of these
+#: clearly answers, by the encoder's verdict, are more read.
+FIRST, NARROW, LATER = 4, 10, 4
+CLEAR = 1.5
+#: What nearness to the question counts beside likeness to the answer that may be replaced.
+NEARNESS = 0.5
 #: How far behind the best answer, in logits, a further one may be. Where one thing is wanted, 4 gave two fifths more
 #: wrong hits than 1 and the same first ones, on the development half of the everyday worlds. Where all of a kind are, 4
 #: was chosen with those worlds and the ones kept back in sight: more finds a few more whole lists and more wrong hits.
@@ -57,10 +62,30 @@ _RELATED, _UNRELATED = 1.0, -3.0
 _DEFAULT_THRESHOLD = 0.7
 
 
-def how_many(asked: Understanding, limit: int) -> int:
-    """How many of the ranked candidates the judge reads."""
-    least = WIDE if asked.aim.want.several else NARROW
-    return max(least, min(limit + limit // 4, WIDE))
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The rows that are read at once, and those that are read as well when none of the first clearly answers."""
+
+    rows: list[int]
+    further: list[int]
+
+
+def rows_to_read(
+    asked: Understanding, pool: Pool, order: Sequence[int], *, limit: int, threshold: float
+) -> Reading:
+    """What the judge reads: the best, and what is likeliest to replace one of them.
+
+    A caller who lowers the threshold wants more than the answer, and has more read.
+    """
+    if asked.aim.want.several:
+        return Reading(list(order[:WIDE]), [])
+    first = FIRST if threshold >= _DEFAULT_THRESHOLD else max(NARROW, min(limit + limit // 4, WIDE))
+    rows = list(order[:first])
+    if pool.replacing is not None:
+        nearness = pool.replacing + NEARNESS * pool.cosine
+        likely = [row for row in np.argsort(-nearness).tolist() if np.isfinite(nearness[row])]
+        rows += [row for row in likely if row not in set(rows)][:LATER]
+    return Reading(rows, [row for row in order[first:NARROW] if row not in set(rows)])
 
 
 def judge_rows(
@@ -68,6 +93,7 @@ def judge_rows(
     asked: Understanding,
     pool: Pool,
     ranking: Ranking,
+    reading: Reading,
     shown: Mapping[int, Any],
     *,
     context: TenantContext,
@@ -76,10 +102,15 @@ def judge_rows(
     presupposed: bool,
     off: Collection[str] = (),
 ) -> Ranking:
-    """The ranking with the judge's scores for the rows in `shown`; all others stay behind those. Blocking."""
-    rows = list(shown)
+    """The ranking with the judge's scores for the rows it read; all others stay behind those. Blocking."""
+    rows = [row for row in reading.rows if row in shown]
     statements = [statement_of(shown[row], context, relations) for row in rows]
     verdicts = judge.read(asked.query, statements)
+    further = [row for row in reading.further if row in shown]
+    if further and verdicts.max(initial=-np.inf) < CLEAR:
+        more = [statement_of(shown[row], context, relations) for row in further]
+        verdicts = np.concatenate([verdicts, judge.read(asked.query, more)])
+        rows, statements = rows + further, statements + more
     lifts = calibration.for_query(asked.query).lift(pool.cosine)
     inside = None
     if asked.time_range is not None and asked.aim.want is not Want.TASK and "temporal" not in off:
@@ -113,7 +144,7 @@ def judge_rows(
         private = np.array([is_private_to_another(shown[row], context) for row in rows])
         scores = np.where(private, -1.0, scores)
     vectors = [_vector(shown[row]) for row in rows]
-    current, compared = _compare(judge, asked, candidates, scores, vectors)
+    current, compared = _compare(asked, candidates, evidence, scores, vectors)
     score, order = _placed(ranking, rows, current.scores)
     return replace(
         ranking,
@@ -130,28 +161,19 @@ def judge_rows(
 
 
 def _compare(
-    judge: Judge,
     asked: Understanding,
     candidates: Sequence[Candidate],
+    evidence: Floats,
     scores: Floats,
     vectors: Sequence[Floats | None],
 ) -> tuple[Currency, dict[int, dict[str, float]]]:
     """Which answer holds now; and what was measured of each candidate that the best was compared with."""
     moments = [candidate.at for candidate in candidates]
     # A summary tells again what was said; it changes nothing.
-    pairs = [
-        pair for pair in pairs_to_compare(scores, moments, asked.aim) if not candidates[pair.later].summary
-    ]
-    if not pairs or is_settled(asked.query):
+    pairs = [pair for pair in pairs_to_compare(scores, moments) if not candidates[pair.later].summary]
+    if not pairs or not may_have_changed(asked.query, asked.aim):
         return Currency(scores, {}), {}
-    again: Floats = judge.read_pairs(
-        [
-            (follow_up(asked.query, candidates[pair.earlier].text), candidates[pair.later].statement)
-            for pair in pairs
-        ]
-    ).astype(np.float64)
-    texts = [candidate.text for candidate in candidates]
-    signs = measure_signs(pairs, again, scores=scores, texts=texts, vectors=vectors)
+    signs = measure_signs(pairs, candidates, evidence, vectors)
     best = int(np.argmax(scores))
     names = [f"{name} best" for name in SIGNS]
     compared = {

@@ -36,6 +36,7 @@ _OPTIONAL = (
     "use_count",
     "utility",
     "scope",
+    "replacing",
 )
 # Positions are below this, so (conversation, position) packs into one integer.
 _STRIDE = np.int64(1) << np.int64(40)
@@ -64,7 +65,8 @@ class Pool:
 
     `about` is 1 for a memory about an entity that the question names, less for one that only mentions it.
     `event_at` is when what it says happened. `use_count` and `utility` (-1 to 1, 0 is unknown) are what use and
-    feedback taught.
+    feedback taught. `replacing` is how like a candidate is to one of the best that was said before it, which it may
+    replace; nan for all that are not.
     """
 
     ids: Sequence[UUID]
@@ -86,6 +88,7 @@ class Pool:
     utility: Floats | None = None
     scope: Sequence[UUID] | None = None
     links: Links | None = None
+    replacing: Floats | None = None
     sources: Sequence[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:

@@ -69,8 +69,8 @@ with weight as materialized (
 ), {measured};
 
 -- name: linked
--- Where the best hits lead: the entities they name, and the other memories that are about those (given) or name them,
--- measured like every candidate. Links are arrays: which hit, whether the target is about the entity, and among how
+-- Where the best hits lead: the entities they name, and the other memories that are about those (given) or name them;
+-- and what was said later than the very best of them. All are measured like every candidate. Links are arrays: which hit, whether the target is about the entity, and among how
 -- many others. What many memories name leads nowhere.
 with weight as materialized (
     select t.term, 1::bigint << (t.place - 1)::int as bit, t.idf::float4 as idf
@@ -104,13 +104,34 @@ with weight as materialized (
 ), target as materialized (
     select e.memory_id from edge e group by e.memory_id
     order by bool_or(e.given) desc, min(e.others), e.memory_id limit {limit}
+), later as materialized (
+    {later}
 ), dense as materialized (
-    select null::uuid as memory_id, null::float8 as distance where false
+    {dense}
 ), found as materialized (
     select t.memory_id, 'linked' as source from target t
+    union all
+    select l.memory_id, 'later' as source from later l
 ), pool as materialized (
     select t.memory_id from target t
+    union
+    select l.memory_id from later l
 ), {measured};
+
+-- name: said_later
+-- Slot of `linked`: what was said after each of the very best hits and is most like it. {nearness} keeps the vector
+-- index out where every visible vector is to be compared.
+select n.memory_id, min(n.distance) as distance
+from unnest(%(answers)s::uuid[]) as h(memory_id)
+cross join lateral (select x.embedding::halfvec({dimensions}) as embedding, x.since from {embedding} x
+    where x.tenant_id = %(tenant)s and x.space_id = {space} and x.memory_id = h.memory_id and x.part = 0 offset 0) x
+cross join lateral (
+    select e.memory_id, e.embedding::halfvec({dimensions}) <=> x.embedding as distance
+    from {embedding} e
+    where e.tenant_id = %(tenant)s and e.space_id = {space} {scopes_e}
+        and e.since > x.since and e.since <= %(known_by)s and e.until > %(at)s
+    order by (e.embedding::halfvec({dimensions}) <=> x.embedding) {nearness} limit {later_limit}) n
+group by n.memory_id;
 
 -- name: measured
 -- Slot of `candidates` and `linked`: every measure of every member of the pool.
@@ -197,10 +218,15 @@ order by e.distance limit {limit};
     where n.tenant_id = %(tenant)s and n.memory_id = p.memory_id and n.entity = any(%(entities)s::text[]));
 
 -- name: links
--- Slot of `measured`: what leads to a candidate.
+-- Slot of `measured`: what leads to a candidate, and how like it is to a hit that was said before it.
 (select array_agg(g.hit order by g.hit, g.given) from edge g where g.memory_id = p.memory_id) as link_hits,
 (select array_agg(g.given order by g.hit, g.given) from edge g where g.memory_id = p.memory_id) as link_given,
-(select array_agg(g.others order by g.hit, g.given) from edge g where g.memory_id = p.memory_id) as link_others;
+(select array_agg(g.others order by g.hit, g.given) from edge g where g.memory_id = p.memory_id) as link_others,
+(select l.distance from later l where l.memory_id = p.memory_id) as later_distance;
+
+-- name: dense_nothing
+-- Slot of `candidates` and `linked`: nothing by vector.
+select null::uuid as memory_id, null::float8 as distance where false;
 
 -- name: dense_exact
 -- Slot of `candidates`: every visible vector compared; "+ 0" keeps the vector index out.
