@@ -112,10 +112,22 @@ async def chosen(
     if request.diverse:
         with asking.watch.stage("rank"):
             rows = diverse_first(pool, ranking, rows, limit=request.limit, meanings=meanings)
-    outdated = ranking.judged.outdated_by if ranking.judged is not None else {}
-    # Whatever its layer: what is outdated never stands before what outdates it.
-    rows.sort(key=outdated.__contains__)
+    if ranking.judged is not None:
+        rows = _outdated_after(rows, ranking.judged.outdated_by)
     return [row for row in rows if pool.ids[row] in shown], shown
+
+
+def _outdated_after(rows: Sequence[int], outdated_by: Mapping[int, int]) -> list[int]:
+    """The same order, but whatever its layer, what is outdated does not stand before what outdates it."""
+    ordered: list[int] = []
+    waiting: dict[int, list[int]] = {}
+    for row in rows:
+        newer = outdated_by.get(row)
+        if newer is not None and newer in rows and newer not in ordered:
+            waiting.setdefault(newer, []).append(row)
+        else:
+            ordered += [row, *waiting.pop(row, ())]
+    return ordered
 
 
 def _answers_of_groups(
