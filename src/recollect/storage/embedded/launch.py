@@ -125,6 +125,7 @@ def ensure_running(
             owner=endpoint.owner,
             database=wish.database,
             secrets=secrets,
+            deadline=deadline,
         )
         return endpoint
 
