@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
-from recollect import Recollect, Settings
-from recollect.errors import StoreBusyError
+from recollect import AsyncRecollect, Memory, Recollect, Settings
+from recollect.errors import StoreBusyError, StoreUnreachableError
 from recollect.storage import embedded
 
 pytestmark = pytest.mark.system  # servers are killed
@@ -63,3 +66,96 @@ def test_opening_gives_up_on_a_recovery_when_start_timeout_s_is_over(home: Path)
         with pytest.raises(StoreBusyError, match="recovering from a crash"):
             Recollect(settings=settings_of(home, start_timeout_s=0.5)).open()
         assert time.monotonic() - began < 4
+
+
+# ---------------------------------------------------------------- refusals of a server that runs
+
+
+@contextmanager
+def quickly() -> Iterator[None]:
+    """What has a known cause is said at once, not when a wait for connections is over."""
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < 10
+
+
+def cut_off(owner: str) -> None:
+    """End the sessions of the application, as a server that is restarted does."""
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(
+            "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = 'recollect_app'"
+        )
+
+
+def take_all(conninfo: str, sessions: ExitStack) -> None:
+    while True:
+        sessions.enter_context(psycopg.connect(conninfo))
+
+
+def test_a_server_without_a_free_connection_is_busy_and_says_so(home: Path) -> None:
+    few = {"max_connections": "8", "superuser_reserved_connections": "2"}
+    endpoint = embedded.ensure_running(home, settings=few)
+    with Recollect(settings=settings_of(home)) as client, ExitStack() as others:
+        client.add("Kept.")
+        cut_off(endpoint.owner)
+        with pytest.raises(psycopg.OperationalError, match="connection slots"):
+            take_all(endpoint.app, others)
+        with quickly(), pytest.raises(StoreBusyError, match="takes no more connections"):
+            client.list()
+        others.close()
+        assert [memory.text for memory in client.list()] == ["Kept."]
+
+
+def test_a_password_that_is_wrong_by_now_is_said_at_once(home: Path, tmp_path: Path) -> None:
+    owner = embedded.ensure_running(home, listen="127.0.0.1").owner
+    parts = {name: quote(str(value), safe="") for name, value in conninfo_to_dict(owner).items()}
+    url = "postgresql://{user}:{password}@{host}:{port}/{dbname}".format(**parts)
+    with Recollect(settings=settings_of(tmp_path, database_url=url)) as client:
+        client.add("Kept.")
+        with psycopg.connect(owner, autocommit=True) as connection:
+            connection.execute("alter role recollect_app password 'another'")
+        cut_off(owner)
+        with quickly(), pytest.raises(StoreUnreachableError, match="password authentication failed"):
+            client.list()
+
+
+def test_sessions_that_were_ended_are_renewed_unnoticed(home: Path) -> None:
+    with Recollect(settings=settings_of(home)) as client:
+        client.add("Kept.")
+        cut_off(embedded.ensure_running(home).owner)
+        assert [memory.text for memory in client.list()] == ["Kept."]
+
+
+def test_connections_that_others_use_for_too_long_are_named_as_the_reason(home: Path) -> None:
+    async def wait_in_vain() -> None:
+        narrow = settings_of(home, pool_size=1, pool_timeout_s=0.2)
+        async with AsyncRecollect(settings=narrow) as client:
+            await client.add("Kept.")
+            store = (await client._workspace()).store
+            async with store.transaction(client.tenant_context):
+                with pytest.raises(StoreBusyError, match="all 1 connections to the database were in use"):
+                    await client.list()
+            assert [memory.text for memory in await client.list()] == ["Kept."]
+
+    asyncio.run(wait_in_vain())
+
+
+def test_what_a_session_did_not_commit_is_undone_when_it_breaks(home: Path) -> None:
+    async def break_off() -> None:
+        async with AsyncRecollect(settings=settings_of(home)) as client:
+            kept = await client.add("Kept.")
+            assert isinstance(kept, Memory)
+            store = (await client._workspace()).store
+            owner = embedded.ensure_running(home).owner
+
+            async def write_half() -> None:
+                async with store.transaction(client.tenant_context) as tx:
+                    await tx.connection.execute("update recollect.memory set importance = 0.9")
+                    await asyncio.to_thread(cut_off, owner)
+                    await tx.connection.execute("select 1")
+
+            with pytest.raises(StoreUnreachableError, match="nothing of this call was stored"):
+                await write_half()
+            assert (await client.get(kept.id)).importance == kept.importance
+
+    asyncio.run(break_off())

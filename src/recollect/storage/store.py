@@ -21,23 +21,23 @@ from typing import Any
 from uuid import UUID
 
 from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection, AsyncRawCursor, sql
+from psycopg import AsyncRawCursor, sql
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import dict_row
 from psycopg.types.json import JsonbDumper
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from recollect.domain.layers import ScopeName
 from recollect.domain.tenancy import TenantContext
-from recollect.errors import ForbiddenError, StoreBusyError
+from recollect.errors import ForbiddenError
+from recollect.storage.connections import Connection, Connections
 from recollect.storage.endpoint import Door, open_door
 from recollect.storage.faults import translated
+from recollect.storage.reach import CONNECT_TIMEOUT_S
 from recollect.storage.sql import query
 
 Row = dict[str, Any]
-Connection = AsyncConnection[DictRow]
 
 
 class Ids(list[UUID]):
@@ -63,7 +63,7 @@ class _IdsDumper(Dumper):
 class Transaction:
     """A database transaction in which the tenant and the caller are set."""
 
-    connection: AsyncConnection[DictRow]
+    connection: Connection
     context: TenantContext
     partitions: dict[str, int] = field(default_factory=dict)
 
@@ -161,11 +161,11 @@ def caller_settings(context: TenantContext) -> sql.Composed:
 
 
 class Store:
-    """A pool of connections to one database."""
+    """The connections to one database."""
 
-    def __init__(self, door: Door, pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> None:
+    def __init__(self, door: Door, connections: Connections) -> None:
         self.door = door
-        self._pool = pool
+        self._connections = connections
         self._partitions: dict[str, int] = {}
 
     @classmethod
@@ -175,6 +175,7 @@ class Store:
         database_url: str | None,
         *,
         pool_size: int,
+        pool_timeout_s: float,
         start_timeout_s: float,
         statement_timeout_s: float,
         ef_search: int,
@@ -192,35 +193,20 @@ class Store:
             "client_min_messages": "warning",
         }
 
-        async def configure(connection: AsyncConnection[DictRow]) -> None:
-            await register_vector_async(connection)
-            connection.adapters.register_dumper(dict, JsonbDumper)
-            connection.adapters.register_dumper(Ids, _IdsDumper)
-            await connection.execute(
-                sql.SQL("; ").join(
-                    sql.SQL("set {} = {}").format(sql.SQL(name), sql.Literal(value))
-                    for name, value in settings.items()
-                )
-            )
-            await connection.execute(compose("create_staging"))
+        async def connect() -> Connection:
+            connection = await _connect(door.app)
+            try:
+                await _configure(connection, settings)
+            except BaseException:
+                await connection.close()
+                raise
+            return connection
 
-        pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
-            door.app,
-            min_size=1,
-            max_size=pool_size,
-            open=False,
-            timeout=start_timeout_s,
-            configure=configure,
-            check=AsyncConnectionPool.check_connection if not door.embedded else None,
-            kwargs={"autocommit": True, "row_factory": dict_row, "connect_timeout": 10},
-            connection_class=AsyncConnection[DictRow],
-        )
-        await pool.open()
-        return cls(door, pool)
+        return cls(door, Connections(connect, size=pool_size, timeout_s=pool_timeout_s))
 
     async def close(self) -> None:
         """Give the connections back; the server runs on."""
-        await self._pool.close()
+        await self._connections.close()
 
     @asynccontextmanager
     async def transaction(
@@ -231,28 +217,19 @@ class Store:
         `keep_plans` is for statements whose best plan depends on no value: they are planned once per connection,
         which takes as long as running them.
         """
+        # Beginning and saying who asks are one message.
+        begin = caller_settings(context) + (_KEEP_PLANS if keep_plans else _PLAN_ANEW)
         with translated():
-            try:
-                # Beginning and saying who asks are one message; the pool commits or rolls back.
-                async with self._pool.connection() as connection:
-                    await connection.execute(
-                        caller_settings(context) + (_KEEP_PLANS if keep_plans else _PLAN_ANEW)
-                    )
-                    yield Transaction(connection, context, self._partitions)
-            except PoolTimeout as error:
-                raise StoreBusyError(
-                    "no database connection became free; raise pool_size or try again"
-                ) from error
+            async with self._connections.transaction(begin) as connection:
+                yield Transaction(connection, context, self._partitions)
 
     @asynccontextmanager
-    async def owner(self) -> AsyncIterator[AsyncConnection[DictRow]]:
+    async def owner(self) -> AsyncIterator[Connection]:
         """A connection with the owner's rights, outside any transaction."""
         if self.door.owner is None:
             raise ForbiddenError("this needs the database owner's URL; the application role may not")
         with translated():
-            async with await AsyncConnection.connect(
-                self.door.owner, autocommit=True, row_factory=dict_row
-            ) as connection:
+            async with await _connect(self.door.owner) as connection:
                 yield connection
 
     async def owner_fetch(
@@ -262,3 +239,23 @@ class Store:
         async with self.owner() as connection:
             cursor = await connection.execute(compose(name, slots), values)
             return await cursor.fetchall() if cursor.description else []
+
+
+async def _connect(conninfo: str) -> Connection:
+    return await Connection.connect(
+        conninfo, autocommit=True, row_factory=dict_row, connect_timeout=CONNECT_TIMEOUT_S
+    )
+
+
+async def _configure(connection: Connection, settings: Mapping[str, str]) -> None:
+    """Make a new connection ready for transactions."""
+    await register_vector_async(connection)
+    connection.adapters.register_dumper(dict, JsonbDumper)
+    connection.adapters.register_dumper(Ids, _IdsDumper)
+    await connection.execute(
+        sql.SQL("; ").join(
+            sql.SQL("set {} = {}").format(sql.SQL(name), sql.Literal(value))
+            for name, value in settings.items()
+        )
+    )
+    await connection.execute(compose("create_staging"))

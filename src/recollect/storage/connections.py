@@ -1,0 +1,165 @@
+"""The connections of one process: a few, opened when they are needed and kept for the next transaction.
+
+Whoever needs a connection opens it, so what went wrong is raised to the caller at once and as it is: a wrong
+password, a server that recovers, no room. Waiting is only for connections that others use, and ends in
+`StoreBusyError`. A connection that died while nobody used it is found out when a transaction begins on it; nothing
+was sent by then, and another takes its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+from psycopg import AsyncConnection, sql
+from psycopg.pq import TransactionStatus
+from psycopg.rows import DictRow
+
+from recollect.errors import StoreBusyError, StoreError, StoreUnreachableError
+
+#: So long a connection is kept that nobody needs; the last one stays.
+_IDLE_S = 600.0
+#: After so long a connection is replaced: a server process that lives for days holds memory for all it ever did.
+_LIFETIME_S = 3600.0
+_log = logging.getLogger(__name__)
+
+
+class Connection(AsyncConnection[DictRow]):
+    """A connection of this program, which knows what was prepared on it."""
+
+    opened_at: float
+    released_at: float
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.opened_at = self.released_at = time.monotonic()
+
+
+class Connections:
+    """At most `size` connections at a time, each made by `connect`."""
+
+    def __init__(self, connect: Callable[[], Awaitable[Connection]], *, size: int, timeout_s: float) -> None:
+        self._connect = connect
+        self._size = size
+        self._timeout_s = timeout_s
+        self._turns = asyncio.Semaphore(size)
+        #: The one that was used last is at the end and used next: the others grow old and are closed.
+        self._idle: list[Connection] = []
+        self._closed = False
+        self._trimming: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def transaction(self, begin: sql.Composed) -> AsyncIterator[Connection]:
+        """A connection on which `begin` was executed; committed at the end, undone if the block raised."""
+        async with self._turn():
+            connection = await self._begin(begin)
+            try:
+                try:
+                    yield connection
+                except psycopg.OperationalError as error:
+                    if connection.broken:
+                        raise StoreUnreachableError(
+                            f"the connection to the database broke ({_said(error)}); "
+                            "nothing of this call was stored, try again"
+                        ) from error
+                    raise
+                await _commit(connection)
+            finally:
+                await self._release(connection)
+
+    async def close(self) -> None:
+        """Close what is idle now, and the others when their transactions end."""
+        self._closed = True
+        if self._trimming is not None:
+            self._trimming.cancel()
+        while self._idle:
+            await self._idle.pop().close()
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await self._turns.acquire()
+        except TimeoutError as error:
+            raise StoreBusyError(
+                f"all {self._size} connections to the database were in use for {self._timeout_s:g} s; "
+                "try again, or raise pool_size"
+            ) from error
+        try:
+            yield
+        finally:
+            self._turns.release()
+
+    async def _begin(self, begin: sql.Composed) -> Connection:
+        if self._closed:
+            raise StoreError("the store was closed; open another client")
+        while self._idle:
+            connection = self._idle.pop()
+            try:
+                await connection.execute(begin)
+            except psycopg.OperationalError:
+                await connection.close()
+                # It died while it lay here, and so may have the others.
+            except BaseException:
+                await connection.close()
+                raise
+            else:
+                return connection
+        connection = await self._connect()
+        try:
+            await connection.execute(begin)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def _release(self, connection: Connection) -> None:
+        """Undo what was not committed, and keep the connection if it is good for more."""
+        try:
+            if connection.pgconn.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+                await connection.rollback()
+        except psycopg.Error as error:
+            _log.warning("a connection that can't be rolled back is closed: %s", _said(error))
+        finally:
+            now = connection.released_at = time.monotonic()
+            is_free = connection.pgconn.transaction_status == TransactionStatus.IDLE
+            if is_free and not self._closed and now - connection.opened_at < _LIFETIME_S:
+                self._idle.append(connection)
+                self._trim_later()
+            else:
+                await connection.close()
+
+    def _trim_later(self) -> None:
+        if len(self._idle) > 1 and self._trimming is None:
+            self._trimming = asyncio.create_task(self._trim())
+
+    async def _trim(self) -> None:
+        """Close connections as they grow old, until one is left."""
+        while len(self._idle) > 1:
+            spare_s = self._idle[0].released_at + _IDLE_S - time.monotonic()
+            if spare_s > 0:
+                await asyncio.sleep(spare_s)
+            else:
+                await self._idle.pop(0).close()
+        self._trimming = None
+
+
+async def _commit(connection: Connection) -> None:
+    try:
+        await connection.commit()
+    except psycopg.OperationalError as error:
+        if connection.broken:
+            raise StoreUnreachableError(
+                f"the connection to the database broke while it stored ({_said(error)}); "
+                "look whether this call's changes are there before you try again"
+            ) from error
+        raise
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
