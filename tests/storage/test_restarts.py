@@ -154,7 +154,7 @@ def test_what_a_session_did_not_commit_is_undone_when_it_breaks(home: Path) -> N
                     await asyncio.to_thread(cut_off, owner)
                     await tx.connection.execute("select 1")
 
-            with pytest.raises(StoreUnreachableError, match="nothing of this call was stored"):
+            with pytest.raises(StoreUnreachableError, match="what was under way is undone"):
                 await write_half()
             assert (await client.get(kept.id)).importance == kept.importance
 

@@ -137,6 +137,7 @@ async def one_connection_serves_many_callers(arena: Arena, settings: Settings) -
 
 
 async def _strange_rows(tx: Transaction, token: str) -> int:
+    await tx.make_staging()
     cursor = await tx.connection.execute(
         "select (select count(*) from recollect.memory where tenant_id <> %s or strpos(text, %s) > 0)"
         " + (select count(*) from stage_memory) + (select count(*) from stage_posting)"
@@ -174,6 +175,7 @@ async def _claim_the_session(tx: Transaction, context: TenantContext) -> None:
 
 
 async def _stage(tx: Transaction, context: TenantContext) -> None:
+    await tx.make_staging()
     await tx.connection.execute("insert into stage_posting (term, tf, dl) values ('left behind', 1, 1)")
     await tx.connection.execute("insert into stage_memory (text) values ('left behind')")
 

@@ -30,10 +30,12 @@ _log = logging.getLogger(__name__)
 
 
 class Connection(AsyncConnection[DictRow]):
-    """A connection of this program, which knows what was prepared on it."""
+    """A connection of this program."""
 
     opened_at: float
     released_at: float
+    #: Whether this session has its staging tables for sure. Made in a transaction, they go if it is undone.
+    has_staging: bool = False
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -58,6 +60,7 @@ class Connections:
         """A connection on which `begin` was executed; committed at the end, undone if the block raised."""
         async with self._turn():
             connection = await self._begin(begin)
+            committed = False
             try:
                 try:
                     yield connection
@@ -65,12 +68,12 @@ class Connections:
                     if connection.broken:
                         raise StoreUnreachableError(
                             f"the connection to the database broke ({_said(error)}); "
-                            "nothing of this call was stored, try again"
+                            "what was under way is undone, try again"
                         ) from error
                     raise
-                await _commit(connection)
+                committed = await _commit(connection)
             finally:
-                await self._release(connection)
+                await self._release(connection, committed)
 
     async def close(self) -> None:
         """Close what is idle now, and the others when their transactions end."""
@@ -87,8 +90,8 @@ class Connections:
                 await self._turns.acquire()
         except TimeoutError as error:
             raise StoreBusyError(
-                f"all {self._size} connections to the database were in use for {self._timeout_s:g} s; "
-                "try again, or raise pool_size"
+                f"all {self._size} connections to the database were in use, or waited for it, "
+                f"for {self._timeout_s:g} s; try again, or raise pool_size"
             ) from error
         try:
             yield
@@ -118,8 +121,9 @@ class Connections:
             raise
         return connection
 
-    async def _release(self, connection: Connection) -> None:
+    async def _release(self, connection: Connection, committed: bool) -> None:
         """Undo what was not committed, and keep the connection if it is good for more."""
+        connection.has_staging &= committed
         try:
             if connection.pgconn.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
                 await connection.rollback()
@@ -149,14 +153,17 @@ class Connections:
         self._trimming = None
 
 
-async def _commit(connection: Connection) -> None:
+async def _commit(connection: Connection) -> bool:
+    """Whether anything was: after an error that the block kept to itself, the server undoes instead."""
+    is_sound = connection.pgconn.transaction_status == TransactionStatus.INTRANS
     try:
         await connection.commit()
+        return is_sound
     except psycopg.OperationalError as error:
         if connection.broken:
             raise StoreUnreachableError(
                 f"the connection to the database broke while it stored ({_said(error)}); "
-                "look whether this call's changes are there before you try again"
+                "look whether the change is there before you try again"
             ) from error
         raise
 

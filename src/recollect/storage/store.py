@@ -109,8 +109,15 @@ class Transaction:
         )
         return cursor.rowcount
 
+    async def make_staging(self) -> None:
+        """Make the tables that COPY lands in, when a session first writes: reading must not need room on the disk."""
+        if not self.connection.has_staging:
+            await self.connection.execute(compose("create_staging"))
+            self.connection.has_staging = True
+
     async def copy(self, name: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Binary COPY of rows through a named `copy ... from stdin`."""
+        """Binary COPY of rows through a named `copy ... from stdin` into a staging table."""
+        await self.make_staging()
         async with self.connection.cursor() as cursor, cursor.copy(compose(name)) as copy:
             copy.set_types(types)
             for row in rows:
@@ -258,4 +265,3 @@ async def _configure(connection: Connection, settings: Mapping[str, str]) -> Non
             for name, value in settings.items()
         )
     )
-    await connection.execute(compose("create_staging"))
