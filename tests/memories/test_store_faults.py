@@ -19,7 +19,6 @@ from psycopg.conninfo import conninfo_to_dict
 from recollect import AsyncRecollect, Memory, Recollect, Settings
 from recollect.errors import (
     ConfigurationError,
-    ConflictError,
     RecollectError,
     StoreCorruptedError,
     StoreFullError,
@@ -245,17 +244,3 @@ def test_a_store_without_its_tables_is_said_to_be_damaged(new_home: NewHome) -> 
             connection.execute("alter table recollect.gone rename to posting")
         client.add("another")
         assert len(client.list()) == 2
-
-
-def test_a_server_that_dies_in_between_is_unreachable_and_back_with_the_next_client(
-    new_home: NewHome,
-) -> None:
-    with new_home() as home:
-        with Recollect(settings=Settings(home=home, embedder="wordllama", start_timeout_s=60)) as client:
-            client.add("hello")
-            os.kill(int((home / "postgres" / "postmaster.pid").read_text().splitlines()[0]), 9)
-            with pytest.raises((StoreUnreachableError, ConflictError)):
-                client.add("lost")
-        with Recollect(settings=Settings(home=home, embedder="wordllama")) as client:
-            assert [memory.text for memory in client.list()] == ["hello"]
-            client.add("again")

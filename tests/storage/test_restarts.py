@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -16,8 +18,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from recollect import AsyncRecollect, Memory, Recollect, Settings
-from recollect.errors import StoreBusyError, StoreUnreachableError
-from recollect.storage import embedded
+from recollect.errors import StoreBusyError, StoreCorruptedError, StoreUnreachableError
+from recollect.storage import embedded, happenings
 
 pytestmark = pytest.mark.system  # servers are killed
 
@@ -33,6 +35,10 @@ def home(new_home: NewHome) -> Iterator[Path]:
 
 def settings_of(home: Path, **changes: object) -> Settings:
     return Settings(home=home, embedder="wordllama").replace(**changes)
+
+
+def environ_of(home: Path) -> dict[str, str]:
+    return {**os.environ, "RECOLLECT_HOME": str(home), "RECOLLECT_EMBEDDER": "wordllama"}
 
 
 # ---------------------------------------------------------------- opening while it recovers
@@ -159,3 +165,150 @@ def test_what_a_session_did_not_commit_is_undone_when_it_breaks(home: Path) -> N
             assert (await client.get(kept.id)).importance == kept.importance
 
     asyncio.run(break_off())
+
+
+# ---------------------------------------------------------------- the server dies
+
+
+def kill(home: Path) -> int:
+    """Kill the server that this home's programs started, and wait until it is gone; gives its process id."""
+    pid = embedded.status(home).pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    while embedded.status(home).pid == pid and not embedded.has_crashed(home):
+        time.sleep(0.01)
+    return pid
+
+
+def test_an_open_client_starts_a_server_that_was_killed_and_loses_nothing(home: Path) -> None:
+    with Recollect(settings=settings_of(home)) as client:
+        kept = [client.add(f"Crate {number} went to Gera.") for number in range(3)]
+        dead = kill(home)
+        added = client.add("Crate 3 went to Jena.")
+        assert embedded.status(home).pid != dead
+        kill(home)
+        hits = client.search("Which crates went to Gera?", threshold=0)
+        assert {memory.id for memory in kept} <= {hit.id for hit in hits}  # type: ignore[union-attr]
+        kill(home)
+        assert {memory.id for memory in client.list()} == {memory.id for memory in [*kept, added]}  # type: ignore[union-attr]
+
+
+def test_callers_of_one_client_start_the_server_once(home: Path) -> None:
+    def starts() -> int:
+        return (home / "postgres.log").read_text().count("ready to accept connections")
+
+    async def ask_all_at_once() -> None:
+        async with AsyncRecollect(settings=settings_of(home)) as client:
+            await client.add("Kept.")
+            await asyncio.gather(*(client.list() for _ in range(8)))  # every connection is in use for once
+            await asyncio.to_thread(kill, home)
+            before = starts()
+            lists = await asyncio.gather(*(client.list() for _ in range(20)))
+            assert [[memory.text for memory in memories] for memories in lists] == [["Kept."]] * 20
+            assert starts() == before + 1
+
+    asyncio.run(ask_all_at_once())
+
+
+def test_clients_of_several_processes_find_one_server_again(home: Path) -> None:
+    program = """
+import sys
+from recollect import Recollect
+with Recollect() as client:
+    client.add(f"Kept by {sys.argv[1]}.")
+    print("open", flush=True)
+    sys.stdin.readline()
+    client.add(f"Added by {sys.argv[1]}.")
+"""
+    environ = environ_of(home)
+    names = ["ana", "ben", "eva"]
+    pipe = subprocess.PIPE
+    others = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, name],
+            env=environ,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
+        )
+        for name in names
+    ]
+    for other in others:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "open\n"
+    kill(home)
+    for other in others:
+        assert other.stdin is not None
+        other.stdin.write("\n")
+        other.stdin.flush()
+    outcomes = [other.communicate(timeout=90) for other in others]
+    assert [other.returncode for other in others] == [0, 0, 0], outcomes
+    with Recollect(settings=settings_of(home)) as client:
+        texts = {memory.text for memory in client.list()}
+    assert texts == {f"{verb} by {name}." for verb in ("Kept", "Added") for name in names}
+
+
+def test_work_of_the_owner_starts_a_server_that_was_killed(home: Path) -> None:
+    with Recollect(settings=settings_of(home)) as client:
+        client.add("Kept.")
+        kill(home)
+        client.tenants.create("another")
+        assert "another" in [tenant.id for tenant in client.tenants.list()]
+
+
+def test_a_server_that_can_t_start_again_says_why_and_is_started_when_it_can(home: Path) -> None:
+    with Recollect(settings=settings_of(home, start_timeout_s=5)) as client:
+        client.add("Kept.")
+        kill(home)
+        control = home / "postgres" / "global" / "pg_control"
+        control.rename(home / "aside")
+        with quickly(), pytest.raises(StoreCorruptedError, match="pg_control"):
+            client.list()
+        (home / "aside").rename(control)
+        assert [memory.text for memory in client.list()] == ["Kept."]
+
+
+def test_a_client_goes_on_after_the_passwords_were_set_anew(home: Path) -> None:
+    with Recollect(settings=settings_of(home)) as client:
+        client.add("Kept.")
+        embedded.reset_passwords(home)
+        embedded.ensure_running(home)
+        assert [memory.text for memory in client.list()] == ["Kept."]
+
+
+async def next_of(tenants: AsyncIterator[str]) -> str:
+    return await asyncio.wait_for(anext(tenants), 60)
+
+
+def test_a_listener_starts_a_server_that_was_killed_and_hears_what_happens_then(home: Path) -> None:
+    async def hear() -> None:
+        async with AsyncRecollect(settings=settings_of(home)) as client:
+            await client.add("Kept.")
+            heard = happenings.listen((await client._workspace()).store)
+            assert await next_of(heard) == ""
+            await asyncio.to_thread(kill, home)
+            assert await next_of(heard) == ""
+            await client.add("Added.")
+            assert await next_of(heard) == client.tenant_context.tenant_id
+            await heard.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(hear())
+
+
+def test_a_listener_lets_a_server_rest_that_was_stopped_on_purpose(home: Path) -> None:
+    async def hear() -> None:
+        async with AsyncRecollect(settings=settings_of(home)) as client:
+            await client.add("Kept.")
+            heard = happenings.listen((await client._workspace()).store)
+            assert await next_of(heard) == ""
+            await asyncio.to_thread(embedded.stop, home)
+            waiting = asyncio.create_task(next_of(heard))
+            await asyncio.wait({waiting}, timeout=3)
+            assert not waiting.done()
+            assert not embedded.status(home).running
+            await client.add("Added.")  # whoever asks for something starts it
+            assert await waiting == ""
+            await heard.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(hear())

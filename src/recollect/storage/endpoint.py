@@ -37,7 +37,7 @@ class Door:
 def open_door(home: Path, database_url: str | None, *, start_timeout_s: float = 120.0) -> Door:
     """Start or join the database and bring its schema up to date."""
     deadline = time.monotonic() + start_timeout_s
-    door = _door_by_url(database_url) if database_url else _embedded_door(home, start_timeout_s)
+    door = _door_by_url(database_url) if database_url else embedded_door(home, start_timeout_s)
     version = _version(door, deadline)
     migrations.refuse_newer(version)
     if version is None or version < migrations.newest_version():
@@ -50,7 +50,8 @@ def open_door(home: Path, database_url: str | None, *, start_timeout_s: float = 
     return door
 
 
-def _embedded_door(home: Path, timeout_s: float) -> Door:
+def embedded_door(home: Path, timeout_s: float) -> Door:
+    """Start or join the embedded server. Its schema is not looked at."""
     from recollect.storage import embedded
 
     endpoint = embedded.ensure_running(home, timeout_s=timeout_s)

@@ -25,16 +25,14 @@ from psycopg import AsyncRawCursor, sql
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
-from psycopg.rows import dict_row
 from psycopg.types.json import JsonbDumper
 
 from recollect.domain.layers import ScopeName
 from recollect.domain.tenancy import TenantContext
-from recollect.errors import ForbiddenError
 from recollect.storage.connections import Connection, Connections
+from recollect.storage.connector import Connector
 from recollect.storage.endpoint import Door, open_door
 from recollect.storage.faults import translated
-from recollect.storage.reach import CONNECT_TIMEOUT_S
 from recollect.storage.sql import query
 
 Row = dict[str, Any]
@@ -170,8 +168,8 @@ def caller_settings(context: TenantContext) -> sql.Composed:
 class Store:
     """The connections to one database."""
 
-    def __init__(self, door: Door, connections: Connections) -> None:
-        self.door = door
+    def __init__(self, connector: Connector, connections: Connections) -> None:
+        self.connector = connector
         self._connections = connections
         self._partitions: dict[str, int] = {}
 
@@ -187,7 +185,7 @@ class Store:
         statement_timeout_s: float,
         ef_search: int,
     ) -> Store:
-        """Start or join the database, migrate it, and connect."""
+        """Start or join the database and migrate it."""
         door = await asyncio.to_thread(open_door, home, database_url, start_timeout_s=start_timeout_s)
         settings = {
             # Plans depend on the caller's scopes and on the partition: a cached generic plan fits none.
@@ -200,8 +198,10 @@ class Store:
             "client_min_messages": "warning",
         }
 
+        connector = Connector(door, home, start_timeout_s=start_timeout_s)
+
         async def connect() -> Connection:
-            connection = await _connect(door.app)
+            connection = await connector.connect()
             try:
                 await _configure(connection, settings)
             except BaseException:
@@ -209,7 +209,12 @@ class Store:
                 raise
             return connection
 
-        return cls(door, Connections(connect, size=pool_size, timeout_s=pool_timeout_s))
+        return cls(connector, Connections(connect, size=pool_size, timeout_s=pool_timeout_s))
+
+    @property
+    def door(self) -> Door:
+        """How the database is reached."""
+        return self.connector.door
 
     async def close(self) -> None:
         """Give the connections back; the server runs on."""
@@ -233,10 +238,8 @@ class Store:
     @asynccontextmanager
     async def owner(self) -> AsyncIterator[Connection]:
         """A connection with the owner's rights, outside any transaction."""
-        if self.door.owner is None:
-            raise ForbiddenError("this needs the database owner's URL; the application role may not")
         with translated():
-            async with await _connect(self.door.owner) as connection:
+            async with await self.connector.connect(owner=True) as connection:
                 yield connection
 
     async def owner_fetch(
@@ -246,12 +249,6 @@ class Store:
         async with self.owner() as connection:
             cursor = await connection.execute(compose(name, slots), values)
             return await cursor.fetchall() if cursor.description else []
-
-
-async def _connect(conninfo: str) -> Connection:
-    return await Connection.connect(
-        conninfo, autocommit=True, row_factory=dict_row, connect_timeout=CONNECT_TIMEOUT_S
-    )
 
 
 async def _configure(connection: Connection, settings: Mapping[str, str]) -> None:

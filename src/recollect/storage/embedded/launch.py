@@ -163,6 +163,12 @@ def status(home: Path) -> ServerStatus:
     )
 
 
+def has_crashed(home: Path) -> bool:
+    """Whether the server ended without having been stopped: one that is stopped takes its process number away."""
+    folder = _checked_folder(home)
+    return folder.pid_file.exists() and process.find_postmaster(folder) is None
+
+
 def reset_passwords(home: Path, *, timeout_s: float = 120.0) -> None:
     """Set new passwords after `secrets.json` was lost; stops the server, loses nothing else.
 
