@@ -13,13 +13,16 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+import httpx
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
+from tests.surfaces.serving import serving
 
 from recollect import AsyncRecollect, Memory, Recollect, Settings
 from recollect.errors import StoreBusyError, StoreCorruptedError, StoreUnreachableError
 from recollect.storage import embedded, happenings
+from recollect.storage.embedded.folder import folder_of, start_lock
 
 pytestmark = pytest.mark.system  # servers are killed
 
@@ -312,3 +315,37 @@ def test_a_listener_lets_a_server_rest_that_was_stopped_on_purpose(home: Path) -
             await heard.aclose()  # type: ignore[attr-defined]
 
     asyncio.run(hear())
+
+
+# ---------------------------------------------------------------- programs that run for weeks
+
+
+def test_a_running_server_answers_after_its_database_was_killed_and_tells_the_truth_meanwhile(
+    home: Path,
+) -> None:
+    with Recollect(settings=settings_of(home)) as client:
+        token = client.keys.create("bot", user="ana").token
+    asking = {"headers": {"Authorization": f"Bearer {token}"}, "trust_env": False, "timeout": 60.0}
+    with serving(environ_of(home)) as (_, url), httpx.Client(base_url=url, **asking) as http:  # type: ignore[arg-type]
+        kept = http.post("/v1/memories", json={"text": "The kiln is hot on Fridays."}).json()
+        assert [http.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
+        # Whoever holds the lock keeps the server from being started again.
+        with start_lock(folder_of(home), time.monotonic() + 10):
+            kill(home)
+            for path in ("/healthz", "/readyz"):
+                answer = http.get(path)
+                assert answer.status_code == 503
+                assert answer.json() == {"status": "unavailable", "code": "store_unreachable"}
+        found = http.post("/v1/search", json={"query": "When is the kiln hot?", "threshold": 0}).json()
+        assert [hit["id"] for hit in found["hits"]] == [kept["id"]]
+        assert http.post("/v1/memories", json={"text": "It is cold on Sundays."}).status_code == 201
+        assert [http.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
+
+
+def test_a_running_server_starts_its_database_also_when_nobody_asks(home: Path) -> None:
+    with serving(environ_of(home)) as (_, url):
+        kill(home)
+        deadline = time.monotonic() + 60
+        while not embedded.status(home).running:
+            assert time.monotonic() < deadline
+        assert httpx.get(f"{url}/healthz", trust_env=False, timeout=60).status_code == 200
