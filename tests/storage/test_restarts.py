@@ -342,10 +342,52 @@ def test_a_running_server_answers_after_its_database_was_killed_and_tells_the_tr
         assert [http.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
 
 
+def wait_until_it_runs(home: Path) -> None:
+    """Without asking for anything: somebody else has to start it."""
+    deadline = time.monotonic() + 60
+    while not embedded.status(home).running:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def test_a_running_server_starts_its_database_also_when_nobody_asks(home: Path) -> None:
     with serving(environ_of(home)) as (_, url):
         kill(home)
-        deadline = time.monotonic() + 60
-        while not embedded.status(home).running:
-            assert time.monotonic() < deadline
+        wait_until_it_runs(home)
         assert httpx.get(f"{url}/healthz", trust_env=False, timeout=60).status_code == 200
+
+
+def test_a_worker_goes_on_after_its_database_was_killed(home: Path) -> None:
+    environ = environ_of(home)
+    command = [sys.executable, "-m", "recollect.surfaces.cli.main", "worker"]
+    subprocess.run([*command, "--once"], env=environ, check=True, capture_output=True)
+    with (
+        Recollect(settings=settings_of(home)) as client,
+        subprocess.Popen(
+            command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
+        ) as worker,
+    ):
+        try:
+            for number in range(3):
+                texts = [f"Plant {n} shipped {n * 7} crates to hall {number}." for n in range(20)]
+                client.add_many([{"text": text} for text in texts])
+                wait_for_an_empty_queue(home, worker)
+                kill(home)
+                wait_until_it_runs(home)
+            assert client.list(types=["summary"])
+            worker.send_signal(signal.SIGTERM)
+            assert worker.wait(60) == 0
+        finally:
+            worker.kill()
+
+
+def wait_for_an_empty_queue(home: Path, worker: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 90
+    jobs = 1
+    while jobs:
+        assert worker.poll() is None, "the worker ended"
+        assert time.monotonic() < deadline, "the job was not done"
+        with psycopg.connect(embedded.ensure_running(home).owner) as connection:
+            row = connection.execute("select count(*) from recollect_jobs.procrastinate_jobs").fetchone()
+            assert row is not None
+            jobs = row[0]
