@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -211,6 +211,42 @@ def test_callers_of_one_client_start_the_server_once(home: Path) -> None:
             assert starts() == before + 1
 
     asyncio.run(ask_all_at_once())
+
+
+def test_calls_under_way_when_the_server_dies_are_tried_once_more(home: Path) -> None:
+    """Both wait for a lock, so their transactions have begun, when the server is killed."""
+
+    async def ask_while_it_dies() -> None:
+        async with AsyncRecollect(settings=settings_of(home)) as client:
+            await client.add("Crate 1 went to Gera.")
+            owner = embedded.ensure_running(home).owner
+            with closing(psycopg.connect(owner)) as holding:
+                holding.execute("lock table recollect.memory")
+                calls = [
+                    asyncio.create_task(client.add("Crate 2 went to Gera.")),
+                    asyncio.create_task(client.search("Which crates went to Gera?", threshold=0)),
+                ]
+                await asyncio.to_thread(wait_for_waiting, owner, len(calls))
+                await asyncio.to_thread(kill, home)
+                added, found = await asyncio.gather(*calls)
+            assert isinstance(added, Memory)
+            assert "Crate 1 went to Gera." in [hit.text for hit in found]  # type: ignore[union-attr]
+            texts = sorted(memory.text for memory in await client.list())
+            assert texts == ["Crate 1 went to Gera.", "Crate 2 went to Gera."]
+
+    asyncio.run(ask_while_it_dies())
+
+
+def wait_for_waiting(owner: str, sessions: int) -> None:
+    """Until so many sessions wait for a lock."""
+    waiting = 0
+    with psycopg.connect(owner, autocommit=True) as connection:
+        while waiting < sessions:
+            row = connection.execute(
+                "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+            ).fetchone()
+            assert row is not None
+            waiting = row[0]
 
 
 def test_clients_of_several_processes_find_one_server_again(home: Path) -> None:

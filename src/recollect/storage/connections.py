@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, sql
@@ -27,6 +27,30 @@ _IDLE_S = 600.0
 #: After so long a connection is replaced: a server process that lives for days holds memory for all it ever did.
 _LIFETIME_S = 3600.0
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class BrokenConnectionError(StoreUnreachableError):
+    """The connection broke in the middle of a transaction; `undone` if nothing of it can have been stored."""
+
+    def __init__(self, message: str, *, undone: bool) -> None:
+        super().__init__(message)
+        self.undone = undone
+
+
+async def try_twice(work: Callable[[], Awaitable[T]], *, only_reads: bool = False) -> T:
+    """Run work that has no effect but its one transaction, and again if the connection broke before it was stored.
+
+    For work that is often under way: a server that dies and is started again is not noticed then. Work that
+    `only_reads` may be run again whenever it broke off.
+    """
+    try:
+        return await work()
+    except BrokenConnectionError as error:
+        if not (error.undone or only_reads):
+            raise
+        _log.warning("tried once more: %s", error)
+    return await work()
 
 
 class Connection(AsyncConnection[DictRow]):
@@ -66,9 +90,10 @@ class Connections:
                     yield connection
                 except psycopg.OperationalError as error:
                     if connection.broken:
-                        raise StoreUnreachableError(
+                        raise BrokenConnectionError(
                             f"the connection to the database broke ({_said(error)}); "
-                            "what was under way is undone, try again"
+                            "what was under way is undone, try again",
+                            undone=True,
                         ) from error
                     raise
                 committed = await _commit(connection)
@@ -161,9 +186,10 @@ async def _commit(connection: Connection) -> bool:
         return is_sound
     except psycopg.OperationalError as error:
         if connection.broken:
-            raise StoreUnreachableError(
+            raise BrokenConnectionError(
                 f"the connection to the database broke while it stored ({_said(error)}); "
-                "look whether the change is there before you try again"
+                "look whether the change is there before you try again",
+                undone=False,
             ) from error
         raise
 
