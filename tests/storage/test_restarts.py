@@ -9,20 +9,24 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 import psycopg
 import pytest
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from tests.surfaces.serving import serving
 
 from recollect import AsyncRecollect, Memory, Recollect, Settings
 from recollect.errors import StoreBusyError, StoreCorruptedError, StoreUnreachableError
 from recollect.storage import embedded, happenings
+from recollect.storage.connections import Connections
+from recollect.storage.connector import Connector
 from recollect.storage.embedded.folder import folder_of, start_lock
+from recollect.storage.endpoint import open_door
 
 pytestmark = pytest.mark.system  # servers are killed
 
@@ -147,6 +151,24 @@ def test_connections_that_others_use_for_too_long_are_named_as_the_reason(home: 
             assert [memory.text for memory in await client.list()] == ["Kept."]
 
     asyncio.run(wait_in_vain())
+
+
+def test_connections_that_nobody_needs_are_closed_but_for_one(home: Path) -> None:
+    async def use_three() -> None:
+        connector = Connector(open_door(home, None), home, start_timeout_s=60)
+        connections = Connections(connector.connect, size=3, timeout_s=10, idle_s=0.3)
+        async with AsyncExitStack() as together:
+            used = [
+                await together.enter_async_context(connections.transaction(sql.SQL("begin").format()))
+                for _ in range(3)
+            ]
+        assert [connection.closed for connection in used] == [False] * 3
+        await asyncio.sleep(1)
+        assert sorted(connection.closed for connection in used) == [False, True, True]
+        await connections.close()
+        assert all(connection.closed for connection in used)
+
+    asyncio.run(use_three())
 
 
 def test_what_a_session_did_not_commit_is_undone_when_it_breaks(home: Path) -> None:

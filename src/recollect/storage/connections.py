@@ -67,10 +67,18 @@ class Connection(AsyncConnection[DictRow]):
 
 
 class Connections:
-    """At most `size` connections at a time, each made by `connect`."""
+    """At most `size` connections at a time, each made by `connect`; one that nobody needed for `idle_s` is closed."""
 
-    def __init__(self, connect: Callable[[], Awaitable[Connection]], *, size: int, timeout_s: float) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], Awaitable[Connection]],
+        *,
+        size: int,
+        timeout_s: float,
+        idle_s: float = _IDLE_S,
+    ) -> None:
         self._connect = connect
+        self._idle_s = idle_s
         self._size = size
         self._timeout_s = timeout_s
         self._turns = asyncio.Semaphore(size)
@@ -170,7 +178,7 @@ class Connections:
     async def _trim(self) -> None:
         """Close connections as they grow old, until one is left."""
         while len(self._idle) > 1:
-            spare_s = self._idle[0].released_at + _IDLE_S - time.monotonic()
+            spare_s = self._idle[0].released_at + self._idle_s - time.monotonic()
             if spare_s > 0:
                 await asyncio.sleep(spare_s)
             else:
