@@ -377,6 +377,11 @@ class Settings:
     pool_size: int = _setting(
         "Database connections one process may hold open at a time.", _whole_number(1, 1000), default=8
     )
+    pool_timeout_s: float = _setting(
+        "Seconds a call waits while all of these connections are in use.",
+        _seconds(0.1, 3600),
+        default=30.0,  # what takes longer waits for nobody's benefit: most HTTP clients have given up by then
+    )
     exact_rows: int = _setting(
         "Up to this many visible memories, vectors are compared exactly; beyond it the HNSW index is used.",
         _whole_number(0, 10_000_000),

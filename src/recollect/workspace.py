@@ -88,6 +88,7 @@ class Workspace:
             settings.home,
             settings.database_url,
             pool_size=settings.pool_size,
+            pool_timeout_s=settings.pool_timeout_s,
             start_timeout_s=settings.start_timeout_s,
             statement_timeout_s=settings.statement_timeout_s,
             ef_search=settings.hnsw_ef_search,

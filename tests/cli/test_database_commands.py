@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -106,6 +107,24 @@ def test_the_doctor_finds_a_healthy_store_healthy(cli: Any, new_home: NewHome) -
         )
         assert own("doctor", "--json").json["ok"] is True
         assert {line.split("\t")[0] for line in own("doctor").out.splitlines()} == {"ok"}
+
+
+def test_the_doctor_kills_a_throw_away_database_when_asked_and_nothing_is_lost(
+    cli: Any, new_home: NewHome
+) -> None:
+    with new_home() as home:
+        own = type(cli)(
+            {**cli.environ, "RECOLLECT_HOME": str(home), "RECOLLECT_DATABASE_URL": "", "RECOLLECT_TENANT": ""}
+        )
+        own("db", "start")
+        pid = embedded.status(home).pid
+        found = own.process("doctor", "--crash", "--rounds", "3", "--json").json
+        assert embedded.status(home).pid == pid  # the store itself is left alone
+    crash = found["checks"][-1]
+    assert (crash["name"], crash["ok"]) == ("crash", True)
+    assert re.match(
+        r"3 rounds of kill -9 under 3 writers: 0 of \d+ acknowledged memories lost", crash["detail"]
+    )
 
 
 def test_the_doctor_attacks_the_walls_when_asked_and_they_hold(own_home: Any) -> None:

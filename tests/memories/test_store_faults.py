@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,10 +16,9 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from recollect import Memory, Recollect, Settings
+from recollect import AsyncRecollect, Memory, Recollect, Settings
 from recollect.errors import (
     ConfigurationError,
-    ConflictError,
     RecollectError,
     StoreCorruptedError,
     StoreFullError,
@@ -89,6 +89,31 @@ def test_the_right_url_works_beside_the_wrong_ones(tmp_path: Path, server: dict[
         assert [memory.text for memory in client.list()] == ["by url"]
 
 
+# A session whose first write fails --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_session_whose_first_write_fails_writes_the_next(
+    client: Recollect, settings: Settings, is_told: bool
+) -> None:
+    async def fail_first(session: AsyncRecollect) -> None:
+        store = (await session._workspace()).store
+        async with store.transaction(session.tenant_context) as tx:
+            await tx.make_staging()
+            with nullcontext() if is_told else suppress(psycopg.DataError):
+                await tx.connection.execute("select 1 / 0")
+
+    async def write() -> None:
+        narrow = settings.replace(pool_size=1)
+        async with AsyncRecollect(settings=narrow, context=client.tenant_context) as session:
+            with suppress(RecollectError):
+                await fail_first(session)
+            await session.add("stored after")
+
+    asyncio.run(write())
+    assert [memory.text for memory in client.list()] == ["stored after"]
+
+
 # A full disk --------------------------------------------------------------------------------------
 
 
@@ -115,6 +140,23 @@ def add_until_it_fails(client: Recollect) -> None:
     for number in range(200):
         report = client.add_many([{"text": f"{number} {n} {os.urandom(300).hex()}"} for n in range(50)])
         assert report.errors == ()
+
+
+def test_reading_needs_no_room_on_the_disk(small_disk: Path) -> None:
+    settings = Settings(home=small_disk / "home", embedder="wordllama")
+    with Recollect(settings=settings) as client:
+        kept = client.add("The kiln is hot on Fridays.")
+        assert isinstance(kept, Memory)
+    with (small_disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
+        while ballast.write(b"\0" * 4096):
+            pass
+    with Recollect(settings=settings) as newcomer:
+        assert newcomer.get(kept.id) == kept
+        assert [hit.id for hit in newcomer.search("When is the kiln hot?", threshold=0)] == [kept.id]
+        with pytest.raises(StoreFullError, match="no space left"):
+            newcomer.add("The kiln is cold on Sundays.")
+        (small_disk / "ballast").unlink()
+        newcomer.add("The kiln is cold on Sundays.")
 
 
 def test_a_full_disk_is_an_error_that_loses_nothing(small_disk: Path) -> None:
@@ -202,17 +244,3 @@ def test_a_store_without_its_tables_is_said_to_be_damaged(new_home: NewHome) -> 
             connection.execute("alter table recollect.gone rename to posting")
         client.add("another")
         assert len(client.list()) == 2
-
-
-def test_a_server_that_dies_in_between_is_unreachable_and_back_with_the_next_client(
-    new_home: NewHome,
-) -> None:
-    with new_home() as home:
-        with Recollect(settings=Settings(home=home, embedder="wordllama", start_timeout_s=60)) as client:
-            client.add("hello")
-            os.kill(int((home / "postgres" / "postmaster.pid").read_text().splitlines()[0]), 9)
-            with pytest.raises((StoreUnreachableError, ConflictError)):
-                client.add("lost")
-        with Recollect(settings=Settings(home=home, embedder="wordllama")) as client:
-            assert [memory.text for memory in client.list()] == ["hello"]
-            client.add("again")

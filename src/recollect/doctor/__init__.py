@@ -1,7 +1,7 @@
 """The doctor: looks for what is wrong with a store, and attacks the walls between tenants and scopes.
 
-`health` holds the ordinary checks, `isolation` the attacks. A check never mends anything: it says what it
-found and what to do. Nothing here is used by the rest of the program.
+`health` holds the ordinary checks, `isolation` the attacks; `crash` kills the database of a throw-away store. A check
+never mends anything: it says what it found and what to do. Nothing here is used by the rest of the program.
 """
 
 from __future__ import annotations

@@ -17,8 +17,7 @@ from importlib import resources
 from typing import Any
 
 import psycopg
-from psycopg import AsyncConnection, sql
-from psycopg.rows import DictRow
+from psycopg import sql
 
 from recollect.doctor.world import PREFIX
 from recollect.domain.results import Check
@@ -26,6 +25,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.errors import EmbedderError, RecollectError
 from recollect.retrieval.terms import TERMS_VERSION
 from recollect.storage import migrations, scopes, spaces
+from recollect.storage.connections import Connection
 from recollect.storage.sql import query
 from recollect.workspace import Workspace
 
@@ -66,7 +66,7 @@ async def _ask(
         return await _rows(tx.connection, text, tenant=context.tenant_id, **values)
 
 
-async def _rows(connection: AsyncConnection[DictRow], text: str, **values: Any) -> list[dict[str, Any]]:
+async def _rows(connection: Connection, text: str, **values: Any) -> list[dict[str, Any]]:
     return await (await connection.execute(sql.SQL(text), values)).fetchall()
 
 
@@ -77,7 +77,7 @@ def _sees_all(workspace: Workspace, context: TenantContext) -> bool:
 @asynccontextmanager
 async def _each_tenant(
     workspace: Workspace, context: TenantContext
-) -> AsyncIterator[tuple[AsyncConnection[DictRow], list[str]]]:
+) -> AsyncIterator[tuple[Connection, list[str]]]:
     """A connection and the tenants it may look into: all as the operator, else the caller's own."""
     if _sees_all(workspace, context):
         async with workspace.store.owner() as connection:

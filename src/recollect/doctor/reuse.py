@@ -113,6 +113,7 @@ async def one_connection_serves_many_callers(arena: Arena, settings: Settings) -
         settings.home,
         settings.database_url,
         pool_size=1,
+        pool_timeout_s=settings.pool_timeout_s,
         start_timeout_s=settings.start_timeout_s,
         statement_timeout_s=settings.statement_timeout_s,
         ef_search=settings.hnsw_ef_search,
@@ -136,6 +137,7 @@ async def one_connection_serves_many_callers(arena: Arena, settings: Settings) -
 
 
 async def _strange_rows(tx: Transaction, token: str) -> int:
+    await tx.make_staging()
     cursor = await tx.connection.execute(
         "select (select count(*) from recollect.memory where tenant_id <> %s or strpos(text, %s) > 0)"
         " + (select count(*) from stage_memory) + (select count(*) from stage_posting)"
@@ -173,6 +175,7 @@ async def _claim_the_session(tx: Transaction, context: TenantContext) -> None:
 
 
 async def _stage(tx: Transaction, context: TenantContext) -> None:
+    await tx.make_staging()
     await tx.connection.execute("insert into stage_posting (term, tf, dl) values ('left behind', 1, 1)")
     await tx.connection.execute("insert into stage_memory (text) values ('left behind')")
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import time
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +30,8 @@ from recollect.workspace import Workspace
 HEARTBEAT_S = 10.0
 #: A heart that has been silent for so long belongs to a dead worker.
 STALLED_S = 30.0
+#: A worker that loses its queue before so many beats of its heart has a fault that beginning anew does not mend.
+_FIRST_BEATS = 2
 #: How long running jobs may take to end after a signal; then they are stopped and go back into the queue.
 _GRACE_S = 30.0
 #: Jobs that failed for good are kept so long, for somebody to look at.
@@ -61,26 +64,26 @@ async def work(
     rescued: Counter[str] = Counter()
     try:
         await make_queue(workspace.store, SchemaManager.get_schema())
-        app = make_app(connect(workspace.store.door.app), rounds=rounds and not once)
+        app = make_app(connect(workspace.store.connector.conninfo), rounds=rounds and not once)
         async with app.open_async() as queue:
             rescued["jobs"] += await rescue(queue, stalled_s=stalled_s)
             rescuer = asyncio.create_task(_keep_rescuing(queue, stalled_s, rescued))
             try:
-                running = queue.run_worker_async(
-                    queues=[QUEUE],
-                    wait=not once,
-                    listen_notify=not once,
-                    additional_context={"workspace": workspace, "done": done},
-                    delete_jobs="successful",
-                    shutdown_graceful_timeout=_GRACE_S,
-                    update_heartbeat_interval=heartbeat_s,
-                    stalled_worker_timeout=stalled_s,
-                    install_signal_handlers=False,
+                await _until_told(
+                    lambda: queue.run_worker_async(
+                        queues=[QUEUE],
+                        wait=not once,
+                        listen_notify=not once,
+                        additional_context={"workspace": workspace, "done": done},
+                        delete_jobs="successful",
+                        shutdown_graceful_timeout=_GRACE_S,
+                        update_heartbeat_interval=heartbeat_s,
+                        stalled_worker_timeout=stalled_s,
+                        install_signal_handlers=False,
+                    ),
+                    once=once,
+                    least_s=_FIRST_BEATS * heartbeat_s,
                 )
-                if not await _until_signal(running) and not once:
-                    raise StoreUnreachableError(
-                        "the worker lost its queue; start it again when the database is back"
-                    )
             finally:
                 rescuer.cancel()
                 with suppress(asyncio.CancelledError):
@@ -92,6 +95,25 @@ async def work(
     finally:
         await workspace.close()
     return WorkReport(jobs=dict(done), rescued=rescued["jobs"])
+
+
+async def _until_told(run: Callable[[], Coroutine[Any, Any, None]], *, once: bool, least_s: float) -> None:
+    """Run a worker until it is done or told to stop. One that loses its queue after `least_s` begins anew."""
+    while True:
+        began = time.monotonic()
+        lost: ConnectorException | None = None
+        try:
+            if await _until_signal(run()) or once:
+                return
+        except ConnectorException as error:
+            if once:
+                raise
+            lost = error
+        if time.monotonic() - began < least_s:
+            raise StoreUnreachableError(
+                "the worker lost its queue; start it again when the database is back"
+            ) from lost
+        _log.warning("the worker lost its queue and begins anew: %s", lost or "see above")
 
 
 async def _until_signal(running: Coroutine[Any, Any, None]) -> bool:
@@ -120,8 +142,8 @@ async def _until_signal(running: Coroutine[Any, Any, None]) -> bool:
     return stopped
 
 
-def connect(conninfo: str) -> PsycopgConnector:
-    """A way to the queue of a store."""
+def connect(conninfo: str | Callable[[], Awaitable[str]]) -> PsycopgConnector:
+    """A way to the queue of a store. A function is asked anew for every connection."""
     return PsycopgConnector(
         conninfo=conninfo, kwargs={"options": f"-c search_path={SCHEMA}"}, min_size=1, max_size=4
     )

@@ -15,8 +15,9 @@ from recollect.library.indexing import passages_of
 from recollect.library.passages import Passage, search_text
 from recollect.providers.embedders import Embedder
 from recollect.storage import library
+from recollect.storage.connections import Connection
 from recollect.storage.spaces import Space
-from recollect.storage.store import Connection, Row
+from recollect.storage.store import Row
 
 _BATCH = 256
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -24,12 +25,13 @@ from recollect.domain.names import Name
 from recollect.domain.results import AddReport, Decision, ItemError
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import text_digest
-from recollect.errors import ConflictError, MemoryNotFoundError, RecollectError, StoreBusyError
+from recollect.errors import ConflictError, MemoryNotFoundError, RecollectError, StoreBusyError, StoreError
 from recollect.memories.facts import Statement
 from recollect.memories.supersession import StatedFact, hold_subjects, settle_facts, state_fact
 from recollect.retrieval.terms import terms
 from recollect.retrieval.understand.names import find_names
 from recollect.storage import reading, scopes, spaces, writing
+from recollect.storage.connections import try_twice
 from recollect.storage.entities import declared_names
 from recollect.storage.faults import is_lost_race, is_row_fault
 from recollect.storage.happenings import tell_of
@@ -124,7 +126,7 @@ async def add_items(
                 ids[index] = None
                 errors.append(ItemError(index=index, code=error.code, message=str(error)))
             done += len(bad)
-            prepared = await _prepare(workspace, context, items)
+            prepared = await try_twice(partial(_prepare, workspace, context, items))
             large = prepared.large
             if pending is not None:
                 settle(await pending)
@@ -238,6 +240,8 @@ async def _resolve_scopes(tx: Transaction, items: Sequence[Item]) -> None:
                 else:
                     place = await scopes.writable_scope(tx, layer, name)
                 found[layer, name, owner] = place
+            except StoreError:
+                raise
             except RecollectError as error:
                 found[layer, name, owner] = error
         scope = found[layer, name, owner]
@@ -280,7 +284,7 @@ async def _store(
     for attempt in range(1, _ATTEMPTS + 1):
         good = [item for item in items if item.error is None]
         try:
-            await _store_together(workspace, context, good, prepared)
+            await try_twice(partial(_store_together, workspace, context, good, prepared))
             return items
         except MemoryNotFoundError:
             # What an item repeats was erased after we looked: it is the first of its text again.

@@ -18,8 +18,8 @@ from recollect.domain.tenancy import TenantContext
 from recollect.errors import ConflictError, ForbiddenError
 from recollect.providers.embedders import Embedder
 from recollect.storage import spaces
+from recollect.storage.connections import Connection
 from recollect.storage.spaces import NIL, Space
-from recollect.storage.store import Connection
 from recollect.workspace import Workspace, embed_windows
 
 _BATCH = 128

@@ -40,6 +40,7 @@ from recollect.retrieval.stopwatch import Stopwatch
 from recollect.retrieval.terms import TERMS_VERSION
 from recollect.retrieval.understand import date_by_events, understand
 from recollect.storage import scopes
+from recollect.storage.connections import try_twice
 from recollect.storage.filters import Moment
 from recollect.storage.scopes import Caller
 from recollect.storage.search import Conditions
@@ -109,9 +110,17 @@ async def _routed(
     watch = Stopwatch()
     query_id = new_id()
     router = Routing.of(workspace.settings, request)
-    found = await look(
-        workspace, context, request, query_id, watch=watch, leave=router.leaves, on_understood=on_understood
+    one_look = partial(
+        look,
+        workspace,
+        context,
+        request,
+        query_id,
+        watch=watch,
+        leave=router.leaves,
+        on_understood=on_understood,
     )
+    found = await try_twice(one_look, only_reads=True)
     if found is None:
         from recollect.retrieval.recursive.executor import RlmExecutor
 

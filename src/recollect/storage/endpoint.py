@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
 from psycopg import conninfo, sql
 
-from recollect.errors import ConfigurationError, StoreUnreachableError, StoreUnsupportedError
+from recollect.errors import ConfigurationError, StoreUnsupportedError
 from recollect.storage import migrations
-from recollect.storage.faults import translate, translated
+from recollect.storage.faults import translated
+from recollect.storage.reach import connect
 
 APP_ROLE = "recollect_app"
 
@@ -34,8 +36,9 @@ class Door:
 
 def open_door(home: Path, database_url: str | None, *, start_timeout_s: float = 120.0) -> Door:
     """Start or join the database and bring its schema up to date."""
-    door = _door_by_url(database_url) if database_url else _embedded_door(home, start_timeout_s)
-    version = _version(door)
+    deadline = time.monotonic() + start_timeout_s
+    door = _door_by_url(database_url) if database_url else embedded_door(home, start_timeout_s)
+    version = _version(door, deadline)
     migrations.refuse_newer(version)
     if version is None or version < migrations.newest_version():
         if door.owner is None:
@@ -47,7 +50,8 @@ def open_door(home: Path, database_url: str | None, *, start_timeout_s: float = 
     return door
 
 
-def _embedded_door(home: Path, timeout_s: float) -> Door:
+def embedded_door(home: Path, timeout_s: float) -> Door:
+    """Start or join the embedded server. Its schema is not looked at."""
     from recollect.storage import embedded
 
     endpoint = embedded.ensure_running(home, timeout_s=timeout_s)
@@ -72,28 +76,25 @@ def _door_by_url(url: str) -> Door:
     return Door(app=app, owner=owner, embedded=False)
 
 
-def _version(door: Door) -> int | None:
+def _version(door: Door, deadline: float) -> int | None:
     """The schema's version as the application sees it; makes the application role when it is missing."""
-    try:
-        with psycopg.connect(door.app, autocommit=True) as connection:
+    with translated():
+        try:
+            connection = connect(door.app, deadline=deadline)
+        except psycopg.OperationalError:
+            if door.embedded or door.owner is None:
+                raise
+            _ensure_app_role(door, deadline)
+            connection = connect(door.app, deadline=deadline)
+        with connection:
             return migrations.schema_version(connection)
-    except psycopg.OperationalError as error:
-        if door.embedded or door.owner is None:
-            raise StoreUnreachableError(
-                f"can't reach the database: {' '.join(str(error).split())}"
-            ) from error
-    except psycopg.Error as error:
-        raise translate(error) from error
-    _ensure_app_role(door)
-    with translated(), psycopg.connect(door.app, autocommit=True) as connection:
-        return migrations.schema_version(connection)
 
 
-def _ensure_app_role(door: Door) -> None:
+def _ensure_app_role(door: Door, deadline: float) -> None:
     """Create the application role, or set its password anew after the owner's was changed."""
     assert door.owner is not None
     password = str(conninfo.conninfo_to_dict(door.app)["password"])
-    with translated(), psycopg.connect(door.owner, autocommit=True) as connection, connection.transaction():
+    with connect(door.owner, deadline=deadline) as connection, connection.transaction():
         database = connection.info.dbname
         # Two processes that open a new database at once take turns here.
         connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", [APP_ROLE])

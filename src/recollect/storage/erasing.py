@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from psycopg import AsyncConnection, sql
-from psycopg.rows import DictRow
+from psycopg import sql
 
 from recollect.domain.filters import Filter
 from recollect.domain.happenings import MemoryEvent
@@ -23,6 +22,7 @@ from recollect.domain.layers import Layer
 from recollect.domain.memory import MemoryType
 from recollect.domain.results import Receipt
 from recollect.storage import entities
+from recollect.storage.connections import Connection
 from recollect.storage.facts import forget_sources
 from recollect.storage.filters import Parameters, all_of, compile_filter, in_layers, of_types
 from recollect.storage.happenings import tell
@@ -185,7 +185,7 @@ async def vacuum(store: Store, tenant_id: str, tables: Sequence[str] = TENANT_TA
         return "rewritten" if rewrite else "vacuumed"
 
 
-async def _forget_statistics(connection: AsyncConnection[DictRow], targets: Sequence[sql.Composable]) -> None:
+async def _forget_statistics(connection: Connection, targets: Sequence[sql.Composable]) -> None:
     """The planner's statistics quote values, and analyzing a table that became empty leaves the old ones.
 
     Only a superuser may; elsewhere the columns that hold sentences have no statistics (schema.sql), and terms

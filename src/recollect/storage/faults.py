@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -48,11 +49,6 @@ _FAULTS: tuple[tuple[type[psycopg.Error], type[RecollectError], str], ...] = (
     (pg.DeadlockDetected, StoreBusyError, "two writers blocked each other; try again"),
     (pg.SerializationFailure, StoreBusyError, "the data changed meanwhile; try again"),
     (
-        pg.TooManyConnections,
-        StoreBusyError,
-        "the database has no free connection; try again or lower pool_size",
-    ),
-    (
         pg.ReadOnlySqlTransaction,
         StoreUnsupportedError,
         "the database is read-only; use the primary server's URL",
@@ -60,6 +56,13 @@ _FAULTS: tuple[tuple[type[psycopg.Error], type[RecollectError], str], ...] = (
     (pg.DataError, InvalidInputError, "the database can't hold a value"),
     (pg.UndefinedTable, StoreCorruptedError, "a table is missing; run `recollect db migrate`"),
 )
+
+# A server that turns a newcomer away says why only in words: the driver keeps no SQLSTATE of a failed connection.
+# Another language than English is not understood; such a server counts as unreachable.
+_STARTING = re.compile(
+    r"the database system is (starting up|in recovery mode|not (yet )?accepting connections)"
+)
+_CROWDED = re.compile(r"too many (clients|connections)|remaining connection slots")
 
 
 @contextmanager
@@ -79,9 +82,27 @@ def translate(error: psycopg.Error) -> RecollectError:
             return ours(f"{advice} ({_brief(error)})")
     if "No space left on device" in text:
         return StoreFullError("no space left for the database; free some and try again, nothing was stored")
+    if is_crowded(error):
+        return StoreBusyError(
+            f"the database takes no more connections; try again, or close some programs ({text[:300]})"
+        )
+    if is_starting(error):
+        return StoreBusyError(
+            f"the database is starting, or recovering from a crash; try again soon ({text[:300]})"
+        )
     if isinstance(error, psycopg.OperationalError):
         return StoreUnreachableError(f"can't reach the database: {text[:300]}; check `recollect db status`")
     return StoreError(f"the database failed: {_brief(error)}")
+
+
+def is_starting(error: psycopg.Error) -> bool:
+    """Whether a server refused a connection because it starts or recovers; soon it will take one."""
+    return isinstance(error, psycopg.OperationalError) and bool(_STARTING.search(str(error)))
+
+
+def is_crowded(error: psycopg.Error) -> bool:
+    """Whether a server refused a connection because it has as many as it may."""
+    return isinstance(error, psycopg.OperationalError) and bool(_CROWDED.search(str(error)))
 
 
 def _brief(error: psycopg.Error) -> str:

@@ -18,6 +18,7 @@ from psycopg.types.json import Jsonb
 from recollect.domain.happenings import Happening
 from recollect.domain.ids import new_id
 from recollect.domain.layers import Layer, ScopeName
+from recollect.errors import StoreError
 from recollect.storage.store import Store, Transaction
 
 log = logging.getLogger(__name__)
@@ -89,13 +90,17 @@ async def forget_user(tx: Transaction, user: str) -> int:
 
 async def listen(store: Store) -> AsyncIterator[str]:
     """The tenants in which something happened, as it happens; "" after a break, when anything may have."""
+    is_known = False
     while True:
         try:
-            async with await psycopg.AsyncConnection.connect(store.door.app, autocommit=True) as connection:
+            async with await store.connector.connect(unasked=True) as connection:
                 await connection.execute("listen recollect_event")
+                is_known = False
                 yield ""
                 async for notification in connection.notifies():
                     yield notification.payload
-        except psycopg.OperationalError as error:
-            log.warning("listening for events broke off: %s", error)
+        except (psycopg.OperationalError, StoreError) as error:
+            if not is_known:
+                log.warning("listening for events broke off and is tried again: %s", error)
+            is_known = True
         await asyncio.sleep(_RETRY_S)

@@ -23,9 +23,10 @@ from recollect.domain.ids import new_id
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.library import Document
 from recollect.errors import DocumentNotFoundError, ForbiddenError
+from recollect.storage.connections import Connection
 from recollect.storage.oracle import forget_documents
 from recollect.storage.spaces import Space
-from recollect.storage.store import Connection, Ids, Row, Transaction, compose
+from recollect.storage.store import Ids, Row, Transaction, compose
 
 _PASSAGE_TYPES = ["int4", "int4", "int4", "int4", "int4", "halfvec"]
 _POSTING_TYPES = ["text", "int4", "int4", "int2", "int4"]

@@ -18,8 +18,9 @@ from pgvector import HalfVector
 from pgvector.psycopg import register_vector_async
 from psycopg import sql
 
+from recollect.storage.connections import Connection
 from recollect.storage.embedded.server_settings import memory_bytes
-from recollect.storage.store import Connection, Row, Store, Transaction, compose
+from recollect.storage.store import Row, Store, Transaction, compose
 
 #: The lock between writers (shared) and the switch of spaces (exclusive).
 _SWITCH_LOCK = 0x5EC0_0001

@@ -21,23 +21,21 @@ from typing import Any
 from uuid import UUID
 
 from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection, AsyncRawCursor, sql
+from psycopg import AsyncRawCursor, sql
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
-from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import JsonbDumper
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from recollect.domain.layers import ScopeName
 from recollect.domain.tenancy import TenantContext
-from recollect.errors import ForbiddenError, StoreBusyError
+from recollect.storage.connections import Connection, Connections
+from recollect.storage.connector import Connector
 from recollect.storage.endpoint import Door, open_door
 from recollect.storage.faults import translated
 from recollect.storage.sql import query
 
 Row = dict[str, Any]
-Connection = AsyncConnection[DictRow]
 
 
 class Ids(list[UUID]):
@@ -63,7 +61,7 @@ class _IdsDumper(Dumper):
 class Transaction:
     """A database transaction in which the tenant and the caller are set."""
 
-    connection: AsyncConnection[DictRow]
+    connection: Connection
     context: TenantContext
     partitions: dict[str, int] = field(default_factory=dict)
 
@@ -109,8 +107,15 @@ class Transaction:
         )
         return cursor.rowcount
 
+    async def make_staging(self) -> None:
+        """Make the tables that COPY lands in, when a session first writes: reading must not need room on the disk."""
+        if not self.connection.has_staging:
+            await self.connection.execute(compose("create_staging"))
+            self.connection.has_staging = True
+
     async def copy(self, name: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Binary COPY of rows through a named `copy ... from stdin`."""
+        """Binary COPY of rows through a named `copy ... from stdin` into a staging table."""
+        await self.make_staging()
         async with self.connection.cursor() as cursor, cursor.copy(compose(name)) as copy:
             copy.set_types(types)
             for row in rows:
@@ -161,11 +166,11 @@ def caller_settings(context: TenantContext) -> sql.Composed:
 
 
 class Store:
-    """A pool of connections to one database."""
+    """The connections to one database."""
 
-    def __init__(self, door: Door, pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> None:
-        self.door = door
-        self._pool = pool
+    def __init__(self, connector: Connector, connections: Connections) -> None:
+        self.connector = connector
+        self._connections = connections
         self._partitions: dict[str, int] = {}
 
     @classmethod
@@ -175,11 +180,12 @@ class Store:
         database_url: str | None,
         *,
         pool_size: int,
+        pool_timeout_s: float,
         start_timeout_s: float,
         statement_timeout_s: float,
         ef_search: int,
     ) -> Store:
-        """Start or join the database, migrate it, and connect."""
+        """Start or join the database and migrate it."""
         door = await asyncio.to_thread(open_door, home, database_url, start_timeout_s=start_timeout_s)
         settings = {
             # Plans depend on the caller's scopes and on the partition: a cached generic plan fits none.
@@ -192,35 +198,27 @@ class Store:
             "client_min_messages": "warning",
         }
 
-        async def configure(connection: AsyncConnection[DictRow]) -> None:
-            await register_vector_async(connection)
-            connection.adapters.register_dumper(dict, JsonbDumper)
-            connection.adapters.register_dumper(Ids, _IdsDumper)
-            await connection.execute(
-                sql.SQL("; ").join(
-                    sql.SQL("set {} = {}").format(sql.SQL(name), sql.Literal(value))
-                    for name, value in settings.items()
-                )
-            )
-            await connection.execute(compose("create_staging"))
+        connector = Connector(door, home, start_timeout_s=start_timeout_s)
 
-        pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
-            door.app,
-            min_size=1,
-            max_size=pool_size,
-            open=False,
-            timeout=start_timeout_s,
-            configure=configure,
-            check=AsyncConnectionPool.check_connection if not door.embedded else None,
-            kwargs={"autocommit": True, "row_factory": dict_row, "connect_timeout": 10},
-            connection_class=AsyncConnection[DictRow],
-        )
-        await pool.open()
-        return cls(door, pool)
+        async def connect() -> Connection:
+            connection = await connector.connect()
+            try:
+                await _configure(connection, settings)
+            except BaseException:
+                await connection.close()
+                raise
+            return connection
+
+        return cls(connector, Connections(connect, size=pool_size, timeout_s=pool_timeout_s))
+
+    @property
+    def door(self) -> Door:
+        """How the database is reached."""
+        return self.connector.door
 
     async def close(self) -> None:
         """Give the connections back; the server runs on."""
-        await self._pool.close()
+        await self._connections.close()
 
     @asynccontextmanager
     async def transaction(
@@ -231,28 +229,17 @@ class Store:
         `keep_plans` is for statements whose best plan depends on no value: they are planned once per connection,
         which takes as long as running them.
         """
+        # Beginning and saying who asks are one message.
+        begin = caller_settings(context) + (_KEEP_PLANS if keep_plans else _PLAN_ANEW)
         with translated():
-            try:
-                # Beginning and saying who asks are one message; the pool commits or rolls back.
-                async with self._pool.connection() as connection:
-                    await connection.execute(
-                        caller_settings(context) + (_KEEP_PLANS if keep_plans else _PLAN_ANEW)
-                    )
-                    yield Transaction(connection, context, self._partitions)
-            except PoolTimeout as error:
-                raise StoreBusyError(
-                    "no database connection became free; raise pool_size or try again"
-                ) from error
+            async with self._connections.transaction(begin) as connection:
+                yield Transaction(connection, context, self._partitions)
 
     @asynccontextmanager
-    async def owner(self) -> AsyncIterator[AsyncConnection[DictRow]]:
+    async def owner(self) -> AsyncIterator[Connection]:
         """A connection with the owner's rights, outside any transaction."""
-        if self.door.owner is None:
-            raise ForbiddenError("this needs the database owner's URL; the application role may not")
         with translated():
-            async with await AsyncConnection.connect(
-                self.door.owner, autocommit=True, row_factory=dict_row
-            ) as connection:
+            async with await self.connector.connect(owner=True) as connection:
                 yield connection
 
     async def owner_fetch(
@@ -262,3 +249,16 @@ class Store:
         async with self.owner() as connection:
             cursor = await connection.execute(compose(name, slots), values)
             return await cursor.fetchall() if cursor.description else []
+
+
+async def _configure(connection: Connection, settings: Mapping[str, str]) -> None:
+    """Make a new connection ready for transactions."""
+    await register_vector_async(connection)
+    connection.adapters.register_dumper(dict, JsonbDumper)
+    connection.adapters.register_dumper(Ids, _IdsDumper)
+    await connection.execute(
+        sql.SQL("; ").join(
+            sql.SQL("set {} = {}").format(sql.SQL(name), sql.Literal(value))
+            for name, value in settings.items()
+        )
+    )

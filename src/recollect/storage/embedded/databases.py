@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import StoreBusyError, StoreError, StoreFullError, StoreUnreachableError
+from recollect.errors import StoreError, StoreUnreachableError
 from recollect.storage.embedded.account import Account, give, run_as
 from recollect.storage.embedded.folder import (
     APP_ROLE,
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     import psycopg
-
-_CONNECT_TIMEOUT_S = 10
 
 
 def create_cluster(
@@ -97,22 +95,28 @@ def is_prepared(app_conninfo: str) -> bool:
     """Whether the application role gets in, which `prepare` allows only after everything else is done."""
     import psycopg
 
+    from recollect.storage.reach import CONNECT_TIMEOUT_S
+
     try:
-        with psycopg.connect(app_conninfo, connect_timeout=_CONNECT_TIMEOUT_S, autocommit=True) as connection:
+        with psycopg.connect(app_conninfo, connect_timeout=CONNECT_TIMEOUT_S, autocommit=True) as connection:
             return connection.info.parameter_status("is_superuser") == "off"
     except psycopg.Error:
         return False
 
 
-def prepare(folder: Folder, *, maintenance: str, owner: str, database: str, secrets: Secrets) -> None:
+def prepare(
+    folder: Folder, *, maintenance: str, owner: str, database: str, secrets: Secrets, deadline: float
+) -> None:
     """Create or correct the application role, the database, its rights and its extension."""
     import psycopg
     from psycopg import sql
 
+    from recollect.storage.faults import translate
+
     role, name = sql.Identifier(APP_ROLE), sql.Identifier(database)
     rights = sql.SQL("login nosuperuser nobypassrls nocreatedb nocreaterole noreplication")
     try:
-        with _connect(folder, maintenance) as connection:
+        with _connect(folder, maintenance, deadline) as connection:
             known = connection.execute("select from pg_roles where rolname = %s", [APP_ROLE]).fetchone()
             verb = sql.SQL("create" if known is None else "alter")
             password = sql.Literal(secrets.app)
@@ -126,36 +130,34 @@ def prepare(folder: Folder, *, maintenance: str, owner: str, database: str, secr
                     sql.SQL("revoke all on database {} from public").format(sql.Identifier(other))
                 )
             connection.execute(sql.SQL("alter database {} allow_connections true").format(name))
-        with _connect(folder, owner) as connection:
+        with _connect(folder, owner, deadline) as connection:
             connection.execute("set client_min_messages = warning")
             connection.execute("create extension if not exists vector with schema public")
             # A newer wheel may carry a newer extension than the one this database was made with.
             connection.execute("alter extension vector update")
             connection.execute("revoke create on schema public from public")
             connection.execute(sql.SQL("grant connect on database {} to {}").format(name, role))
-    except psycopg.errors.DiskFull as error:
-        raise StoreFullError("no space left on the disk; free some and try again") from error
     except psycopg.Error as error:
-        raise StoreError(f"the database {database!r} can't be prepared: {error}") from error
+        raise translate(error) from error
 
 
-def _connect(folder: Folder, conninfo: str) -> psycopg.Connection[tuple[Any, ...]]:
+def _connect(folder: Folder, conninfo: str, deadline: float) -> psycopg.Connection[tuple[Any, ...]]:
     import psycopg
 
+    from recollect.storage.faults import is_crowded, is_starting
+    from recollect.storage.reach import connect
+
     try:
-        return psycopg.connect(conninfo, connect_timeout=_CONNECT_TIMEOUT_S, autocommit=True)
+        return connect(conninfo, deadline=deadline)
     except psycopg.OperationalError as error:
-        message = str(error)
-        if "password authentication failed" in message:
+        if is_crowded(error) or is_starting(error):
+            raise
+        if "password authentication failed" in str(error):
             raise StoreError(
                 f"the password file {str(folder.secrets)!r} does not belong to this database; "
                 f"{password_advice()}"
             ) from error
-        if "too many clients" in message or "remaining connection slots" in message:
-            raise StoreBusyError(
-                "the embedded database has no connection left; close some programs"
-            ) from error
         raise StoreUnreachableError(
-            f"the database server in {str(folder.home)!r} runs but does not answer: {message.strip()}; "
+            f"the database server in {str(folder.home)!r} runs but does not answer: {str(error).strip()}; "
             "stop it with `recollect db stop` and try again"
         ) from error

@@ -125,6 +125,7 @@ def ensure_running(
             owner=endpoint.owner,
             database=wish.database,
             secrets=secrets,
+            deadline=deadline,
         )
         return endpoint
 
@@ -160,6 +161,12 @@ def status(home: Path) -> ServerStatus:
         size_bytes=_size_bytes(folder.data) if created else None,
         started_at=None if found is None else found.started_at,
     )
+
+
+def has_crashed(home: Path) -> bool:
+    """Whether the server ended without having been stopped: one that is stopped takes its process number away."""
+    folder = _checked_folder(home)
+    return folder.pid_file.exists() and process.find_postmaster(folder) is None
 
 
 def reset_passwords(home: Path, *, timeout_s: float = 120.0) -> None:

@@ -1,5 +1,6 @@
 -- name: create_staging
 -- Where COPY lands: COPY can't write through row-level security, so rows come here and are inserted from here.
+-- Made when a session writes for the first time.
 create temporary table if not exists stage_memory (
     scope_id uuid, memory_id uuid, layer smallint, type text, text text, digest bytea, subject text, predicate text,
     object text, trigger text, action text, entities text[], importance double precision, use_count integer, utility double precision,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +13,10 @@ from recollect.surfaces.cli.changes import show_receipt
 from recollect.surfaces.cli.errors import CHECK_FAILED
 from recollect.surfaces.cli.invocation import JsonOption, invocation
 from recollect.surfaces.cli.output import Column
+
+if TYPE_CHECKING:
+    from recollect.domain.results import Check
+    from recollect.surfaces.cli.output import Progress
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -23,12 +29,22 @@ def doctor(
     isolation: Annotated[
         bool, typer.Option("--isolation", help="Attack the walls between tenants and scopes as well.")
     ] = False,
+    crash: Annotated[
+        bool,
+        typer.Option("--crash", help="Kill the database of a throw-away store under writers as well."),
+    ] = False,
+    rounds: Annotated[
+        int, typer.Option(help="How often --crash kills it.", min=1, max=100_000, metavar="N")
+    ] = 5,
     json: JsonOption = False,
 ) -> None:
     """Check that the store is well; exit code 9 says it is not."""
     inv = invocation(ctx)
     with inv.client() as client:
-        checks = client.doctor(isolation=isolation)
+        checks = list(client.doctor(isolation=isolation))
+    if crash:
+        with inv.out.progress("killing") as progress:
+            checks.append(_crash(inv.settings().embedder, rounds, progress))
     if inv.out.as_json:
         inv.out.document({"ok": all(check.ok for check in checks), "checks": checks})
     elif inv.out.on_terminal:
@@ -43,6 +59,21 @@ def doctor(
         inv.out.table([], rows)
     if not all(check.ok for check in checks):
         raise typer.Exit(CHECK_FAILED)
+
+
+def _crash(embedder: str, rounds: int, progress: Progress | None) -> Check:
+    """Kill the database of a store that is made for it, and gone afterwards."""
+    from recollect.client import AsyncRecollect
+    from recollect.config import Settings
+    from recollect.doctor.crash import examine_crashes
+    from recollect.storage.embedded import temporary_home
+
+    async def run(home: Path) -> Check:
+        async with AsyncRecollect(settings=Settings(home=home, embedder=embedder)) as client:
+            return await examine_crashes(client, home, rounds=rounds, progress=progress)
+
+    with temporary_home() as home:
+        return asyncio.run(run(home))
 
 
 @app.command()
