@@ -36,6 +36,11 @@ async def session_events(
     return await tx.fetch("session_events", user=user, session=session, query=query, since=since, at=at)
 
 
+async def lock_traces(tx: Transaction) -> None:
+    """Before `insert_events` and `insert_runs`: nobody erases memories until this transaction ends."""
+    await tx.fetch("lock_traces")
+
+
 async def insert_events(
     tx: Transaction,
     *,

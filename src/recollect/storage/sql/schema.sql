@@ -855,9 +855,12 @@ alter policy updatable on recollect.tenant
     using (tenant_id = (select recollect.caller_tenant()) and (select recollect.caller_is_admin()))
     with check (tenant_id = (select recollect.caller_tenant()) and (select recollect.caller_is_admin()));
 
--- Erase what searches, runs and feedback keep of memories that are gone, whoever asked or judged. Runs with its owner's
--- rights because those rows are their users' own; it touches nothing of a memory that is still there, nor of
--- another tenant. entities: names the memories spoke of; those that no memory speaks of any more go from events.
+-- Erase what searches, runs, feedback and kept answers hold of memories that are gone, whoever asked or judged. Runs with
+-- its owner's rights because those rows are their users' own; it touches nothing of a memory that is still there, nor of
+-- another tenant. entities: names the memories spoke of; those that nothing knows any more go from events.
+--
+-- Waits for whoever writes down searches at this moment (`lock_traces`), and keeps others from it until this is committed:
+-- what is written later sees that the memory is gone, what was written before is seen here. To be called last.
 create function recollect.forget_traces(
     ids uuid[], entities text[], out feedback bigint, out hits bigint, out runs bigint)
 language plpgsql security definer
@@ -868,8 +871,12 @@ declare
     gone uuid[];
     unspoken text[];
 begin
+    perform pg_advisory_xact_lock(hashtextextended('recollect.traces ' || tenant, 0));
     select coalesce(array_agg(i), '{}') into gone from unnest(ids) i
     where not exists (select from memory m where m.tenant_id = tenant and m.memory_id = i);
+    select coalesce(array_agg(e), '{}') into unspoken from unnest(forget_traces.entities) e
+    where not exists (select from mention m where m.tenant_id = tenant and m.entity = e)
+        and not exists (select from entity k where k.tenant_id = tenant and k.entity = e);
     delete from feedback f where f.tenant_id = tenant and f.memory_id = any(gone);
     get diagnostics forget_traces.feedback = row_count;
     delete from retrieval_hit h where h.tenant_id = tenant and h.memory_id = any(gone);
@@ -877,12 +884,15 @@ begin
     delete from run r where r.tenant_id = tenant and r.memory_ids && gone;
     get diagnostics forget_traces.runs = row_count;
     if cardinality(gone) > 0 then
-        delete from reply y where y.tenant_id = tenant and y.status is not null;
+        -- An answer that quotes a memory names its id; one that tells of many may quote a name alone.
+        delete from reply y where y.tenant_id = tenant and y.status is not null and (
+            exists (
+                select from regexp_matches(y.body, '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'g') as said(id)
+                where said.id[1] = any(gone::text[]))
+            or exists (select from unnest(unspoken) e where strpos(lower(y.body), lower(e)) > 0));
         delete from event v where v.tenant_id = tenant and exists (
             select from jsonb_array_elements_text(v.detail -> 'ids') i where i = any(gone::text[]));
     end if;
-    select coalesce(array_agg(e), '{}') into unspoken from unnest(forget_traces.entities) e
-    where not exists (select from mention m where m.tenant_id = tenant and m.entity = e);
     if cardinality(unspoken) > 0 then
         update retrieval_event v
         set entities = array(select e from unnest(v.entities) e where e <> all(unspoken))
