@@ -768,8 +768,9 @@ class AsyncRecollect:
 
         self._shared.explored = self._shared.explored or Cache()
         orchestrator = RLMOrchestrator(
-            path, settings=self.settings, model=model, audit_dir=audit_dir, cache=self._shared.explored
-        )
+            path, settings=self.settings, model=model, audit_dir=audit_dir, cache=self._shared.explored,
+            context=self._context,
+        )  # fmt: skip
 
         async def explore(task_id: str | None, on_event: Any) -> RLMResult:
             return await orchestrator.explore(
@@ -824,10 +825,19 @@ class AsyncRecollect:
     # The store ------------------------------------------------------------------------------------
 
     async def forget_user(self, user_id: str) -> Receipt:
-        """Erase a user: own memories, sessions, agents, memberships."""
+        """Erase a user: own memories, sessions, agents, memberships, and records of explorations."""
         from recollect.memories.forgetting import forget_user
 
-        return await forget_user(await self._workspace(), self._context, user_id)
+        receipt = await forget_user(await self._workspace(), self._context, user_id)
+        return await self._forget_explorations(receipt, user_id)
+
+    async def _forget_explorations(self, receipt: Receipt, user_id: str | None = None) -> Receipt:
+        from recollect.codebase.forgetting import forget_explorations
+
+        self._shared.explored = None
+        return await asyncio.to_thread(
+            forget_explorations, self.settings, receipt, tenant_id=receipt.tenant_id, user_id=user_id
+        )
 
     async def sweep(self) -> Receipt:
         """Erase memories that have expired or passed their layer's retention (they are invisible already)."""
@@ -888,8 +898,9 @@ class AsyncRecollect:
         if not self._context.is_operator:
             raise ForbiddenError(f"only an operator may {what}; add 'operator' to the context's roles")
 
-    def _tenant_is_gone(self, tenant_id: str) -> None:
-        self._shared.tenants_seen.discard(tenant_id)
+    async def _tenant_is_gone(self, receipt: Receipt) -> Receipt:
+        self._shared.tenants_seen.discard(receipt.tenant_id)
+        return await self._forget_explorations(receipt)
 
     async def status(self) -> StoreStatus:
         """Versions, embedder and size of the store."""

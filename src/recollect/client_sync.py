@@ -1133,7 +1133,7 @@ class Recollect:
         )
 
     def forget_user(self, user_id: str) -> Receipt:
-        """Erase a user: own memories, sessions, agents, memberships."""
+        """Erase a user: own memories, sessions, agents, memberships, and records of explorations."""
         return self._portal.run(self._async.forget_user(user_id))
 
     def sweep(self) -> Receipt:

@@ -56,8 +56,7 @@ class AsyncTenants:
         from recollect.memories.forgetting import forget_tenant
 
         receipt = await forget_tenant(await self._client._workspace(), self._client.tenant_context, id)
-        self._client._tenant_is_gone(id)
-        return receipt
+        return await self._client._tenant_is_gone(receipt)
 
     async def set_retention(self, layer: str, days: int | None) -> Tenant:
         """Keep memories of a layer for so many days; None keeps them for ever. Needs admin."""

@@ -45,8 +45,14 @@ def audit_path(folder: Path, task_id: str) -> Path:
     return folder / f"{file_name(task_id)}.json"
 
 
-def audit_document(result: RLMResult, *, hints: tuple[str, ...], limits: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole record, with secrets masked."""
+def audit_document(
+    result: RLMResult,
+    *,
+    hints: tuple[str, ...],
+    limits: Mapping[str, Any],
+    by: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The whole record, with secrets masked. `by` is who asked, if somebody said so."""
     record = None if result.record is None else mask_values(result.record.document())
     if record is not None and result.record is not None:
         _keep_verifiable(record, result.record.document())
@@ -54,6 +60,7 @@ def audit_document(result: RLMResult, *, hints: tuple[str, ...], limits: Mapping
         "version": VERSION,
         "kind": KIND,
         "task_id": result.task_id,
+        "by": by,
         "query": mask(result.query),
         "start_time": _moment(result.trajectory.start_time),
         "end_time": _moment(result.trajectory.end_time),
