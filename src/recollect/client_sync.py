@@ -215,7 +215,11 @@ class Keys:
         """Give the key of a link for one that lasts some hours. Of two who try, one gets it."""
         return self._portal.run(self._async.redeem(token))
 
-    def context_of(self, token: str) -> TenantContext:
+    def leave(self, token: str) -> bool:
+        """End the key that was given for a link; False for any other key, which its admins revoke."""
+        return self._portal.run(self._async.leave(token))
+
+    def context_of(self, token: Any) -> TenantContext:
         """Who a token speaks for. Asked by servers for every request; no rights are needed, only the token."""
         return self._portal.run(self._async.context_of(token))
 

@@ -51,6 +51,10 @@ class Doorkeeper:
         return self._client.for_context(standing(await self._context(_token(headers)), headers))
 
     async def _context(self, token: str) -> TenantContext:
+    def forget(self, token: str) -> None:
+        """Ask the store anew who a key speaks for."""
+        self._known.pop(token, None)
+
         now = time.monotonic()
         known = self._known.get(token)
         if known is not None and known[0] > now:
