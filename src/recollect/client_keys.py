@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from recollect.arguments import checked
 from recollect.domain.ids import parse_id
 from recollect.domain.keys import Key, NewKey, read_token
 from recollect.domain.memory import check_time
@@ -28,6 +29,7 @@ LINK_NAME, VISIT_NAME = "one-time link", "dashboard"
 LINK_LASTS, VISIT_LASTS = timedelta(minutes=15), timedelta(hours=12)
 
 
+@checked
 class AsyncKeys:
     """Keys by which applications speak to `recollect serve`: each is bound to who it speaks for."""
 
@@ -50,8 +52,6 @@ class AsyncKeys:
         from recollect.storage import keys, scopes
 
         called = check_name(name, what="name")
-        if isinstance(roles, str):
-            raise InvalidInputError(f"roles must be a list of roles, not the string {roles!r}")
         speaks_for = TenantContext(
             tenant_id=self._client.tenant_context.tenant_id,
             user_id=user,
@@ -100,8 +100,6 @@ class AsyncKeys:
 
         self._check_rights()
         wanted = parse_id(id)
-        if isinstance(overlap_hours, bool) or not isinstance(overlap_hours, int | float):
-            raise InvalidInputError(f"overlap_hours {overlap_hours!r} is not a number")
         if not 0 <= overlap_hours <= MAX_OVERLAP_HOURS:
             raise InvalidInputError(f"overlap_hours {overlap_hours!r} is not from 0 to {MAX_OVERLAP_HOURS}")
         workspace = await self._client._workspace()
@@ -175,9 +173,9 @@ class AsyncKeys:
     async def context_of(self, token: Any) -> TenantContext:
         """Who a token speaks for. Asked by servers for every request; no rights are needed, only the token."""
         from recollect.storage import keys
-        # Whatever it is, it is no key: nobody is told why.
 
         workspace = await self._client._workspace()
+        # Whatever it is, it is no key: nobody is told why.
         found = await keys.authenticate(workspace.store, token) if isinstance(token, str) else None
         if found is None:
             raise UnauthorizedError("this key opens nothing; `recollect keys create` makes one that does")

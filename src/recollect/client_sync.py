@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import Any, Self, TextIO
 from uuid import UUID
 
 from recollect.client import UNCHANGED, AsyncRecollect, Conflicts, Memories, Progress
@@ -70,9 +70,7 @@ from recollect.domain.results import (
 )
 from recollect.domain.tenancy import TenantContext
 from recollect.portal import Portal
-
-if TYPE_CHECKING:
-    from recollect.recursion.events import Event
+from recollect.recursion.events import Event
 
 
 class Explorations:
@@ -677,7 +675,7 @@ class Recollect:
 
     def add(
         self,
-        text_or_messages: str | Sequence[Mapping[str, Any]] | None,
+        text_or_messages: str | bytes | Sequence[Mapping[str, Any]] | None,
         *,
         layer: str = "user",
         scope: str | None = None,
@@ -775,10 +773,10 @@ class Recollect:
         self,
         id: UUID | str,
         *,
-        text: str = UNCHANGED,
-        importance: float = UNCHANGED,
-        metadata: Mapping[str, Any] = UNCHANGED,
-        entities: Sequence[str] = UNCHANGED,
+        text: str | None = UNCHANGED,
+        importance: float | None = UNCHANGED,
+        metadata: Mapping[str, Any] | None = UNCHANGED,
+        entities: Sequence[str] | None = UNCHANGED,
         subject: str | None = UNCHANGED,
         predicate: str | None = UNCHANGED,
         object: str | None = UNCHANGED,

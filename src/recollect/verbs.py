@@ -13,7 +13,7 @@ from dataclasses import dataclass, is_dataclass
 from datetime import datetime, tzinfo
 from functools import cache
 from os import PathLike
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from recollect.client import AsyncRecollect
@@ -104,9 +104,7 @@ def returned(verb: Verb) -> Any:
 
 
 def _evaluated(function: Callable[..., Any], name: str) -> Any:
-    """One annotation alone: others may name what is only imported for type checkers."""
-    annotation = function.__annotations__[name]
-    return eval(annotation, function.__globals__) if isinstance(annotation, str) else annotation  # noqa: S307
+    return get_type_hints(inspect.unwrap(function))[name]
 
 
 def description(verb: Verb) -> str:
