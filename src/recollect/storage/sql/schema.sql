@@ -675,11 +675,20 @@ end $$;
 
 -- Who may see what --------------------------------------------------------------------------------
 
--- The caller, as this transaction says it; null when nothing was said.
+-- The caller, as this transaction says it; null when nothing was said, or something that no caller is: a claim of the
+-- wrong type is not read as the nearest right one.
 create function recollect.caller() returns jsonb
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
-as $$ select nullif(current_setting('recollect.caller', true), '')::jsonb $$;
+as $$
+    select said from (select nullif(current_setting('recollect.caller', true), '')::jsonb as said) x
+    where jsonb_typeof(said) = 'object'
+        and coalesce(jsonb_typeof(said -> 'user'), 'null') in ('string', 'null')
+        and coalesce(jsonb_typeof(said -> 'agent'), 'null') in ('string', 'null')
+        and coalesce(jsonb_typeof(said -> 'session'), 'null') in ('string', 'null')
+        and coalesce(jsonb_typeof(said -> 'admin'), 'null') in ('boolean', 'null')
+        and coalesce(jsonb_typeof(said -> 'leads'), 'null') in ('array', 'null')
+$$;
 
 create function recollect.caller_tenant() returns text
 language sql stable parallel safe
@@ -689,7 +698,7 @@ as $$ select nullif(current_setting('recollect.tenant', true), '') $$;
 create function recollect.caller_is_admin() returns boolean
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
-as $$ select coalesce((nullif(current_setting('recollect.caller', true), '')::jsonb ->> 'admin')::boolean, false) $$;
+as $$ select coalesce((recollect.caller() ->> 'admin')::boolean, false) $$;
 
 -- The caller's scopes:
 --   visible   own scopes, scopes of membership and all their ancestors, led scopes and all below them
@@ -730,11 +739,12 @@ begin
         into joined, led
         from membership m where m.tenant_id = tenant and m.user_id = me;
     end if;
-    if jsonb_array_length(coalesce(who -> 'leads', '[]')) > 0 then
+    if jsonb_typeof(who -> 'leads') = 'array' and who -> 'leads' <> '[]' then
+        -- Shared scopes alone: nobody leads what is somebody's own.
         select led || coalesce(array_agg(s.scope_id), '{}') into led
         from jsonb_array_elements(who -> 'leads') claim
-        join scope s on s.tenant_id = tenant
-            and s.layer = (claim ->> 0)::smallint and s.name = claim ->> 1 and s.owner = '';
+        join scope s on s.tenant_id = tenant and s.layer in (4, 5, 6, 7) and s.owner = '' and s.name = claim ->> 1
+            and claim = jsonb_build_array(s.layer, s.name);
     end if;
     if cardinality(led) > 0 then
         with recursive below as (
