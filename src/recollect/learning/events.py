@@ -169,7 +169,8 @@ class EventLog:
             except Exception as error:
                 # Anything at all: a tenant that was forgotten, a disk that is full, a bug here. Searches go on.
                 self._failed += len(some)
-                reason = str(error) or type(error).__name__
+                # By its code: the database's own words may quote what was asked.
+                reason = getattr(error, "code", type(error).__name__)
                 _log.warning("%d notes about searches were not stored: %s", len(some), reason)
             else:
                 self._written += len(some)

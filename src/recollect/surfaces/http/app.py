@@ -95,6 +95,7 @@ def create_app(settings: Settings, *, dashboard: bool = False) -> FastAPI:
     add_uploads(app, admit, roots)
     add_events(app, doorkeeper, feed)
     add_verbs(app, admit, roots, turns, running)
+    app.add_middleware(problems.Unforeseen)
     app.add_middleware(
         BodyLimit,
         max_bytes=settings.serve_max_body_bytes,

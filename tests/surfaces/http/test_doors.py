@@ -1,0 +1,52 @@
+"""Who comes in is asked before anything is read; what is sent has limits, and what goes wrong is logged without it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from recollect.surfaces.http.problems import Unforeseen
+from recollect.verbs import MAX_ITEMS
+
+Connect = Callable[..., httpx.Client]
+
+
+def test_what_nobody_foresaw_is_logged_without_a_word_of_the_request(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    app = FastAPI()
+    app.add_middleware(Unforeseen)
+
+    @app.get("/v1/users/{name}")
+    async def broken(name: str) -> None:
+        raise ValueError(f"can't greet {name}")
+
+    async def ask() -> httpx.Response:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here") as far:
+            return await far.get("/v1/users/zq-secret", params={"q": "zq-secret"})
+
+    with caplog.at_level(logging.DEBUG):
+        answer = asyncio.run(ask())
+    assert (answer.status_code, answer.json()["code"]) == (500, "unexpected")
+    [logged] = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert "GET /v1/users/{name} failed: ValueError" in logged.getMessage()
+    assert "test_doors.py" in logged.getMessage()
+    assert "zq-secret" not in logging.Formatter().format(logged)
+
+
+def test_requests_are_not_logged(http: Connect, caplog: pytest.LogCaptureFixture) -> None:
+    ana = http(user="ana")
+    with caplog.at_level(logging.DEBUG):
+        ana.get("/v1/memories", params={"scope": "user/zq-secret"})
+        ana.post("/v1/search", json={"query": "zq-secret", "limit": "zq-secret"})
+        ana.get("/v1/memories/zq-secret")
+    # The other end of the line is in this process, too, and has a log of its own.
+    ours = [record for record in caplog.records if not record.name.startswith(("httpx", "httpcore"))]
+    assert not [record for record in ours if "zq-secret" in logging.Formatter().format(record)]
