@@ -18,6 +18,17 @@ from recollect.verbs import MAX_ITEMS
 Connect = Callable[..., httpx.Client]
 
 
+def test_the_page_of_all_requests_needs_no_other_server(server: Any) -> None:
+    page = httpx.get(f"{server.url}/v1/docs", trust_env=False)
+    assert page.status_code == 200
+    assert not re.search(r"https?://|//\w|<script|<link", page.text)
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    document = httpx.get(f"{server.url}/v1/openapi.json", trust_env=False).json()
+    for path, operations in document["paths"].items():
+        for method in operations:
+            assert f"<code>{method.upper()} {path}</code>" in page.text
+
+
 def test_what_nobody_foresaw_is_logged_without_a_word_of_the_request(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -21,6 +21,7 @@ from recollect.surfaces.http.counting import Counted
 from recollect.surfaces.http.events import Feed, add_events
 from recollect.surfaces.http.health import add_health
 from recollect.surfaces.http.limits import BodyLimit, RateLimit
+from recollect.surfaces.http.reference import add_reference
 from recollect.surfaces.http.routes import add_verbs
 from recollect.surfaces.http.running import Attended, Running
 from recollect.surfaces.http.turns import Turns, at_once
@@ -74,7 +75,7 @@ def create_app(settings: Settings, *, dashboard: bool = False) -> FastAPI:
         version=_version(),
         lifespan=lifespan,
         openapi_url="/v1/openapi.json",
-        docs_url="/v1/docs",
+        docs_url=None,
         redoc_url=None,
     )
 
@@ -92,6 +93,7 @@ def create_app(settings: Settings, *, dashboard: bool = False) -> FastAPI:
 
     problems.install(app)
     add_health(app, client)
+    add_reference(app)
     add_uploads(app, admit, roots)
     add_events(app, doorkeeper, feed)
     add_verbs(app, admit, roots, turns, running)
