@@ -26,6 +26,9 @@ _APART: Mapping[str, Mapping[str, Any]] = {
 #: Parameters that only a caller in the same process can give.
 LOCAL_ONLY = frozenset({"progress", "on_event", "vacuum", "audit_dir"})
 
+#: What one request may hold of anything: a batch as large takes minutes, and its report a megabyte.
+MAX_ITEMS = 10_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verb:
@@ -133,6 +136,11 @@ def json_type(annotation: Any) -> Any:
 def arguments_of(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
     """What was given, as the client's method takes it; what was left out keeps the method's default."""
     kwargs = {one.name: given[one.name] for one in parameters(verb) if one.name in given}
+    for name, value in kwargs.items():
+        if isinstance(value, list) and len(value) > MAX_ITEMS:
+            raise InvalidInputError(
+                f"{name} has {len(value):,} entries, the limit is {MAX_ITEMS:,}; send them in several requests"
+            )
     for name, parts in _APART.items():
         if name not in inspect.signature(verb.function).parameters:
             continue

@@ -18,6 +18,15 @@ from recollect.verbs import MAX_ITEMS
 Connect = Callable[..., httpx.Client]
 
 
+def test_a_batch_has_a_limit_and_says_what_to_do(http: Connect) -> None:
+    ana = http(user="ana")
+    refused = ana.post("/v1/memories/batch", json={"items": [{}] * (MAX_ITEMS + 1)})
+    assert refused.status_code == 400
+    assert "items has 10,001 entries, the limit is 10,000; send them in several requests" in refused.text
+    taken = ana.post("/v1/memories/batch", json={"items": [{}] * 1_000})
+    assert len(taken.json()["errors"]) == 1_000
+
+
 def test_the_page_of_all_requests_needs_no_other_server(server: Any) -> None:
     page = httpx.get(f"{server.url}/v1/docs", trust_env=False)
     assert page.status_code == 200
