@@ -18,6 +18,28 @@ from recollect.verbs import MAX_ITEMS
 Connect = Callable[..., httpx.Client]
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/memories"),
+        ("POST", "/v1/library/documents"),
+        ("PUT", "/v1/ontology"),
+        ("GET", "/v1/nothing"),
+    ],
+)
+def test_without_a_key_a_body_is_not_even_read(server: Any, method: str, path: str) -> None:
+    for body in (b"{", b'{"unknown": 1}', b"x" * 2_000_000):
+        answer = httpx.request(method, server.url + path, content=body, trust_env=False, timeout=30)
+        assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized")
+        assert "unknown" not in answer.text
+
+
+def test_a_request_that_can_not_be_read_counts_as_one(serve: Callable[..., Any], http: Connect) -> None:
+    ana = http(user="ana", at=serve(serve_requests_per_minute=2))
+    codes = [ana.post("/v1/memories", content=b"{").status_code for _ in range(3)]
+    assert codes == [400, 400, 429]
+
+
 def test_a_batch_has_a_limit_and_says_what_to_do(http: Connect) -> None:
     ana = http(user="ana")
     refused = ana.post("/v1/memories/batch", json={"items": [{}] * (MAX_ITEMS + 1)})
