@@ -22,6 +22,7 @@ from recollect.codebase.secrets import mask, mask_values
 from recollect.domain.codebase import KIND, ExplorationTrajectory, RLMResult, RLMUsage
 from recollect.domain.findings import Citation, Finding
 from recollect.errors import InvalidInputError, NotFoundError
+from recollect.files.private import private_folder
 from recollect.recursion.trajectory import read_trajectory, replay
 
 VERSION = 1
@@ -121,7 +122,7 @@ def read_audit(place: str | os.PathLike[str]) -> dict[str, Any]:
 
 def make_folder(folder: Path) -> None:
     """The folder for records, its owner's alone when it is new."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(folder)
 
 
 def masked_finding(finding: Finding) -> dict[str, Any]:
