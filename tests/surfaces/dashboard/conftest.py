@@ -43,6 +43,7 @@ class Dashboard:
 def dashboard(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     """A server process on the session's store; `root` is the folder below which it lets clients name paths."""
     root = tmp_path_factory.mktemp("explored")
+    log = tmp_path_factory.mktemp("log") / "stderr"
     environ = {
         **os.environ,
         "RECOLLECT_HOME": str(settings.home),
@@ -52,7 +53,7 @@ def dashboard(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> I
     process = subprocess.Popen(
         [sys.executable, "-m", "recollect.surfaces.cli.main", "serve", "--port", "0", "--root", str(root)],
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=log.open("w"),
         text=True,
         env=environ,
     )
@@ -68,6 +69,8 @@ def dashboard(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> I
         if process.stdout is not None:
             process.stdout.close()
         assert ended == 0
+        # A coroutine that no page waits for is a click that does nothing.
+        assert "never awaited" not in log.read_text()
 
 
 @dataclass(frozen=True)
