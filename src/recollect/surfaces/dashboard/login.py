@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Log in · Recollect</title><style>
+<title>Log in · Recollect</title><link rel="icon" href="data:,"><style>
 :root {{ color-scheme: light dark; --ink: #1e2330; --paper: #f6f7fb; --card: #fff; --line: #dfe3ec; --mark: #4f46e5; }}
 @media (prefers-color-scheme: dark) {{
   :root {{ --ink: #e6e8ef; --paper: #12141b; --card: #1b1e28; --line: #2e3341; --mark: #8b87ff; }} }}
