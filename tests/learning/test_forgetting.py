@@ -149,6 +149,37 @@ def test_erasing_a_memory_waits_for_searches_that_are_being_written(
     assert rows("retrieval_event")[0]["entities"] == []
 
 
+def test_erasing_a_memory_and_noting_its_use_do_not_block_each_other(
+    as_user: Views, bench: Bench, tenant_id: str, rows: Rows, owner_conninfo: str
+) -> None:
+    memory = as_user("ana").add("Zyxco pays late")
+    log, store = bench.workspace.events, bench.workspace.store
+    search = event([memory.id])
+    bench.call(log.record, who(tenant_id), search)
+    bench.flush()
+
+    async def erase_slowly() -> None:
+        async with (
+            store.transaction(who(tenant_id)) as tx,
+            await psycopg.AsyncConnection.connect(owner_conninfo, autocommit=True) as look,
+        ):
+            erasure = Erasure(tx)
+            await erasure.memories([memory.id])
+            log.mark_used(who(tenant_id), search.query_id, [memory.id], reported=True)
+            writing = asyncio.ensure_future(log.flush())
+            waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+            while not writing.done():
+                if await (await look.execute(waits)).fetchone():
+                    break
+                await asyncio.sleep(0.01)
+            await erasure.traces()
+        await writing
+
+    bench.run(erase_slowly())
+    assert log.counts.failed == 0
+    assert rows("retrieval_hit") == []
+
+
 async def until_waiting(owner: str, tenant_id: str, work: asyncio.Future[Any]) -> None:
     """Until the work waits for the tenant's lock on traces, or is done without having waited."""
     statement = (

@@ -181,8 +181,11 @@ class EventLog:
         await _write_runs(tx, [note.row for note in notes if isinstance(note, _Run)])
 
     async def _write_uses(self, tx: Transaction, notes: Sequence[RetrievalEvent | _Use | _Run]) -> None:
-        for use in notes:
-            assert isinstance(use, _Use)
+        uses = [note for note in notes if isinstance(note, _Use)]
+        await storage.lock_hit_memories(
+            tx, user=tx.context.user_id or "", queries=[use.query_id for use in uses]
+        )
+        for use in uses:
             await _write_use(tx, use)
             if use.reported:
                 await self.guesses.confirm(tx, use.query_id, use.memory_ids)

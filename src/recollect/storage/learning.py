@@ -59,6 +59,11 @@ async def insert_events(
     return stored
 
 
+async def lock_hit_memories(tx: Transaction, *, user: str, queries: Sequence[UUID]) -> None:
+    """Before `mark_hits` and `reward_memories`: hold the memories that the searches returned."""
+    await tx.execute("lock_hit_memories", user=user, queries=list(queries))
+
+
 async def mark_hits(tx: Transaction, *, user: str, query: UUID, ids: Sequence[UUID]) -> list[Row]:
     """Say which hits of a search were used; returns every hit of it."""
     return await tx.fetch("mark_hits", user=user, query=query, ids=list(ids))

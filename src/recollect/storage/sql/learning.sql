@@ -48,6 +48,14 @@ update recollect.retrieval_event set outcome = 'refined'
 where tenant_id = %(tenant)s and query_id = any(%(ids)s::uuid[]) and user_id = %(user)s
     and (outcome is null or outcome in ('context', 'ignored'));
 
+-- name: lock_hit_memories
+-- Hold the memories that some searches returned, as far as the caller may write: before their hits are touched, since
+-- whoever erases a memory holds it first, too.
+select m.memory_id from recollect.memory m
+where m.tenant_id = %(tenant)s and m.memory_id in (select h.memory_id from recollect.retrieval_hit h
+    where h.tenant_id = %(tenant)s and h.query_id = any(%(queries)s::uuid[]) and h.user_id = %(user)s)
+order by m.memory_id for no key update;
+
 -- name: mark_hits
 -- Say which hits of a search were used; the others were shown and not used.
 update recollect.retrieval_hit set used = coalesce(used, false) or memory_id = any(%(ids)s::uuid[])
