@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 from uuid import UUID
 
+from recollect.arguments import check_whole, checked
 from recollect.client_codebase import AsyncExplorations
 from recollect.client_entities import AsyncEntities
 from recollect.client_events import AsyncEvents
@@ -60,10 +61,10 @@ from recollect.domain.results import (
 from recollect.domain.tenancy import LOCAL_TENANT, TenantContext
 from recollect.domain.zones import check_timezone
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError
+from recollect.recursion.events import Event
 
 if TYPE_CHECKING:
     from recollect.recursion.cache import Cache
-    from recollect.recursion.events import Event
     from recollect.workspace import Workspace
 
 Progress = Callable[[int, int | None], None]
@@ -120,6 +121,7 @@ class _Shared:
             await workspace.close()
 
 
+@checked
 class AsyncRecollect:
     """Memories of agents: stored durably, isolated by tenant and scope, found by meaning and by words.
 
@@ -259,7 +261,7 @@ class AsyncRecollect:
 
     async def add(
         self,
-        text_or_messages: str | Sequence[Mapping[str, Any]] | None,
+        text_or_messages: str | bytes | Sequence[Mapping[str, Any]] | None,
         *,
         layer: str = "user",
         scope: str | None = None,
@@ -299,13 +301,12 @@ class AsyncRecollect:
         from recollect.memories.intake import add_items
 
         workspace = await self._workspace()
-        single = text_or_messages is None or isinstance(text_or_messages, str | bytes)
-        if single:
-            items = [{**fields, "text": text_or_messages}]
+        given = text_or_messages
+        single = given is None or isinstance(given, str | bytes)
+        if given is None or isinstance(given, str | bytes):
+            items = [{**fields, "text": given}]
         else:
-            if not isinstance(text_or_messages, Sequence):
-                raise InvalidInputError(f"text must be a string or messages, not {text_or_messages!r}")
-            items = message_fields(text_or_messages, fields)
+            items = message_fields(given, fields)
         now = workspace.clock()
         for item in items:
             make_draft(item, now=now)  # one bad message refuses the whole call: nothing is half stored
@@ -331,8 +332,6 @@ class AsyncRecollect:
         """
         from recollect.memories.intake import add_items
 
-        if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
-            raise InvalidInputError(f"items must be a list of dicts, not {type(items).__name__}")
         workspace = await self._workspace()
         total = len(items) if isinstance(items, Sequence) else None
         return await add_items(workspace, self._context, enumerate(items), total=total, progress=progress)
@@ -391,10 +390,10 @@ class AsyncRecollect:
         self,
         id: UUID | str,
         *,
-        text: str = UNCHANGED,
-        importance: float = UNCHANGED,
-        metadata: Mapping[str, Any] = UNCHANGED,
-        entities: Sequence[str] = UNCHANGED,
+        text: str | None = UNCHANGED,
+        importance: float | None = UNCHANGED,
+        metadata: Mapping[str, Any] | None = UNCHANGED,
+        entities: Sequence[str] | None = UNCHANGED,
         subject: str | None = UNCHANGED,
         predicate: str | None = UNCHANGED,
         object: str | None = UNCHANGED,
@@ -704,10 +703,8 @@ class AsyncRecollect:
         """What consultations missed most, requests of one meaning together; of the last days, or of all time."""
         from recollect.oracle.capabilities import top_requests
 
-        if days is not None and (
-            isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= 36_500
-        ):
-            raise InvalidInputError(f"days {days!r} is not a whole number from 1 to 36500")
+        if days is not None:
+            check_whole("days", days, most=36_500)
         return await top_requests(
             await self._workspace(), self._context, days=days, limit=_check_limit(limit)
         )
@@ -768,8 +765,9 @@ class AsyncRecollect:
 
         self._shared.explored = self._shared.explored or Cache()
         orchestrator = RLMOrchestrator(
-            path, settings=self.settings, model=model, audit_dir=audit_dir, cache=self._shared.explored
-        )
+            path, settings=self.settings, model=model, audit_dir=audit_dir, cache=self._shared.explored,
+            context=self._context,
+        )  # fmt: skip
 
         async def explore(task_id: str | None, on_event: Any) -> RLMResult:
             return await orchestrator.explore(
@@ -824,10 +822,19 @@ class AsyncRecollect:
     # The store ------------------------------------------------------------------------------------
 
     async def forget_user(self, user_id: str) -> Receipt:
-        """Erase a user: own memories, sessions, agents, memberships."""
+        """Erase a user: own memories, sessions, agents, memberships, and records of explorations."""
         from recollect.memories.forgetting import forget_user
 
-        return await forget_user(await self._workspace(), self._context, user_id)
+        receipt = await forget_user(await self._workspace(), self._context, user_id)
+        return await self._forget_explorations(receipt, user_id)
+
+    async def _forget_explorations(self, receipt: Receipt, user_id: str | None = None) -> Receipt:
+        from recollect.codebase.forgetting import forget_explorations
+
+        self._shared.explored = None
+        return await asyncio.to_thread(
+            forget_explorations, self.settings, receipt, tenant_id=receipt.tenant_id, user_id=user_id
+        )
 
     async def sweep(self) -> Receipt:
         """Erase memories that have expired or passed their layer's retention (they are invisible already)."""
@@ -888,8 +895,9 @@ class AsyncRecollect:
         if not self._context.is_operator:
             raise ForbiddenError(f"only an operator may {what}; add 'operator' to the context's roles")
 
-    def _tenant_is_gone(self, tenant_id: str) -> None:
-        self._shared.tenants_seen.discard(tenant_id)
+    async def _tenant_is_gone(self, receipt: Receipt) -> Receipt:
+        self._shared.tenants_seen.discard(receipt.tenant_id)
+        return await self._forget_explorations(receipt)
 
     async def status(self) -> StoreStatus:
         """Versions, embedder and size of the store."""
@@ -902,8 +910,7 @@ class AsyncRecollect:
         """What you may see at a glance: memories by layer and type, and how searches went in the last minutes."""
         from recollect.storage.overview import overview
 
-        if isinstance(minutes, bool) or not isinstance(minutes, int) or not 1 <= minutes <= MAX_MINUTES:
-            raise InvalidInputError(f"minutes {minutes!r} is not a whole number from 1 to {MAX_MINUTES}")
+        check_whole("minutes", minutes, most=MAX_MINUTES)
         workspace = await self._workspace()
         await workspace.events.flush()
         async with workspace.store.transaction(self._context) as tx:
@@ -916,18 +923,12 @@ class AsyncRecollect:
         return await examine(await self._workspace(), self._context, isolation=isolation)
 
 
-def _check_limit(limit: object) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-        raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
-    return limit
+def _check_limit(limit: int) -> int:
+    return check_whole("limit", limit, most=MAX_LIMIT)
 
 
 def _types(types: Sequence[str] | None) -> list[MemoryType] | None:
-    if types is None:
-        return None
-    if isinstance(types, str):
-        raise InvalidInputError(f"types must be a list, not the string {types!r}; write [{types!r}]")
-    return [MemoryType.parse(kind) for kind in types]
+    return None if types is None else [MemoryType.parse(kind) for kind in types]
 
 
 def _settings(settings: Settings | None, **given: Any) -> Settings:

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.arguments import check_whole, checked
 from recollect.domain.codebase import RLMResult
-from recollect.errors import ForbiddenError, InvalidInputError
+from recollect.errors import ForbiddenError
 
 if TYPE_CHECKING:
     from recollect.client_host import Host
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 MAX_LIMIT = 1_000
 
 
+@checked
 class AsyncExplorations:
     """Explorations that were made, from their records in the setting `rlm_audit_dir`. Needs operator.
 
@@ -33,8 +35,7 @@ class AsyncExplorations:
         """The latest explorations, the newest first."""
         from recollect.codebase.audit import list_audits
 
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
+        check_whole("limit", limit, most=MAX_LIMIT)
         found = await asyncio.to_thread(list_audits, self._folder(), limit=limit)
         return [result for _, result in found]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from recollect.arguments import check_whole, checked
 from recollect.domain.entities import Entity
 from recollect.domain.names import entity_key
 from recollect.domain.text import check_name
@@ -21,6 +22,7 @@ MAX_LIMIT = 1_000
 MAX_ALIASES = 100
 
 
+@checked
 class AsyncEntities:
     """Entities of the caller's tenant: what memories and questions name."""
 
@@ -37,10 +39,6 @@ class AsyncEntities:
         """
         from recollect.storage import entities
 
-        if isinstance(aliases, str):
-            raise InvalidInputError(
-                f"aliases must be a list, not the string {aliases!r}; write [{aliases!r}]"
-            )
         if len(aliases) > MAX_ALIASES:
             raise InvalidInputError(f"{len(aliases)} aliases for one entity, the limit is {MAX_ALIASES}")
         checked = check_name(name, what="name")
@@ -68,8 +66,7 @@ class AsyncEntities:
         """Entities the caller sees, by name; `prefix` narrows to names that begin so."""
         from recollect.storage import entities
 
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
+        check_whole("limit", limit, most=MAX_LIMIT)
         first = entity_key(check_name(prefix, what="prefix")) if prefix else ""
         workspace = await self._client._workspace()
         async with workspace.store.transaction(self._client.tenant_context) as tx:

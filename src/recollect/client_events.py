@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from recollect.arguments import check_whole, checked
 from recollect.domain.happenings import Happening
 from recollect.domain.ids import parse_id
 from recollect.domain.memory import check_time
@@ -22,6 +23,7 @@ MAX_LIMIT = 1_000
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
 
 
+@checked
 class AsyncEvents:
     """What happened to memories and in consultations during the last week, as far as the caller may know."""
 
@@ -39,12 +41,9 @@ class AsyncEvents:
         """What happened, the oldest first: `after` an event that was heard of, `since` a moment, or all of it."""
         from recollect.storage import happenings
 
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
+        check_whole("limit", limit, most=MAX_LIMIT)
         if after is not None and since is not None:
             raise InvalidInputError("give either 'after' or 'since', not both")
-        if isinstance(types, str):
-            raise InvalidInputError(f"types must be a list, not the string {types!r}; write [{types!r}]")
         workspace = await self._client._workspace()
         async with workspace.store.transaction(self._client.tenant_context) as tx:
             begin: datetime | None = check_time(since, "since") or _LONG_AGO

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from recollect.config import Settings
+    from recollect.domain.results import Receipt
     from recollect.domain.tenancy import TenantContext
     from recollect.workspace import Workspace
 
@@ -27,4 +28,4 @@ class Host(Protocol):
 
     def _need_operator(self, what: str) -> None: ...
 
-    def _tenant_is_gone(self, tenant_id: str) -> None: ...
+    async def _tenant_is_gone(self, receipt: Receipt) -> Receipt: ...

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from recollect.arguments import checked
 from recollect.domain.ids import parse_id
 from recollect.domain.keys import Key, NewKey, read_token
 from recollect.domain.memory import check_time
@@ -28,6 +29,7 @@ LINK_NAME, VISIT_NAME = "one-time link", "dashboard"
 LINK_LASTS, VISIT_LASTS = timedelta(minutes=15), timedelta(hours=12)
 
 
+@checked
 class AsyncKeys:
     """Keys by which applications speak to `recollect serve`: each is bound to who it speaks for."""
 
@@ -50,8 +52,6 @@ class AsyncKeys:
         from recollect.storage import keys, scopes
 
         called = check_name(name, what="name")
-        if isinstance(roles, str):
-            raise InvalidInputError(f"roles must be a list of roles, not the string {roles!r}")
         speaks_for = TenantContext(
             tenant_id=self._client.tenant_context.tenant_id,
             user_id=user,
@@ -100,8 +100,6 @@ class AsyncKeys:
 
         self._check_rights()
         wanted = parse_id(id)
-        if isinstance(overlap_hours, bool) or not isinstance(overlap_hours, int | float):
-            raise InvalidInputError(f"overlap_hours {overlap_hours!r} is not a number")
         if not 0 <= overlap_hours <= MAX_OVERLAP_HOURS:
             raise InvalidInputError(f"overlap_hours {overlap_hours!r} is not from 0 to {MAX_OVERLAP_HOURS}")
         workspace = await self._client._workspace()
@@ -137,25 +135,19 @@ class AsyncKeys:
         async with workspace.store.transaction(mine) as tx:
             await keys.forget_ended(tx, names=(LINK_NAME, VISIT_NAME), now=now)
             return await keys.insert_key(
-                tx, name=LINK_NAME, speaks_for=mine, now=now, expires_at=now + LINK_LASTS
+                tx, name=LINK_NAME, speaks_for=mine, now=now, expires_at=now + LINK_LASTS, once=True
             )
 
     async def redeem(self, token: str) -> NewKey:
         """Give the key of a link for one that lasts some hours. Of two who try, one gets it."""
         from recollect.storage import keys
 
-        speaks_for = await self.context_of(token)
-        shown = read_token(token)
         workspace = await self._client._workspace()
-        now = workspace.clock()
-        if shown is not None:
+        speaks_for, shown = await keys.authenticate(workspace.store, token, once=True), read_token(token)
+        if speaks_for is not None and shown is not None:
+            now = workspace.clock()
             async with workspace.store.transaction(speaks_for) as tx:
-                link = await keys.find_key(tx, shown.key_id)
-                if (
-                    link is not None
-                    and link.name == LINK_NAME
-                    and await keys.revoke_key(tx, link.id, at=now, now=now)
-                ):
+                if await keys.revoke_key(tx, shown.key_id, at=now, now=now):
                     return await keys.insert_key(
                         tx, name=VISIT_NAME, speaks_for=speaks_for, now=now, expires_at=now + VISIT_LASTS
                     )
@@ -163,11 +155,27 @@ class AsyncKeys:
             "this is no link, or it was opened before; `recollect keys link` makes another"
         )
 
-    async def context_of(self, token: str) -> TenantContext:
+    async def leave(self, token: str) -> bool:
+        """End the key that was given for a link; False for any other key, which its admins revoke."""
+        from recollect.storage import keys
+
+        workspace = await self._client._workspace()
+        speaks_for, shown = await keys.authenticate(workspace.store, token), read_token(token)
+        if speaks_for is None or shown is None:
+            return False
+        now = workspace.clock()
+        async with workspace.store.transaction(speaks_for) as tx:
+            key = await keys.find_key(tx, shown.key_id)
+            if key is None or key.name != VISIT_NAME:
+                return False
+            return await keys.revoke_key(tx, key.id, at=now, now=now)
+
+    async def context_of(self, token: Any) -> TenantContext:
         """Who a token speaks for. Asked by servers for every request; no rights are needed, only the token."""
         from recollect.storage import keys
 
         workspace = await self._client._workspace()
+        # Whatever it is, it is no key: nobody is told why.
         found = await keys.authenticate(workspace.store, token) if isinstance(token, str) else None
         if found is None:
             raise UnauthorizedError("this key opens nothing; `recollect keys create` makes one that does")

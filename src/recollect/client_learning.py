@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from recollect.arguments import check_whole, checked
 from recollect.domain.ids import parse_id
 from recollect.domain.learning import (
     BootstrapResult,
@@ -20,13 +21,13 @@ from recollect.domain.learning import (
     TrainReport,
 )
 from recollect.domain.text import check_name
-from recollect.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from recollect.client_host import Host
     from recollect.workspace import Workspace
 
 
+@checked
 class AsyncLearning:
     """What searches have taught. Needs the admin role, but for `log_retrieval_event`."""
 
@@ -47,8 +48,6 @@ class AsyncLearning:
         """
         from recollect.learning.feedback import report_used
 
-        if isinstance(used_in_response, str | bytes) or not isinstance(used_in_response, Sequence):
-            raise InvalidInputError(f"used_in_response must be a list of ids, not {used_in_response!r}")
         workspace = await self._client._workspace()
         ids = [parse_id(id, what="used_in_response") for id in used_in_response]
         query = parse_id(query_id, what="query_id")
@@ -82,8 +81,7 @@ class AsyncLearning:
         from recollect.retrieval.training import bootstrap_tenant
 
         for name, value, least in (("iterations", iterations, 1), ("seed", seed, 0)):
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10_000:
-                raise InvalidInputError(f"{name} {value!r} is not a whole number from {least} to 10000")
+            check_whole(name, value, least=least, most=10_000)
         workspace = await self._admitted("train")
         context = self._client.tenant_context
         return await bootstrap_tenant(workspace, context, iterations=iterations, seed=seed)
@@ -92,8 +90,7 @@ class AsyncLearning:
         """The latest searches that were decomposed: how they ended, what they cost, what came of them."""
         from recollect.storage.runs import list_runs
 
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 1_000:
-            raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to 1000")
+        check_whole("limit", limit, most=1_000)
         workspace = await self._admitted("look at runs")
         await workspace.events.flush()
         async with workspace.store.transaction(self._client.tenant_context) as tx:

@@ -11,6 +11,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from recollect.arguments import check_whole, checked
 from recollect.domain.documents import Section
 from recollect.domain.layers import ScopeName
 from recollect.domain.library import Document, DocumentReport, FolderReport, SectionResults
@@ -26,6 +27,7 @@ OnProgress = Callable[[int, int | None], None]
 Documents = list[Document]
 
 
+@checked
 class AsyncLibrary:
     """Whole documents: kept with their lines and pages, found by section, cited by line."""
 
@@ -122,10 +124,7 @@ class AsyncLibrary:
         """Documents the caller sees, by name; with all of the tags, of one scope, with names behind `after`."""
         from recollect.library import shelf
 
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
-        if isinstance(tags, str):
-            raise InvalidInputError(f"tags must be a list, not the string {tags!r}; write [{tags!r}]")
+        check_whole("limit", limit, most=MAX_LIMIT)
         place = None if scope is None else ScopeName.parse(scope)
         workspace = await self._client._workspace()
         async with workspace.store.transaction(self._client.tenant_context) as tx:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
+from recollect.arguments import checked
 from recollect.domain.answers import DomainResults
 from recollect.domain.memory import check_time
 from recollect.domain.ontology import DeclaredOntology
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from recollect.client_host import Host
 
 
+@checked
 class AsyncOntology:
     """What the tenant's own database is about, and what it says."""
 

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from recollect.arguments import check_whole, checked
 from recollect.domain.ids import parse_id
 from recollect.domain.oracle import OracleConsultation, OracleConsultResult, OracleEvent
 from recollect.domain.text import check_name
-from recollect.errors import InvalidInputError, NotFoundError
+from recollect.errors import NotFoundError
 
 if TYPE_CHECKING:
     from recollect.client_host import Host
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 MAX_LIMIT = 1_000
 
 
+@checked
 class AsyncConsultations:
     """What was asked and answered: the caller's own consultations, or all of the tenant's for an admin."""
 
@@ -30,8 +32,7 @@ class AsyncConsultations:
         """The latest consultations, the newest first; of one session, or of all."""
         from recollect.storage import oracle
 
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
+        check_whole("limit", limit, most=MAX_LIMIT)
         named = None if session is None else check_name(session, what="session")
         workspace = await self._client._workspace()
         async with workspace.store.transaction(self._client.tenant_context) as tx:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import Any, Self, TextIO
 from uuid import UUID
 
 from recollect.client import UNCHANGED, AsyncRecollect, Conflicts, Memories, Progress
@@ -70,9 +70,7 @@ from recollect.domain.results import (
 )
 from recollect.domain.tenancy import TenantContext
 from recollect.portal import Portal
-
-if TYPE_CHECKING:
-    from recollect.recursion.events import Event
+from recollect.recursion.events import Event
 
 
 class Explorations:
@@ -215,7 +213,11 @@ class Keys:
         """Give the key of a link for one that lasts some hours. Of two who try, one gets it."""
         return self._portal.run(self._async.redeem(token))
 
-    def context_of(self, token: str) -> TenantContext:
+    def leave(self, token: str) -> bool:
+        """End the key that was given for a link; False for any other key, which its admins revoke."""
+        return self._portal.run(self._async.leave(token))
+
+    def context_of(self, token: Any) -> TenantContext:
         """Who a token speaks for. Asked by servers for every request; no rights are needed, only the token."""
         return self._portal.run(self._async.context_of(token))
 
@@ -673,7 +675,7 @@ class Recollect:
 
     def add(
         self,
-        text_or_messages: str | Sequence[Mapping[str, Any]] | None,
+        text_or_messages: str | bytes | Sequence[Mapping[str, Any]] | None,
         *,
         layer: str = "user",
         scope: str | None = None,
@@ -771,10 +773,10 @@ class Recollect:
         self,
         id: UUID | str,
         *,
-        text: str = UNCHANGED,
-        importance: float = UNCHANGED,
-        metadata: Mapping[str, Any] = UNCHANGED,
-        entities: Sequence[str] = UNCHANGED,
+        text: str | None = UNCHANGED,
+        importance: float | None = UNCHANGED,
+        metadata: Mapping[str, Any] | None = UNCHANGED,
+        entities: Sequence[str] | None = UNCHANGED,
         subject: str | None = UNCHANGED,
         predicate: str | None = UNCHANGED,
         object: str | None = UNCHANGED,
@@ -1133,7 +1135,7 @@ class Recollect:
         )
 
     def forget_user(self, user_id: str) -> Receipt:
-        """Erase a user: own memories, sessions, agents, memberships."""
+        """Erase a user: own memories, sessions, agents, memberships, and records of explorations."""
         return self._portal.run(self._async.forget_user(user_id))
 
     def sweep(self) -> Receipt:

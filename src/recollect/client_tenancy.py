@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from recollect.arguments import checked
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.results import Member, Receipt, Scope, Tenant
 from recollect.errors import ConflictError, InvalidInputError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from recollect.client_host import Host
 
 
+@checked
 class AsyncTenants:
     """Tenants of the store."""
 
@@ -56,8 +58,7 @@ class AsyncTenants:
         from recollect.memories.forgetting import forget_tenant
 
         receipt = await forget_tenant(await self._client._workspace(), self._client.tenant_context, id)
-        self._client._tenant_is_gone(id)
-        return receipt
+        return await self._client._tenant_is_gone(receipt)
 
     async def set_retention(self, layer: str, days: int | None) -> Tenant:
         """Keep memories of a layer for so many days; None keeps them for ever. Needs admin."""
@@ -80,6 +81,7 @@ class AsyncTenants:
             return await scopes.get_tenant(tx)
 
 
+@checked
 class AsyncScopes:
     """Scopes of the caller's tenant."""
 
@@ -120,6 +122,7 @@ class AsyncScopes:
         return await delete_scope(workspace, self._client.tenant_context, ScopeName.parse(scope))
 
 
+@checked
 class AsyncMembers:
     """Memberships of the caller's tenant."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, is_dataclass
 from datetime import datetime, tzinfo
 from functools import cache
 from os import PathLike
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from recollect.client import AsyncRecollect
@@ -25,6 +25,9 @@ _APART: Mapping[str, Mapping[str, Any]] = {
 }
 #: Parameters that only a caller in the same process can give.
 LOCAL_ONLY = frozenset({"progress", "on_event", "vacuum", "audit_dir"})
+
+#: What one request may hold of anything: a batch as large takes minutes, and its report a megabyte.
+MAX_ITEMS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +107,7 @@ def returned(verb: Verb) -> Any:
 
 
 def _evaluated(function: Callable[..., Any], name: str) -> Any:
-    """One annotation alone: others may name what is only imported for type checkers."""
-    annotation = function.__annotations__[name]
-    return eval(annotation, function.__globals__) if isinstance(annotation, str) else annotation  # noqa: S307
+    return get_type_hints(inspect.unwrap(function))[name]
 
 
 def description(verb: Verb) -> str:
@@ -135,6 +136,11 @@ def json_type(annotation: Any) -> Any:
 def arguments_of(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
     """What was given, as the client's method takes it; what was left out keeps the method's default."""
     kwargs = {one.name: given[one.name] for one in parameters(verb) if one.name in given}
+    for name, value in kwargs.items():
+        if isinstance(value, list) and len(value) > MAX_ITEMS:
+            raise InvalidInputError(
+                f"{name} has {len(value):,} entries, the limit is {MAX_ITEMS:,}; send them in several requests"
+            )
     for name, parts in _APART.items():
         if name not in inspect.signature(verb.function).parameters:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -212,6 +213,37 @@ def test_a_link_opens_once_and_gives_a_key_with_the_same_rights(client: Recollec
     for spent in (link.token, made.token, "rcl_nothing"):
         with pytest.raises(UnauthorizedError):
             client.keys.redeem(spent)
+
+
+def test_the_token_of_a_link_opens_nothing_by_itself(client: Recollect) -> None:
+    link = client.keys.link()
+    with pytest.raises(UnauthorizedError):
+        client.keys.context_of(link.token)
+    assert client.keys.redeem(link.token).token != link.token
+
+
+def test_of_two_who_open_a_link_at_once_one_gets_in(client: Recollect) -> None:
+    link = client.keys.link()
+
+    def enter(_: int) -> bool:
+        try:
+            return bool(client.keys.redeem(link.token))
+        except UnauthorizedError:
+            return False
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(enter, range(4))) == [False, False, False, True]
+
+
+def test_leaving_ends_the_key_of_a_visit_and_no_other(client: Recollect) -> None:
+    visit = client.keys.redeem(client.keys.link().token)
+    own = client.keys.create("bot", user="root", roles=("admin",))
+    assert client.keys.leave(visit.token) is True
+    with pytest.raises(UnauthorizedError):
+        client.keys.context_of(visit.token)
+    for token in (visit.token, own.token, "rcl_nothing"):
+        assert client.keys.leave(token) is False
+    assert client.keys.context_of(own.token).is_admin
 
 
 def test_links_that_are_over_are_not_kept(client: Recollect) -> None:

@@ -103,15 +103,15 @@ def raw_scopes(app: psycopg.Connection[tuple[object, ...]], context: TenantConte
 
 
 def raw_writable(
-    app: psycopg.Connection[tuple[object, ...]], context: TenantContext, places: tuple[Place, ...]
+    app: psycopg.Connection[tuple[object, ...]], context: TenantContext, world: World
 ) -> set[UUID]:
     accepted = set()
     with app.transaction(force_rollback=True):
         app.execute(caller_settings(context))
-        for place in places:
+        for place in world.places:
             try:
                 with app.transaction():
-                    app.execute(INSERT, [context.tenant_id, uuid4(), place.id])
+                    app.execute(INSERT, [context.tenant_id, world.memories[place.id], place.id])
                 accepted.add(place.id)
             except psycopg.errors.InsufficientPrivilege:
                 continue
@@ -133,7 +133,7 @@ def test_callers_see_and_write_exactly_what_the_rules_allow(case: Case, store: R
                 listed = {memory.id for memory in store.for_context(context).list(limit=1000)}
                 assert listed & set(world.memories.values()) == {world.memories[scope] for scope in seen}
                 assert raw_scopes(app, context) == seen
-                assert raw_writable(app, context, case.places) == rules.writable(
+                assert raw_writable(app, context, world) == rules.writable(
                     case.places, case.belongings, context
                 )
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -14,7 +15,9 @@ from tests.learning.conftest import Bench, event, who
 
 from recollect import Recollect, Settings, TenantContext
 from recollect.errors import InvalidInputError, NotFoundError
+from recollect.memories.forgetting import delete_one
 from recollect.storage.endpoint import open_door
+from recollect.storage.erasing import Erasure
 from recollect.storage.store import caller_settings
 
 Rows = Callable[..., list[dict[str, Any]]]
@@ -103,7 +106,103 @@ def test_names_that_other_memories_still_speak_of_stay(
     bench.call(bench.workspace.events.record, who(tenant_id), event([one.id], entities=("acme", "gone")))
     bench.flush()
     ana.delete(one.id, vacuum=False)
-    assert rows("retrieval_event")[0]["entities"] == ["acme", "gone"]
+    assert rows("retrieval_event")[0]["entities"] == ["acme"]
+
+
+def test_a_search_written_while_its_memory_is_erased_keeps_no_name(
+    as_user: Views, bench: Bench, tenant_id: str, rows: Rows, owner_conninfo: str
+) -> None:
+    memory = as_user("ana").add("Zyxco pays late", entities=["Zyxco"])
+    log, store = bench.workspace.events, bench.workspace.store
+
+    async def erase_slowly() -> None:
+        async with store.transaction(who(tenant_id)) as tx:
+            erasure = Erasure(tx)
+            await erasure.memories([memory.id])
+            await erasure.traces()
+            log.record(who(tenant_id), event([memory.id], entities=("zyxco",)))
+            writing = asyncio.ensure_future(log.flush())
+            await until_waiting(owner_conninfo, tenant_id, writing)
+        await writing
+
+    bench.run(erase_slowly())
+    assert log.counts.written == 1
+    assert rows("retrieval_hit") == []
+    assert rows("retrieval_event")[0]["entities"] == []
+
+
+def test_erasing_a_memory_waits_for_searches_that_are_being_written(
+    as_user: Views, bench: Bench, tenant_id: str, rows: Rows, owner_conninfo: str
+) -> None:
+    memory = as_user("ana").add("Zyxco pays late", entities=["Zyxco"])
+    log, workspace = bench.workspace.events, bench.workspace
+
+    async def write_slowly() -> None:
+        async with workspace.store.transaction(who(tenant_id)) as tx:
+            await log._write_made(tx, [event([memory.id], entities=("zyxco",))])
+            erasing = asyncio.ensure_future(delete_one(workspace, who(tenant_id), memory.id, vacuum=False))
+            await until_waiting(owner_conninfo, tenant_id, erasing)
+        await erasing
+
+    bench.run(write_slowly())
+    assert rows("retrieval_hit") == []
+    assert rows("retrieval_event")[0]["entities"] == []
+
+
+def test_erasing_a_memory_and_noting_its_use_do_not_block_each_other(
+    as_user: Views, bench: Bench, tenant_id: str, rows: Rows, owner_conninfo: str
+) -> None:
+    memory = as_user("ana").add("Zyxco pays late")
+    log, store = bench.workspace.events, bench.workspace.store
+    search = event([memory.id])
+    bench.call(log.record, who(tenant_id), search)
+    bench.flush()
+
+    async def erase_slowly() -> None:
+        async with (
+            store.transaction(who(tenant_id)) as tx,
+            await psycopg.AsyncConnection.connect(owner_conninfo, autocommit=True) as look,
+        ):
+            erasure = Erasure(tx)
+            await erasure.memories([memory.id])
+            log.mark_used(who(tenant_id), search.query_id, [memory.id], reported=True)
+            writing = asyncio.ensure_future(log.flush())
+            waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+            while not writing.done():
+                if await (await look.execute(waits)).fetchone():
+                    break
+                await asyncio.sleep(0.01)
+            await erasure.traces()
+        await writing
+
+    bench.run(erase_slowly())
+    assert log.counts.failed == 0
+    assert rows("retrieval_hit") == []
+
+
+async def until_waiting(owner: str, tenant_id: str, work: asyncio.Future[Any]) -> None:
+    """Until the work waits for the tenant's lock on traces, or is done without having waited."""
+    statement = (
+        "select 1 from pg_locks where locktype = 'advisory' and not granted"
+        " and ((classid::bigint << 32) | objid::bigint) = hashtextextended('recollect.traces ' || %s, 0)"
+    )
+    async with await psycopg.AsyncConnection.connect(owner, autocommit=True) as connection:
+        while not work.done():
+            if await (await connection.execute(statement, [tenant_id])).fetchone():
+                return
+            await asyncio.sleep(0.01)
+
+
+def test_who_only_spoke_is_forgotten_with_the_last_turn(
+    as_user: Views, bench: Bench, tenant_id: str, rows: Rows
+) -> None:
+    ana = as_user("ana")
+    turn = ana.add("see you at noon", conversation="c1", speaker="Zyxine")
+    bench.call(bench.workspace.events.record, who(tenant_id), event([turn.id], entities=("zyxine",)))
+    bench.flush()
+    assert rows("retrieval_event")[0]["entities"] == ["zyxine"]
+    ana.delete(turn.id, vacuum=False)
+    assert rows("retrieval_event")[0]["entities"] == []
 
 
 def test_forgetting_a_user_erases_their_searches_and_what_was_learned_from_them(

@@ -179,12 +179,12 @@ def test_an_arm_may_change_one_kind_of_question_only(client: Recollect, bench: B
         ({"a": {}, "b": {"importance": float("nan")}}, None, "user", "0 or more"),
         ({"a": {}, "b": {"dreamy": {"importance": 1}}}, None, "user", "no known strategy"),
         ({"a": {}, "b/c": {}}, None, "user", "'/'"),
-        ({"a": {}, "b": 7}, None, "user", "by signal"),
+        ({"a": {}, "b": 7}, None, "user", r"arms\['b'\] must be a dict, not 7"),
         ({"a": {}, "b": {}}, {"a": 1.0}, "user", "each arm"),
         ({"a": {}, "b": {}}, {"a": 0.9, "b": 0.2}, "user", "more than 1"),
         ({"a": {}, "b": {}}, {"a": 0.5, "b": 0}, "user", "above 0"),
         ({"a": {}, "b": {}}, None, "moon", "unknown unit"),
-        (["a", "b"], None, "user", "2 to 10"),
+        (["a", "b"], None, "user", "arms must be a dict, not list"),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(

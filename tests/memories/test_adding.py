@@ -125,12 +125,12 @@ def test_messages_without_a_conversation_are_one_of_their_own(client: Recollect)
     ("messages", "complaint"),
     [
         ([], "messages is empty"),
-        (["hi"], "message 0 must be a dict"),
+        (["hi"], r"text_or_messages\[0\] must be a dict, not 'hi'"),
         ([{"role": "user", "content": ""}], "message 0 is empty"),
         ([{"role": "user", "content": "x"}, {"role": "user", "content": None}], "message 1 must be a string"),
         ([{"role": "user", "content": "x", "tool": 1}], "unknown key 'tool'"),
-        ({"role": "user"}, "text must be a string or messages"),
-        (7, "text must be a string or messages"),
+        ({"role": "user"}, "text_or_messages must be a string or bytes or a list, not dict"),
+        (7, "text_or_messages must be a string or bytes or a list, not 7"),
     ],
 )
 def test_messages_that_can_not_be_read_store_nothing(

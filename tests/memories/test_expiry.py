@@ -136,7 +136,7 @@ def test_retention_reaches_superseded_memories_too(timed: Recollect, clock: Cloc
 
 @pytest.mark.parametrize("days", [0, -1, 36_501, 1.5, "10", True])
 def test_retention_that_makes_no_sense_is_refused(timed: Recollect, days: object) -> None:
-    with pytest.raises(InvalidInputError, match="makes no sense"):
+    with pytest.raises(InvalidInputError, match=r"makes no sense|must be a whole number"):
         timed.tenants.set_retention("user", days)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="unknown layer"):
         timed.tenants.set_retention("galaxy", 10)

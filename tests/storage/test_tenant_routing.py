@@ -39,12 +39,12 @@ def test_only_an_admin_sets_it(as_user: AsUser) -> None:
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), True, "0.3"])
 def test_a_threshold_that_makes_no_sense_is_refused(as_user: AsUser, threshold: object) -> None:
-    with pytest.raises(InvalidInputError, match="makes no sense"):
+    with pytest.raises(InvalidInputError, match=r"makes no sense|must be a number"):
         as_user("root", roles=("admin",)).tenants.set_recursion(threshold=threshold)  # type: ignore[arg-type]
 
 
 def test_a_switch_that_makes_no_sense_is_refused(as_user: AsUser) -> None:
-    with pytest.raises(InvalidInputError, match="makes no sense"):
+    with pytest.raises(InvalidInputError, match="enabled must be True or False"):
         as_user("root", roles=("admin",)).tenants.set_recursion(enabled="on")  # type: ignore[arg-type]
 
 

@@ -94,7 +94,7 @@ class World:
 
 
 #: How long it took, in which minute it was, what a process has done so far, when a key was used, and what is drawn.
-CHANCE = frozenset({"p50_ms", "p95_ms", "p99_ms", "searches", "log", "used_at", "token"})
+CHANCE = frozenset({"p50_ms", "p95_ms", "p99_ms", "searches", "log", "used_at", "token", "code_index"})
 
 
 def without_chance(value: Any) -> Any:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 #: Of a parameter or a thought: events are for watching, the record is the trajectory.
 _SHOWN_CHARS = 300
+#: For the store to keep what was told. It writes an event in milliseconds; on a busy machine the last ones took more
+#: than a second, and were lost.
+_CATCH_UP_S = 20.0
 
 
 class Announcer:
@@ -113,8 +116,8 @@ class Announcer:
         self._say(ExplorationEvent.FAILED, {"error": words, "code": code})
 
     async def close(self) -> None:
-        """Let the store catch up, for a moment."""
-        await self._publisher.close()
+        """Let the store catch up."""
+        await self._publisher.close(timeout_s=_CATCH_UP_S)
 
 
 @asynccontextmanager

@@ -18,6 +18,7 @@ import numpy as np
 
 from recollect.codebase.links import FileNames, link
 from recollect.codebase.records import KINDS
+from recollect.files.private import private_folder
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
@@ -122,7 +123,7 @@ def build_arrays(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) ->
 
     Written beside and moved into place: another process may be doing the same.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(folder.parent)
     work = Path(tempfile.mkdtemp(prefix=".", dir=folder.parent))
     try:
         _build(work, rows)

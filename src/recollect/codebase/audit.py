@@ -22,6 +22,7 @@ from recollect.codebase.secrets import mask, mask_values
 from recollect.domain.codebase import KIND, ExplorationTrajectory, RLMResult, RLMUsage
 from recollect.domain.findings import Citation, Finding
 from recollect.errors import InvalidInputError, NotFoundError
+from recollect.files.private import private_folder
 from recollect.recursion.trajectory import read_trajectory, replay
 
 VERSION = 1
@@ -45,8 +46,14 @@ def audit_path(folder: Path, task_id: str) -> Path:
     return folder / f"{file_name(task_id)}.json"
 
 
-def audit_document(result: RLMResult, *, hints: tuple[str, ...], limits: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole record, with secrets masked."""
+def audit_document(
+    result: RLMResult,
+    *,
+    hints: tuple[str, ...],
+    limits: Mapping[str, Any],
+    by: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The whole record, with secrets masked. `by` is who asked, if somebody said so."""
     record = None if result.record is None else mask_values(result.record.document())
     if record is not None and result.record is not None:
         _keep_verifiable(record, result.record.document())
@@ -54,6 +61,7 @@ def audit_document(result: RLMResult, *, hints: tuple[str, ...], limits: Mapping
         "version": VERSION,
         "kind": KIND,
         "task_id": result.task_id,
+        "by": by,
         "query": mask(result.query),
         "start_time": _moment(result.trajectory.start_time),
         "end_time": _moment(result.trajectory.end_time),
@@ -114,7 +122,7 @@ def read_audit(place: str | os.PathLike[str]) -> dict[str, Any]:
 
 def make_folder(folder: Path) -> None:
     """The folder for records, its owner's alone when it is new."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(folder)
 
 
 def masked_finding(finding: Finding) -> dict[str, Any]:

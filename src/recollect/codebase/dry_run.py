@@ -70,11 +70,10 @@ async def dry_run(
 
 
 def _likely(orchestrator: RLMOrchestrator, tree: SourceTree, request: ExploreRequest) -> tuple[str, ...]:
+    from recollect.codebase.explore import index_dir
     from recollect.codebase.index import CodeIndex
 
-    index = CodeIndex.open(
-        tree, orchestrator.settings.home / "cache" / "codebase", deadline_s=request.timeout_seconds
-    )
+    index = CodeIndex.open(tree, index_dir(orchestrator.settings), deadline_s=request.timeout_seconds)
     try:
         wanted = Outline(focus=request.query, hints=request.context_hints)
         return tuple(row["path"] for row in outline(View(tree, index), wanted).value["files"])

@@ -33,6 +33,7 @@ from recollect.codebase.tree import SourceTree, open_tree
 from recollect.config import Settings
 from recollect.domain.codebase import ExplorationTrajectory, RLMResult, RLMUsage
 from recollect.domain.findings import CitationStatus, Finding
+from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import EmbedderError
 from recollect.recursion.budget import Limits
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from recollect.providers.embedders import Embedder
     from recollect.providers.models import ChatModel
 
-__all__ = ["RLMOrchestrator", "default_audit_dir"]
+__all__ = ["RLMOrchestrator", "default_audit_dir", "index_dir"]
 
 _log = logging.getLogger("recollect.codebase")
 
@@ -66,11 +67,17 @@ def default_audit_dir(settings: Settings) -> Path:
     return settings.rlm_audit_dir or settings.home / "telemetry" / "rlm"
 
 
+def index_dir(settings: Settings) -> Path:
+    """Where the index of explored folders is kept; it may be deleted at any time."""
+    return settings.home / "cache" / "codebase"
+
+
 class RLMOrchestrator:
     """Explores one folder. Equal tool calls of its explorations are answered from one cache while it lives.
 
     `model` is a name or an open chat model; without one, that of the settings (`rlm_model`, `root_model`, `model`), or
     none. Records go to `audit_dir`, the symbol index below the home of the settings; the folder itself is only read.
+    `context` is who asks: their records are erased when they are forgotten.
     """
 
     def __init__(
@@ -81,11 +88,13 @@ class RLMOrchestrator:
         model: str | ChatModel | None = None,
         audit_dir: str | os.PathLike[str] | None = None,
         cache: Cache | None = None,
+        context: TenantContext | None = None,
     ) -> None:
         self.root = root
         self.settings = settings if settings is not None else Settings.load()
         self.audit_dir = Path(audit_dir) if audit_dir is not None else default_audit_dir(self.settings)
         self.cache = cache if cache is not None else Cache()
+        self.by = None if context is None else {"tenant_id": context.tenant_id, "user_id": context.user_id}
         self._model = model
 
     async def explore(
@@ -148,6 +157,7 @@ class _Exploration:
         self._settings = orchestrator.settings
         self._folder = orchestrator.audit_dir
         self._cache = orchestrator.cache
+        self._by = orchestrator.by
         self._request = request
         self._query = read_query(request.query, request.context_hints)
         self._tree = tree
@@ -188,7 +198,7 @@ class _Exploration:
                 asyncio.to_thread(
                     CodeIndex.open,
                     self._tree,
-                    self._settings.home / "cache" / "codebase",
+                    index_dir(self._settings),
                     progress=on_progress,
                     deadline_s=max(left * 0.8, 0.05),
                 ),
@@ -232,7 +242,7 @@ class _Exploration:
             self._past.fill(self._cache, environment.name)
         await asyncio.to_thread(
             self._journal.begin,
-            {"query": mask(request.query), "root": str(self._tree.root)},
+            {"query": mask(request.query), "root": str(self._tree.root), "by": self._by},
             append=self._past is not None,
         )
         return await run(
@@ -341,7 +351,7 @@ class _Exploration:
             "max_usd": self._request.max_usd,
         }
         try:
-            document = audit_document(result, hints=self._request.context_hints, limits=limits)
+            document = audit_document(result, hints=self._request.context_hints, limits=limits, by=self._by)
             written = write_audit(self._folder, self._request.task_id, document)
         except (OSError, ValueError) as error:
             self._journal.close(remove=False)

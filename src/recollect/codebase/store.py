@@ -25,6 +25,7 @@ from typing import Any
 from recollect.codebase.records import FORMAT, FileRecord
 from recollect.codebase.symbols.grammars import grammar_modules
 from recollect.codebase.tree import BINARY
+from recollect.files.private import private_folder
 
 _BUSY_S = 60.0
 #: Trees nobody has opened for so long are forgotten.
@@ -195,7 +196,7 @@ class Store:
 
 
 def _open(folder: Path) -> sqlite3.Connection:
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     file = folder / f"symbols-{fingerprint()}.sqlite"
     try:
         return _connect(file)

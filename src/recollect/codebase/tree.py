@@ -204,7 +204,7 @@ def open_tree(
             f"the folder {text!r} is outside the allowed roots"
             f" ({', '.join(map(str, roots)) or 'there are none'}); choose one inside"
         )
-    if not real.is_dir() or not os.access(real, os.R_OK | os.X_OK):
+    if not os.path.isdir(real) or not os.access(real, os.R_OK | os.X_OK):
         raise SourceNotFoundError(
             f"{text!r} is not a folder that can be read; give the root of a source tree"
         )

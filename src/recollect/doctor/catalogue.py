@@ -14,6 +14,7 @@ _FUNCTIONS = {
     "forget_consultations": True,
     "forget_traces": True,
     "key_context": True,
+    "refuse_strays": True,  # a trigger's
 }  # fmt: skip
 _COMMANDS = {"r": "select", "a": "insert", "w": "update", "d": "delete"}
 

@@ -61,7 +61,9 @@ def managed(places: Sequence[Place], belongings: Sequence[Belonging], context: T
     claims = [
         ScopeName.parse(role.removeprefix("lead:")) for role in context.roles if role.startswith("lead:")
     ]
-    roots |= {p.id for p in places if not p.owner and ScopeName(p.layer, p.name) in claims}
+    # A claim is of a shared scope: nobody leads what is somebody's own.
+    shared = [place for place in places if not place.owner and place.layer.precedence > 3]
+    roots |= {place.id for place in shared if ScopeName(place.layer, place.name) in claims}
     return {place.id for place in places if roots.intersection(_up(places, place.id))}
 
 

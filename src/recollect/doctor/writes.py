@@ -40,9 +40,9 @@ _DOCUMENT = (
 _ROWS = {
     "memory": _MEMORY,
     "embedding": "insert into recollect.embedding values"
-    f" (%(tenant)s, {SPACE_ID}, %(id)s, 0, %(scope)s, now(), now(), '[1,0,0]')",
-    "posting": "insert into recollect.posting values (%(tenant)s, 'x', %(id)s, %(scope)s, 1, 1)",
-    "mention": "insert into recollect.mention values (%(tenant)s, 'x', %(id)s, %(scope)s)",
+    f" (%(tenant)s, {SPACE_ID}, %(memory)s, 9, %(scope)s, now(), now(), '[1,0,0]')",
+    "posting": "insert into recollect.posting values (%(tenant)s, 'x', %(memory)s, %(scope)s, 1, 1)",
+    "mention": "insert into recollect.mention values (%(tenant)s, 'x', %(memory)s, %(scope)s)",
     "entity": "insert into recollect.entity values (%(tenant)s, 'x', %(scope)s, 'x', 'thing', 'found')",
     "entity_key": "insert into recollect.entity_key values (%(tenant)s, 'x', 'word', 'x', %(scope)s)",
     "conflict": "insert into recollect.conflict values (%(tenant)s, %(id)s, %(id)s, %(scope)s, 'x')",
@@ -63,6 +63,10 @@ _ROWS = {
     "tally": "insert into recollect.tally values (%(tenant)s, %(scope)s, 1, 1, 1)"
     " on conflict (tenant_id, scope_id) do update set memories = 99",
 }
+_EVENT = (
+    "insert into recollect.event (tenant_id, event_id, type, by_user, scope_id)"
+    " values (%(tenant)s, %(id)s, 'memory_added', 'ana', %(scope)s)"
+)
 _SCOPE = (
     "insert into recollect.scope (tenant_id, scope_id, layer, name, owner, parent_id)"
     " values (%(tenant)s, %(id)s, %(layer)s, %(name)s, %(owner)s, %(parent)s)"
@@ -79,6 +83,7 @@ def _values(world: World, scope: UUID, **more: Any) -> dict[str, Any]:
         "tenant": world.tenant_id,
         "scope": scope,
         "id": uuid4(),
+        "memory": world.memories.get(scope) or uuid4(),
         "digest": digest(str(uuid4())),
         "conversation": None,
     } | more
@@ -266,6 +271,15 @@ def _seizing(arena: Arena) -> Iterator[Attempt]:
     foreign = arena.theirs.conversations[arena.theirs.places[0].id]
     yield ana, _MEMORY, _values(mine, place("user/ana").id, conversation=mine.conversations[company])
     yield mine.admin, _MEMORY, _values(mine, place("user/ana").id, conversation=foreign)
+    # Terms, vectors and names of one's own on somebody else's memory, by inserting them or by moving them.
+    own = place("user/ana").id
+    for other in (mine.memories[place("user/bob").id], mine.memories[company], uuid4()):
+        at = _values(mine, own) | {"memory": other}
+        for table in ("posting", "embedding", "mention"):
+            yield ana, _ROWS[table], at
+            yield ana, f"update recollect.{table} set memory_id = %(memory)s where scope_id = %(scope)s", at
+    for closed in ("user/bob", "team/web"):
+        yield ana, _EVENT, _values(mine, place(closed).id)
 
 
 def _ruling(arena: Arena) -> Iterator[Attempt]:

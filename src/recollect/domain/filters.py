@@ -21,8 +21,8 @@ from uuid import UUID
 from recollect.domain.ids import parse_id
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.memory import MemoryType, Status, check_time
-from recollect.domain.text import check_metadata
-from recollect.errors import InvalidFilterError, InvalidInputError
+from recollect.domain.text import check_metadata, refuse_unstorable
+from recollect.errors import InvalidFilterError, InvalidInputError, InvalidTextError
 
 MAX_DEPTH = 8
 MAX_CONDITIONS = 200
@@ -177,8 +177,12 @@ def _condition(key: str, operator: Operator, value: object, budget: list[int]) -
         raise InvalidFilterError(f"more than {MAX_CONDITIONS} conditions in one filter")
     column = key if key in COLUMNS else None
     path = () if column else tuple(key.removeprefix("metadata.").split("."))
-    if not column and (not all(path) or "\x00" in key):
+    if not column and not all(path):
         raise InvalidFilterError(f"filter key {key!r} is not a column and not a metadata path")
+    try:
+        refuse_unstorable(key, f"filter key {key!r}")
+    except InvalidTextError as error:
+        raise InvalidFilterError(str(error)) from error
     if operator is Operator.EXISTS:
         if not isinstance(value, bool):
             raise InvalidFilterError(f"$exists on {key!r} takes true or false, got {value!r}")

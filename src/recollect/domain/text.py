@@ -42,7 +42,7 @@ def check_text(value: object, *, what: str = "text", limit: int = MAX_TEXT_CHARS
         raise InvalidTextError(f"{what} is empty; give it at least one visible character")
     if len(value) > limit:
         raise InvalidTextError(f"{what} has {len(value):,} characters, the limit is {limit:,}; split it")
-    _refuse_unstorable(value, what)
+    refuse_unstorable(value, what)
     return value
 
 
@@ -55,7 +55,7 @@ def check_name(value: object, *, what: str) -> str:
         raise InvalidInputError(f"{what} is empty")
     if len(name) > MAX_NAME_CHARS:
         raise InvalidInputError(f"{what} has {len(name)} characters, the limit is {MAX_NAME_CHARS}")
-    _refuse_unstorable(name, what)
+    refuse_unstorable(name, what)
     if any(unicodedata.category(letter) == "Cc" for letter in name):
         raise InvalidInputError(f"{what} {name!r} has control characters; use one plain line")
     return name
@@ -88,7 +88,7 @@ def _plain_json(value: object, where: str, depth: int) -> Any:
             )
         return value
     if isinstance(value, str):
-        _refuse_unstorable(value, where)
+        refuse_unstorable(value, where)
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -102,14 +102,15 @@ def _plain_json(value: object, where: str, depth: int) -> Any:
         for key in value:
             if not isinstance(key, str):
                 raise InvalidInputError(f"{where} has the key {key!r}; JSON keys are strings")
-            _refuse_unstorable(key, where)
+            refuse_unstorable(key, where)
         return {key: _plain_json(item, f"{where}.{key}", depth - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain_json(item, f"{where}[{index}]", depth - 1) for index, item in enumerate(value)]
     raise InvalidInputError(f"{where} is a {type(value).__name__}, which is not JSON; convert it first")
 
 
-def _refuse_unstorable(value: str, what: str) -> None:
+def refuse_unstorable(value: str, what: str) -> None:
+    """Refuse what PostgreSQL or UTF-8 can't hold."""
     if "\x00" in value:
         raise InvalidTextError(f"{what} has a NUL character at position {value.index(chr(0))}; remove it")
     try:

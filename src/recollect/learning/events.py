@@ -157,24 +157,38 @@ class EventLog:
         await self.flush()
 
     async def _write(self, context: TenantContext, notes: Sequence[RetrievalEvent | _Use | _Run]) -> None:
-        try:
-            async with self._store.transaction(context) as tx:
-                for _, grouped in groupby(notes, key=type):
-                    some = list(grouped)
-                    await self._write_events(tx, [n for n in some if isinstance(n, RetrievalEvent)])
-                    await _write_runs(tx, [n.row for n in some if isinstance(n, _Run)])
-                    for use in (n for n in some if isinstance(n, _Use)):
-                        await _write_use(tx, use)
-                        if use.reported:
-                            await self.guesses.confirm(tx, use.query_id, use.memory_ids)
-        except Exception as error:
-            # Anything at all: a tenant that was forgotten, a disk that is full, a bug here. Searches go on.
-            self._failed += len(notes)
-            _log.warning(
-                "%d notes about searches were not stored: %s", len(notes), str(error) or type(error).__name__
-            )
-        else:
-            self._written += len(notes)
+        # Apart: a use waits for memories, which somebody may hold who waits for the lock on traces.
+        uses = [note for note in notes if isinstance(note, _Use)]
+        made = [note for note in notes if not isinstance(note, _Use)]
+        for some, write in ((made, self._write_made), (uses, self._write_uses)):
+            if not some:
+                continue
+            try:
+                async with self._store.transaction(context) as tx:
+                    await write(tx, some)
+            except Exception as error:
+                # Anything at all: a tenant that was forgotten, a disk that is full, a bug here. Searches go on.
+                self._failed += len(some)
+                # By its code: the database's own words may quote what was asked.
+                reason = getattr(error, "code", type(error).__name__)
+                _log.warning("%d notes about searches were not stored: %s", len(some), reason)
+            else:
+                self._written += len(some)
+
+    async def _write_made(self, tx: Transaction, notes: Sequence[RetrievalEvent | _Use | _Run]) -> None:
+        await storage.lock_traces(tx)
+        await self._write_events(tx, [note for note in notes if isinstance(note, RetrievalEvent)])
+        await _write_runs(tx, [note.row for note in notes if isinstance(note, _Run)])
+
+    async def _write_uses(self, tx: Transaction, notes: Sequence[RetrievalEvent | _Use | _Run]) -> None:
+        uses = [note for note in notes if isinstance(note, _Use)]
+        await storage.lock_hit_memories(
+            tx, user=tx.context.user_id or "", queries=[use.query_id for use in uses]
+        )
+        for use in uses:
+            await _write_use(tx, use)
+            if use.reported:
+                await self.guesses.confirm(tx, use.query_id, use.memory_ids)
 
     async def _write_events(self, tx: Transaction, events: Sequence[RetrievalEvent]) -> None:
         if not events:

@@ -71,7 +71,7 @@ class FileBundler:
                 f"the working directory {str(working_dir)!r} is outside the allowed roots"
                 f" ({', '.join(map(str, roots)) or 'there are none'}); choose one inside"
             )
-        if not root.is_dir():
+        if not os.path.isdir(root):
             raise InvalidInputError(
                 f"the working directory {str(working_dir)!r} is not a folder that can be read"
             )

@@ -105,7 +105,7 @@ async def add_folder(
 
 def _walk(folder: str | os.PathLike[str]) -> tuple[Path, Walked]:
     root = Path(os.path.realpath(os.path.expanduser(os.fspath(folder))))
-    if not root.is_dir():
+    if not os.path.isdir(root):
         raise InvalidInputError(f"{str(folder)!r} is not a folder that can be read")
     everything: list[Any] = [_Everything(True)]
     return root, walk(root, everything, _Everything(False), within=None, max_files=MAX_FILES)

@@ -35,9 +35,11 @@ async def delete_one(
     async with workspace.store.transaction(context) as tx:
         await writing.lock_memory(tx, memory_id)
         quoting = await find_citing(tx, [memory_id])
-        ids, rows = await erasing.erase_memories(tx, [memory_id])
+        erasure = erasing.Erasure(tx)
+        await erasure.memories([memory_id])
+        await erasure.traces()
     return await _receipt(
-        workspace, context, f"memory {memory_id}", ids, rows, vacuum=vacuum, quoting=quoting
+        workspace, context, f"memory {memory_id}", erasure.ids, erasure.rows, vacuum=vacuum, quoting=quoting
     )
 
 
@@ -94,17 +96,21 @@ async def delete_scope(workspace: Workspace, context: TenantContext, name: Scope
                 else "delete or move them first"
             )
             raise ConflictError(f"{str(name)!r} has {children['children']} scopes below it; {hint}")
-        ids, rows = await _erase_scopes(tx, [row["scope_id"]])
-    return await _receipt(workspace, context, f"scope {name}", ids, rows, vacuum=True)
+        erasure = await _erase_memories_of(tx, [row["scope_id"]])
+        await erasure.traces()
+        await _erase_scopes(tx, [row["scope_id"]], erasure.rows)
+    return await _receipt(workspace, context, f"scope {name}", erasure.ids, erasure.rows, vacuum=True)
 
 
-async def _erase_scopes(tx: Transaction, scope_ids: Sequence[UUID]) -> tuple[list[UUID], Counter[str]]:
-    ids: list[UUID] = []
-    rows: Counter[str] = Counter()
+async def _erase_memories_of(tx: Transaction, scope_ids: Sequence[UUID]) -> erasing.Erasure:
+    erasure = erasing.Erasure(tx)
     while batch := await erasing.match_ids(tx, scopes=scope_ids):
-        erased, counted = await erasing.erase_memories(tx, batch)
-        ids += erased
-        rows += counted
+        await erasure.memories(batch)
+    return erasure
+
+
+async def _erase_scopes(tx: Transaction, scope_ids: Sequence[UUID], rows: Counter[str]) -> None:
+    """Erase scopes that have no memories any more; `rows` counts."""
     rows += await erase_documents_of(tx, scope_ids)
     rows["conversation"] += await tx.execute("delete_conversations_of", scopes=list(scope_ids))
     rows["entity"] += await tx.execute("delete_entities_of", scopes=list(scope_ids))
@@ -116,7 +122,6 @@ async def _erase_scopes(tx: Transaction, scope_ids: Sequence[UUID]) -> tuple[lis
         if not gone:
             raise ForbiddenError("this caller may not delete that scope; its parent's lead or an admin may")
         rows["scope"] += len(gone)
-    return ids, rows
 
 
 async def forget_user(workspace: Workspace, context: TenantContext, user_id: str) -> Receipt:
@@ -128,11 +133,14 @@ async def forget_user(workspace: Workspace, context: TenantContext, user_id: str
     await workspace.events.flush()
     async with workspace.store.transaction(context) as tx:
         owned = [row["scope_id"] for row in await tx.fetch("owned_scopes", user=user)]
-        # Sessions and agents hang under the user's scope: children first.
-        ids, rows = await _erase_scopes(tx, owned)
+        erasure = await _erase_memories_of(tx, owned)
+        rows = erasure.rows
         # Before the memberships: a member may write to the histories that name them, a stranger may not.
         rows["history"] += await tx.execute("forget_author", user=user)
         await tx.execute("forget_librarian", user=user)
+        await erasure.traces()
+        # Sessions and agents hang under the user's scope: children first.
+        await _erase_scopes(tx, owned, rows)
         rows["membership"] += len(await tx.fetch("delete_members", user=user, scope=None))
         rows += await learning.forget_learner(tx, user)
         rows["consultation"] += await oracle.forget_user(tx, user)
@@ -140,7 +148,7 @@ async def forget_user(workspace: Workspace, context: TenantContext, user_id: str
         rows["reply"] += await replies.forget_user(tx, user)
         rows["event"] += await happenings.forget_user(tx, user)
         kept = await scopes.list_members(tx, None, user)
-    receipt = await _receipt(workspace, context, f"user {user}", ids, rows, vacuum=True)
+    receipt = await _receipt(workspace, context, f"user {user}", erasure.ids, rows, vacuum=True)
     if not kept:
         return receipt
     left = (
@@ -164,19 +172,19 @@ async def forget_tenant(workspace: Workspace, context: TenantContext, tenant_id:
 async def _erase_all(
     workspace: Workspace, context: TenantContext, what: str, pick: Pick, *, vacuum: bool
 ) -> Receipt:
-    ids: list[UUID] = []
-    rows: Counter[str] = Counter()
     quoting: list[tuple[UUID, SummaryKey]] = []
     async with workspace.store.transaction(context) as tx:
         await scopes.describe_caller(tx)
+        erasure = erasing.Erasure(tx)
         while batch := await pick(tx):
             quoting += await find_citing(tx, batch)
-            erased, counted = await erasing.erase_memories(tx, batch)
-            if not erased:
+            if not await erasure.memories(batch):
                 break
-            ids += erased
-            rows += counted
-    return await _receipt(workspace, context, what, ids, rows, vacuum=vacuum and bool(ids), quoting=quoting)
+        await erasure.traces()
+    ids = erasure.ids
+    return await _receipt(
+        workspace, context, what, ids, erasure.rows, vacuum=vacuum and bool(ids), quoting=quoting
+    )
 
 
 async def _receipt(

@@ -126,6 +126,10 @@ async def add_items(
                 ids[index] = None
                 errors.append(ItemError(index=index, code=error.code, message=str(error)))
             done += len(bad)
+            if not items:
+                settle(items)
+                await asyncio.sleep(0)  # nothing here waits, and others have a turn, too
+                continue
             prepared = await try_twice(partial(_prepare, workspace, context, items))
             large = prepared.large
             if pending is not None:

@@ -157,6 +157,8 @@ def _parse(lines: Iterable[str | bytes]) -> Iterator[tuple[int, dict[str, Any] |
     for number, line in enumerate(lines, 1):
         try:
             text = line.decode("utf-8") if isinstance(line, bytes) else line
+            if not isinstance(text, str):
+                raise InvalidInputError(f"line {number} is a {type(line).__name__}, not a line of text")
             text = text.removeprefix("\ufeff") if number == 1 else text
             if not text.strip():
                 continue

@@ -194,7 +194,9 @@ class Publisher:
         """Once for each run: a broken subscriber would fill the log."""
         if not self._complained:
             self._complained = True
-            _log.warning("a subscriber to the events of a run failed; the run goes on", exc_info=error)
+            reason = str(error) or type(error).__name__
+            _log.warning("a subscriber to the events of a run failed; the run goes on: %s", reason)
+            _log.debug("where it failed", exc_info=error)
 
 
 def _discard(awaitable: Awaitable[None]) -> None:

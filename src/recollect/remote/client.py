@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 from uuid import UUID
 
+from recollect.arguments import check_arguments
 from recollect.client import UNCHANGED, AsyncRecollect
+from recollect.client_library import AsyncLibrary
 from recollect.domain.keys import read_token
 from recollect.domain.library import DocumentReport
 from recollect.domain.tenancy import TenantContext
@@ -154,6 +156,7 @@ def _method(verb: Verb, *, of_face: bool) -> Any:
     async def ask(self: Any, *args: Any, **kwargs: Any) -> Any:
         remote: AsyncRemote = self._client if of_face else self
         given = signature.bind(self, *args, **kwargs).arguments
+        check_arguments(verb.function, given)
         return await remote._ask(verb, given)
 
     ask.__name__ = verb.name.rpartition(".")[2]
@@ -175,6 +178,7 @@ def _install() -> None:
             setattr(AsyncRemote, name, _method(verb, of_face=False))
 
     async def add(self: Any, source: Any, **given: Any) -> DocumentReport:
+        check_arguments(AsyncLibrary.add, {"source": source, **given})
         options = {"name": None, **given}
         return await self._client._upload(source, **options)  # type: ignore[no-any-return]
 

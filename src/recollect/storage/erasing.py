@@ -81,53 +81,75 @@ async def expired_ids(tx: Transaction, now: datetime) -> list[UUID]:
     return [row["memory_id"] for row in await tx.fetch("expired_memories", now=now, limit=_BATCH)]
 
 
-async def erase_memories(tx: Transaction, ids: Sequence[UUID]) -> tuple[list[UUID], Counter[str]]:
-    """Erase memories with all that was made from them. Returns the erased ids and the rows per table."""
-    await tx.execute("lock_memories", ids=list(ids))
-    # A fact goes with the last memory it was derived from.
-    derived = [id for id in await forget_sources(tx, ids) if id not in set(ids)]
-    if derived:
-        await tx.execute("lock_memories", ids=derived)
-        ids = [*ids, *derived]
-    # After the lock: a summary that was being stored from one of them is there by now.
-    quoting = [summary for summary, _ in await find_citing(tx, ids)]
-    if quoting:
-        await tx.execute("lock_memories", ids=quoting)
-    versions = [row["memory_id"] for row in await tx.fetch("versions_of", ids=[*ids, *quoting])]
-    doomed = list(dict.fromkeys([*ids, *quoting, *versions]))
-    tallies = await tx.fetch("tally_of_memories", ids=doomed)
-    rows: Counter[str] = Counter()
-    rows["posting"] = await tx.execute("delete_postings", ids=doomed)
-    rows["embedding"] = await tx.execute("delete_embeddings", ids=doomed)
-    unlinked = await entities.unlink(tx, doomed)
-    rows["mention"] = len(unlinked)
-    rows["history"] = await tx.execute("delete_history", ids=doomed)
-    rows["conflict"] = await tx.execute("delete_conflicts", ids=doomed)
-    rows["summary_source"] = await tx.execute("delete_sources", ids=doomed)
-    rows["summary"] = await tx.execute("delete_summaries", ids=doomed)
-    await tx.execute("forget_superseding", ids=doomed)
-    await tx.execute("forget_restored", texts=[str(id) for id in doomed])
-    await tx.execute("forget_former", ids=doomed)
-    erased = await tx.fetch("delete_memories", ids=doomed)
-    rows["memory"] = len(erased)
-    for scope, count in Counter(row["scope_id"] for row in erased).items():
-        # Their ids are erased with them.
-        await tell(tx, MemoryEvent.DELETED, scope, {"count": count})
-    rows.update(await entities.forget_unmentioned(tx, [*unlinked, *entities.speakers_of(erased)]))
-    # Also those of other people's searches, which the caller can't see.
-    spoken = sorted({entity for entity, _ in unlinked})
-    traces = await tx.fetch_one("forget_traces", ids=doomed, entities=spoken)
-    assert traces is not None
-    rows["feedback"], rows["retrieval_hit"] = traces["feedback"], traces["hits"]
-    rows["run"] = traces["runs"]
-    conversations = list({row["conversation_id"] for row in erased if row["conversation_id"]})
-    if conversations:
-        await tx.execute("lock_conversations", ids=conversations)
-        rows["conversation"] = await tx.execute("delete_conversations", ids=conversations)
-    await bump_tallies(
-        tx, {row["scope_id"]: (-row["memories"], -row["vectors"], -row["terms"]) for row in tallies}
-    )
-    return [row["memory_id"] for row in erased], rows
+class Erasure:
+    """What one transaction erases of memories: first `memories`, as often as needed, then `traces`, once.
+
+    `ids` are the erased memories, `rows` counts per table. Traces come last because they are erased under a lock that
+    every other erasure of the tenant waits for: who holds it must not wait for rows that they hold.
+    """
+
+    def __init__(self, tx: Transaction) -> None:
+        self.ids: list[UUID] = []
+        self.rows: Counter[str] = Counter()
+        self._tx = tx
+        self._doomed: list[UUID] = []
+        self._names: set[str] = set()
+
+    async def memories(self, ids: Sequence[UUID]) -> int:
+        """Erase memories with all that was made from them; returns how many memories were."""
+        tx, rows = self._tx, self.rows
+        await tx.execute("lock_memories", ids=list(ids))
+        # A fact goes with the last memory it was derived from.
+        derived = [id for id in await forget_sources(tx, ids) if id not in set(ids)]
+        if derived:
+            await tx.execute("lock_memories", ids=derived)
+            ids = [*ids, *derived]
+        # After the lock: a summary that was being stored from one of them is there by now.
+        quoting = [summary for summary, _ in await find_citing(tx, ids)]
+        if quoting:
+            await tx.execute("lock_memories", ids=quoting)
+        versions = [row["memory_id"] for row in await tx.fetch("versions_of", ids=[*ids, *quoting])]
+        doomed = list(dict.fromkeys([*ids, *quoting, *versions]))
+        tallies = await tx.fetch("tally_of_memories", ids=doomed)
+        rows["posting"] += await tx.execute("delete_postings", ids=doomed)
+        rows["embedding"] += await tx.execute("delete_embeddings", ids=doomed)
+        unlinked = await entities.unlink(tx, doomed)
+        rows["mention"] += len(unlinked)
+        rows["history"] += await tx.execute("delete_history", ids=doomed)
+        rows["conflict"] += await tx.execute("delete_conflicts", ids=doomed)
+        rows["summary_source"] += await tx.execute("delete_sources", ids=doomed)
+        rows["summary"] += await tx.execute("delete_summaries", ids=doomed)
+        await tx.execute("forget_superseding", ids=doomed)
+        await tx.execute("forget_restored", texts=[str(id) for id in doomed])
+        await tx.execute("forget_former", ids=doomed)
+        erased = await tx.fetch("delete_memories", ids=doomed)
+        rows["memory"] += len(erased)
+        for scope, count in Counter(row["scope_id"] for row in erased).items():
+            # Their ids are erased with them.
+            await tell(tx, MemoryEvent.DELETED, scope, {"count": count})
+        named = [*unlinked, *entities.speakers_of(erased)]
+        rows.update(await entities.forget_unmentioned(tx, named))
+        conversations = list({row["conversation_id"] for row in erased if row["conversation_id"]})
+        if conversations:
+            await tx.execute("lock_conversations", ids=conversations)
+            rows["conversation"] += await tx.execute("delete_conversations", ids=conversations)
+        await bump_tallies(
+            tx, {row["scope_id"]: (-row["memories"], -row["vectors"], -row["terms"]) for row in tallies}
+        )
+        self.ids += [row["memory_id"] for row in erased]
+        self._doomed += doomed
+        self._names.update(entity for entity, _ in named)
+        return len(erased)
+
+    async def traces(self) -> None:
+        """Erase what searches, runs, feedback and kept answers hold of them, also what the caller can't see."""
+        if not self._doomed:
+            return
+        found = await self._tx.fetch_one("forget_traces", ids=self._doomed, entities=sorted(self._names))
+        assert found is not None
+        self.rows["feedback"] += found["feedback"]
+        self.rows["retrieval_hit"] += found["hits"]
+        self.rows["run"] += found["runs"]
 
 
 async def erase_tenant(store: Store, tenant_id: str) -> Counter[str]:

@@ -13,9 +13,15 @@ from recollect.storage.store import Row, Store, Transaction
 
 
 async def insert_key(
-    tx: Transaction, *, name: str, speaks_for: TenantContext, now: datetime, expires_at: datetime | None
+    tx: Transaction,
+    *,
+    name: str,
+    speaks_for: TenantContext,
+    now: datetime,
+    expires_at: datetime | None,
+    once: bool = False,
 ) -> NewKey:
-    """Make a key and its token; only the token's hash is kept."""
+    """Make a key and its token; only the token's hash is kept. `once`: it can only be given for another one."""
     key_id = new_id()
     token, secret = make_token(tx.context.tenant_id, key_id)
     await tx.execute(
@@ -23,7 +29,7 @@ async def insert_key(
         key=key_id,
         name=name,
         secret=secret,
-        context=context_document(speaks_for),
+        context={**context_document(speaks_for), **({"once": True} if once else {})},
         created_by=tx.context.user_id or tx.context.agent_id or "",
         now=now,
         expires_at=expires_at,
@@ -59,15 +65,15 @@ async def forget_user(tx: Transaction, user: str) -> int:
     return await tx.execute("forget_user_keys", user=user)
 
 
-async def authenticate(store: Store, token: str) -> TenantContext | None:
-    """Who a token speaks for; None when it opens nothing, whatever the reason."""
+async def authenticate(store: Store, token: str, *, once: bool = False) -> TenantContext | None:
+    """Who a token speaks for; None when it opens nothing, whatever the reason. `once`: a link's, and no other."""
     shown = read_token(token)
     if shown is None:
         return None
     # Whoever shows a key is nobody yet: the function asks for the secret before it tells anything.
     async with store.transaction(TenantContext(tenant_id=shown.tenant_id)) as tx:
         row = await tx.fetch_one("key_context", key=shown.key_id, secret=shown.secret)
-    if row is None or row["context"] is None:
+    if row is None or row["context"] is None or row["context"].get("once", False) is not once:
         return None
     return read_context(shown.tenant_id, row["context"])
 

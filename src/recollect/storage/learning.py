@@ -36,6 +36,11 @@ async def session_events(
     return await tx.fetch("session_events", user=user, session=session, query=query, since=since, at=at)
 
 
+async def lock_traces(tx: Transaction) -> None:
+    """Before `insert_events` and `insert_runs`: nobody erases memories until this transaction ends."""
+    await tx.fetch("lock_traces")
+
+
 async def insert_events(
     tx: Transaction,
     *,
@@ -52,6 +57,11 @@ async def insert_events(
     if refined:
         await tx.execute("mark_refined", user=user, ids=refined)
     return stored
+
+
+async def lock_hit_memories(tx: Transaction, *, user: str, queries: Sequence[UUID]) -> None:
+    """Before `mark_hits` and `reward_memories`: hold the memories that the searches returned."""
+    await tx.execute("lock_hit_memories", user=user, queries=list(queries))
 
 
 async def mark_hits(tx: Transaction, *, user: str, query: UUID, ids: Sequence[UUID]) -> list[Row]:

@@ -43,19 +43,30 @@ class Dashboard:
 def dashboard(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     """A server process on the session's store; `root` is the folder below which it lets clients name paths."""
     root = tmp_path_factory.mktemp("explored")
+    log = tmp_path_factory.mktemp("log") / "stderr"
     environ = {
         **os.environ,
         "RECOLLECT_HOME": str(settings.home),
         "RECOLLECT_EMBEDDER": "wordllama",
         **({"RECOLLECT_DATABASE_URL": settings.database_url} if settings.database_url else {}),
     }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "recollect.surfaces.cli.main", "serve", "--port", "0", "--root", str(root)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=environ,
-    )
+    with log.open("w") as told:
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "recollect.surfaces.cli.main",
+                "serve",
+                "--port",
+                "0",
+                "--root",
+                str(root),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=told,
+            text=True,
+            env=environ,
+        )
     try:
         assert process.stdout is not None
         said = process.stdout.readline() + process.stdout.readline()
@@ -68,6 +79,8 @@ def dashboard(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> I
         if process.stdout is not None:
             process.stdout.close()
         assert ended == 0
+        # A coroutine that no page waits for is a click that does nothing.
+        assert [line for line in log.read_text().splitlines() if "never awaited" in line] == []
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,51 @@ def test_a_key_opens_the_page_that_was_asked_for(
     page.goto(f"{dashboard.url}{ROOT}/memories")
     page.get_by_label("Your key").wait_for()
     page.close()
+    assert client.keys.context_of(token).user_id == "root", "a key that others may use stays"
+
+
+def enter(dashboard: Dashboard, link: str, cookies: dict[str, str] | None = None) -> httpx.Response:
+    return httpx.get(f"{dashboard.url}{ROOT}/enter", params={"code": link}, cookies=cookies, trust_env=False)
+
+
+def memories(dashboard: Dashboard, token: str) -> int:
+    answer = httpx.get(
+        f"{dashboard.url}{ROOT}/memories", cookies={COOKIE: token}, trust_env=False, timeout=60
+    )
+    return answer.status_code
+
+
+def test_logging_out_ends_the_visit_and_no_link_can_ask_for_it(
+    dashboard: Dashboard, client: Recollect
+) -> None:
+    token = enter(dashboard, client.keys.link().token).cookies[COOKIE]
+    assert memories(dashboard, token) == 200
+    away = f"{dashboard.url}{ROOT}/logout"
+    assert httpx.get(away, cookies={COOKIE: token}, trust_env=False).status_code in (404, 405)
+    assert memories(dashboard, token) == 200
+    gone = httpx.post(away, cookies={COOKIE: token}, trust_env=False)
+    assert (gone.status_code, gone.headers["location"]) == (303, f"{ROOT}/login")
+    assert memories(dashboard, token) == 303, "whoever kept the cookie is out, too, and at once"
+
+
+def test_a_link_can_be_neither_reused_nor_fixed(dashboard: Dashboard, client: Recollect) -> None:
+    link = client.keys.link().token
+    # Whoever sent the link knows it: it must not be worth anything beside the one visit, before or after.
+    assert memories(dashboard, link) == 303
+    assert (
+        httpx.get(f"{dashboard.url}/v1/memories", headers={"Authorization": f"Bearer {link}"}).status_code
+        == 401
+    )
+    posted = httpx.post(f"{dashboard.url}{ROOT}/login", data={"key": link}, trust_env=False)
+    assert posted.status_code == 401
+    # A cookie that somebody planted before is not the one that counts afterwards.
+    entered = enter(dashboard, link, cookies={COOKIE: "rcl_planted"})
+    assert entered.status_code == 303
+    token = entered.cookies[COOKIE]
+    assert token not in (link, "rcl_planted")
+    assert memories(dashboard, token) == 200
+    assert enter(dashboard, link).status_code == 401
+    assert memories(dashboard, link) == 303
 
 
 def test_the_printed_link_opens_once(browser: Browser, dashboard: Dashboard) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
 import httpx
+import psycopg
+import pytest
 
 from recollect import Recollect
 from recollect.domain.happenings import ExplorationEvent
@@ -48,3 +52,27 @@ def test_an_exploration_that_can_not_be_is_told_of_as_failed(
     assert done.status_code == 404, done.text
     last = as_user("ana").events.list()[-1]
     assert (last.type, last.detail["detail"]["code"]) == ("exploration_failed", done.json()["code"])
+
+
+def test_a_store_that_is_slow_for_a_moment_loses_no_event(
+    as_user: Callable[..., Recollect],
+    owner_conninfo: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (tmp_path / "billing.py").write_text("def charge_card(amount):\n    return amount\n", encoding="utf-8")
+    ana = as_user("ana").open()
+    ana.explore(tmp_path, "where is charge_card", task_id="warm")
+    told = len(ana.events.list())
+    with psycopg.connect(owner_conninfo) as busy, caplog.at_level(logging.WARNING):
+        busy.execute("lock table recollect.event in exclusive mode")
+        # Longer than the run and than a second, which was all that the store had to catch up.
+        release = threading.Timer(3.0, busy.rollback)
+        release.start()
+        ana.explore(tmp_path, "where is charge_card", task_id="slow")
+        release.join()
+    slow = [one for one in ana.events.list() if one.detail["task_id"] == "slow"]
+    assert [one.detail["number"] for one in slow] == list(range(1, len(slow) + 1))
+    assert slow[-1].type == "exploration_completed"
+    assert len(slow) >= told / 2
+    assert not caplog.records

@@ -79,6 +79,31 @@ def test_an_answer_is_not_kept_when_what_it_quotes_is_erased(http: Connect, owne
     assert left == 0
 
 
+def test_other_answers_stay_when_one_memory_is_erased(http: Connect) -> None:
+    ana = http(user="ana")
+    one, other = (
+        ana.post("/v1/memories", json={"text": text}, headers=keyed(text)).json() for text in ("One.", "Two.")
+    )
+    ana.delete(f"/v1/memories/{one['id']}")
+    again = ana.post("/v1/memories", json={"text": "Two."}, headers=keyed("Two."))
+    assert again.headers.get("idempotent-replayed") == "true"
+    assert again.json() == other
+    fresh = ana.post("/v1/memories", json={"text": "One."}, headers=keyed("One."))
+    assert "idempotent-replayed" not in fresh.headers
+    assert fresh.json()["id"] != one["id"]
+
+
+def test_an_answer_that_names_what_is_gone_is_not_kept(http: Connect, client: Recollect) -> None:
+    root = http(user="root", roles=("admin",))
+    memory = client.add("Zyxco pays late", entities=["Zyxco"])
+    declared = {"alias": "the late payer", "entity": "Zyxco"}
+    assert root.post("/v1/entities/aliases", json=declared, headers=keyed("a")).status_code == 200
+    client.entities.forget("Zyxco")
+    client.delete(memory.id, vacuum=False)
+    again = root.post("/v1/entities/aliases", json=declared, headers=keyed("a"))
+    assert again.status_code == 404
+
+
 def test_a_token_is_kept_nowhere(http: Connect, owner_conninfo: str) -> None:
     import psycopg
 

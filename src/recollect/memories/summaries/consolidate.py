@@ -257,8 +257,10 @@ class _Maker:
     async def remove(self, memory_id: UUID) -> bool:
         """Take a summary away; False when somebody else did."""
         async with self.workspace.store.transaction(self.context) as tx:
-            erased, _ = await erasing.erase_memories(tx, [memory_id])
-        return bool(erased)
+            erasure = erasing.Erasure(tx)
+            await erasure.memories([memory_id])
+            await erasure.traces()
+        return bool(erasure.ids)
 
     async def make(self, target: Target, place: Place) -> str:
         """Make one summary; when its sources change meanwhile, again."""

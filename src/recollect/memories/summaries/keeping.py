@@ -145,7 +145,9 @@ async def _replace(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:
     before, row = await writing.lock_memory(tx, memory_id)
     versions = [version["memory_id"] for version in await tx.fetch("versions_of", ids=[memory_id])]
     if versions:
-        await erasing.erase_memories(tx, versions)
+        erasure = erasing.Erasure(tx)
+        await erasure.memories(versions)
+        await erasure.traces()
     columns: dict[str, Any] = {
         "text": ready.written.text,
         "digest": ready.digest,

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from recollect.files.private import private_folder
+
 log = logging.getLogger("recollect.embedders")
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
@@ -62,7 +64,7 @@ def write_note(cache_dir: Path, name: str, note: dict[str, Any]) -> None:
 def _write(path: Path, content: bytes) -> None:
     temporary: str | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(content)

@@ -132,6 +132,11 @@ def make_home(folder: Folder) -> None:
         mode = stat.S_IMODE(folder.home.stat().st_mode)
         if as_root and not mode & stat.S_IXOTH:
             folder.home.chmod(mode | stat.S_IXOTH)
+        if as_root:
+            # They can pass through; what an earlier version made below must be closed.
+            for name in ("cache", "dashboard", "models", "telemetry"):
+                with suppress(FileNotFoundError):
+                    (folder.home / name).chmod(0o700)
 
 
 @contextmanager

@@ -9,13 +9,24 @@ where e.tenant_id = %(tenant)s and e.user_id = %(user)s and e.session = %(sessio
     and e.at >= %(since)s and e.at <= %(at)s and e.query_id <> %(query)s
 order by e.at desc limit 5;
 
+-- name: lock_traces
+-- Before searches and runs are written down: wait until nobody erases memories of the tenant, and keep them waiting.
+-- `forget_traces` is the other side.
+select pg_advisory_xact_lock_shared(hashtextextended('recollect.traces ' || %(tenant)s::text, 0));
+
 -- name: insert_events
--- Store searches; one that is there already stays as it is, and a tenant forgotten meanwhile stays forgotten.
+-- Store searches; one that is there already stays as it is, and a tenant forgotten meanwhile stays forgotten. A name
+-- is kept as long as something still knows it.
 insert into recollect.retrieval_event (
     tenant_id, query_id, user_id, session, at, category, flags, strategy, arm, propensity, weights, terms, entities,
     refines, hits, latency_ms)
 select %(tenant)s::text, x.query_id, %(user)s::text, %(session)s::text, x.at, x.category, x.flags, x.strategy, x.arm, x.propensity,
-    x.weights, x.terms, x.entities, x.refines, x.hits, x.latency_ms
+    x.weights, x.terms,
+    array(select e.entity from unnest(x.entities) with ordinality as e(entity, place)
+        where exists (select from recollect.mention m where m.tenant_id = %(tenant)s and m.entity = e.entity)
+            or exists (select from recollect.entity k where k.tenant_id = %(tenant)s and k.entity = e.entity)
+        order by e.place),
+    x.refines, x.hits, x.latency_ms
 from jsonb_to_recordset(%(events)s::jsonb) as x(
     query_id uuid, at timestamptz, category text, flags text[], strategy text, arm text, propensity double precision,
     weights jsonb, terms bigint[], entities text[], refines uuid, hits integer, latency_ms real)
@@ -36,6 +47,14 @@ on conflict (tenant_id, query_id, memory_id) do nothing;
 update recollect.retrieval_event set outcome = 'refined'
 where tenant_id = %(tenant)s and query_id = any(%(ids)s::uuid[]) and user_id = %(user)s
     and (outcome is null or outcome in ('context', 'ignored'));
+
+-- name: lock_hit_memories
+-- Hold the memories that some searches returned, as far as the caller may write: before their hits are touched, since
+-- whoever erases a memory holds it first, too.
+select m.memory_id from recollect.memory m
+where m.tenant_id = %(tenant)s and m.memory_id in (select h.memory_id from recollect.retrieval_hit h
+    where h.tenant_id = %(tenant)s and h.query_id = any(%(queries)s::uuid[]) and h.user_id = %(user)s)
+order by m.memory_id for no key update;
 
 -- name: mark_hits
 -- Say which hits of a search were used; the others were shown and not used.

@@ -675,11 +675,20 @@ end $$;
 
 -- Who may see what --------------------------------------------------------------------------------
 
--- The caller, as this transaction says it; null when nothing was said.
+-- The caller, as this transaction says it; null when nothing was said, or something that no caller is: a claim of the
+-- wrong type is not read as the nearest right one.
 create function recollect.caller() returns jsonb
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
-as $$ select nullif(current_setting('recollect.caller', true), '')::jsonb $$;
+as $$
+    select said from (select nullif(current_setting('recollect.caller', true), '')::jsonb as said) x
+    where jsonb_typeof(said) = 'object'
+        and coalesce(jsonb_typeof(said -> 'user'), 'null') in ('string', 'null')
+        and coalesce(jsonb_typeof(said -> 'agent'), 'null') in ('string', 'null')
+        and coalesce(jsonb_typeof(said -> 'session'), 'null') in ('string', 'null')
+        and coalesce(jsonb_typeof(said -> 'admin'), 'null') in ('boolean', 'null')
+        and coalesce(jsonb_typeof(said -> 'leads'), 'null') in ('array', 'null')
+$$;
 
 create function recollect.caller_tenant() returns text
 language sql stable parallel safe
@@ -689,7 +698,7 @@ as $$ select nullif(current_setting('recollect.tenant', true), '') $$;
 create function recollect.caller_is_admin() returns boolean
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
-as $$ select coalesce((nullif(current_setting('recollect.caller', true), '')::jsonb ->> 'admin')::boolean, false) $$;
+as $$ select coalesce((recollect.caller() ->> 'admin')::boolean, false) $$;
 
 -- The caller's scopes:
 --   visible   own scopes, scopes of membership and all their ancestors, led scopes and all below them
@@ -730,11 +739,12 @@ begin
         into joined, led
         from membership m where m.tenant_id = tenant and m.user_id = me;
     end if;
-    if jsonb_array_length(coalesce(who -> 'leads', '[]')) > 0 then
+    if jsonb_typeof(who -> 'leads') = 'array' and who -> 'leads' <> '[]' then
+        -- Shared scopes alone: nobody leads what is somebody's own.
         select led || coalesce(array_agg(s.scope_id), '{}') into led
         from jsonb_array_elements(who -> 'leads') claim
-        join scope s on s.tenant_id = tenant
-            and s.layer = (claim ->> 0)::smallint and s.name = claim ->> 1 and s.owner = '';
+        join scope s on s.tenant_id = tenant and s.layer in (4, 5, 6, 7) and s.owner = '' and s.name = claim ->> 1
+            and claim = jsonb_build_array(s.layer, s.name);
     end if;
     if cardinality(led) > 0 then
         with recursive below as (
@@ -848,6 +858,64 @@ begin
         admin || ' or by_user = ' || caller);
 end $$;
 
+-- What is kept of a memory is kept in its scope: nobody hangs a term, a vector or a name on somebody else's memory. Once
+-- for each statement, since a memory has hundreds of them: a foreign key would be asked for each row, and planned anew.
+create function recollect.refuse_strays() returns trigger
+language plpgsql security definer
+set plan_cache_mode = force_generic_plan
+set search_path = recollect, pg_catalog, pg_temp
+as $$
+begin
+    if exists (
+        select from (select distinct n.tenant_id, n.memory_id, n.scope_id from changed n) x
+        where not exists (select from memory m
+            where m.tenant_id = x.tenant_id and m.memory_id = x.memory_id and m.scope_id = x.scope_id)) then
+        raise insufficient_privilege using message = format('row of %I belongs to no memory of its scope', tg_table_name);
+    end if;
+    return null;
+end $$;
+
+do $$
+declare
+    target text;
+begin
+    -- A partition can be named directly, so each one has its own.
+    for target in select c.relname from pg_class c
+                  where c.relnamespace = 'recollect'::regnamespace and c.relkind in ('r', 'p')
+                      and c.relname ~ '^(mention|(posting|embedding)(_[0-9]+)?)$'
+                  order by c.relname loop
+        execute format('create trigger inserted after insert on recollect.%I referencing new table as changed'
+            ' for each statement execute function recollect.refuse_strays()', target);
+        execute format('create trigger updated after update on recollect.%I referencing new table as changed'
+            ' for each statement execute function recollect.refuse_strays()', target);
+    end loop;
+end $$;
+
+-- What happened is told where the caller may write; erasing one's own words is allowed everywhere.
+do $$
+declare
+    here constant text := 'tenant_id = (select recollect.caller_tenant()) and ((select recollect.caller_is_admin())'
+        ' or (by_user = (select coalesce(recollect.caller() ->> ''user'', ''''))'
+        ' and (scope_id is null or scope_id = any((select recollect.caller_scopes(''writable''))::uuid[]))))';
+begin
+    execute format('alter policy insertable on recollect.event with check (%s)', here);
+    execute format('alter policy updatable on recollect.event with check (%s)', here);
+end $$;
+
+-- Large objects stand outside row-level security and belong to no tenant. Only a superuser may take the right away.
+do $$
+declare
+    target regprocedure;
+begin
+    if (select rolsuper from pg_roles where rolname = current_user) then
+        for target in select p.oid::regprocedure from pg_proc p
+                      where p.pronamespace = 'pg_catalog'::regnamespace
+                          and p.proname ~ '^(lo_.*|loread|lowrite)$' loop
+            execute format('revoke execute on function %s from public', target);
+        end loop;
+    end if;
+end $$;
+
 -- An admin says how the own tenant's questions are routed, and changes nothing else of the tenant's row.
 revoke update on recollect.tenant from recollect_app;
 grant update (recursion_threshold, recursion_enabled) on recollect.tenant to recollect_app;
@@ -855,9 +923,12 @@ alter policy updatable on recollect.tenant
     using (tenant_id = (select recollect.caller_tenant()) and (select recollect.caller_is_admin()))
     with check (tenant_id = (select recollect.caller_tenant()) and (select recollect.caller_is_admin()));
 
--- Erase what searches, runs and feedback keep of memories that are gone, whoever asked or judged. Runs with its owner's
--- rights because those rows are their users' own; it touches nothing of a memory that is still there, nor of
--- another tenant. entities: names the memories spoke of; those that no memory speaks of any more go from events.
+-- Erase what searches, runs, feedback and kept answers hold of memories that are gone, whoever asked or judged. Runs with
+-- its owner's rights because those rows are their users' own; it touches nothing of a memory that is still there, nor of
+-- another tenant. entities: names the memories spoke of; those that nothing knows any more go from events.
+--
+-- Waits for whoever writes down searches at this moment (`lock_traces`), and keeps others from it until this is committed:
+-- what is written later sees that the memory is gone, what was written before is seen here. To be called last.
 create function recollect.forget_traces(
     ids uuid[], entities text[], out feedback bigint, out hits bigint, out runs bigint)
 language plpgsql security definer
@@ -868,8 +939,12 @@ declare
     gone uuid[];
     unspoken text[];
 begin
+    perform pg_advisory_xact_lock(hashtextextended('recollect.traces ' || tenant, 0));
     select coalesce(array_agg(i), '{}') into gone from unnest(ids) i
     where not exists (select from memory m where m.tenant_id = tenant and m.memory_id = i);
+    select coalesce(array_agg(e), '{}') into unspoken from unnest(forget_traces.entities) e
+    where not exists (select from mention m where m.tenant_id = tenant and m.entity = e)
+        and not exists (select from entity k where k.tenant_id = tenant and k.entity = e);
     delete from feedback f where f.tenant_id = tenant and f.memory_id = any(gone);
     get diagnostics forget_traces.feedback = row_count;
     delete from retrieval_hit h where h.tenant_id = tenant and h.memory_id = any(gone);
@@ -877,12 +952,15 @@ begin
     delete from run r where r.tenant_id = tenant and r.memory_ids && gone;
     get diagnostics forget_traces.runs = row_count;
     if cardinality(gone) > 0 then
-        delete from reply y where y.tenant_id = tenant and y.status is not null;
+        -- An answer that quotes a memory names its id; one that tells of many may quote a name alone.
+        delete from reply y where y.tenant_id = tenant and y.status is not null and (
+            exists (
+                select from regexp_matches(y.body, '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'g') as said(id)
+                where said.id[1] = any(gone::text[]))
+            or exists (select from unnest(unspoken) e where strpos(lower(y.body), lower(e)) > 0));
         delete from event v where v.tenant_id = tenant and exists (
             select from jsonb_array_elements_text(v.detail -> 'ids') i where i = any(gone::text[]));
     end if;
-    select coalesce(array_agg(e), '{}') into unspoken from unnest(forget_traces.entities) e
-    where not exists (select from mention m where m.tenant_id = tenant and m.entity = e);
     if cardinality(unspoken) > 0 then
         update retrieval_event v
         set entities = array(select e from unnest(v.entities) e where e <> all(unspoken))

@@ -77,7 +77,7 @@ async def build(visitor: Visitor) -> None:
     for happening in await told(visitor, [_ASKED.value], since=began - _RUNNING_FOR):
         missed.add(_request(OracleEvent.read(happening.detail)))
 
-    refresh_top = _top(visitor)
+    refresh_top = await _top(visitor)
 
     @ui.refreshable
     def listed() -> None:
@@ -123,7 +123,7 @@ def _request(event: OracleEvent) -> CapabilityRequest:
 # The week ------------------------------------------------------------------------------------------
 
 
-def _top(visitor: Visitor) -> Any:
+async def _top(visitor: Visitor) -> Any:
     """The week's most wanted; told apart by meaning, which takes a moment, so it comes after the page."""
 
     @ui.refreshable
@@ -146,7 +146,7 @@ def _top(visitor: Visitor) -> Any:
     with ui.card().classes("card w-full gap-3 top-five"):
         ui.label("Most wanted this week").classes("font-semibold")
         with ui.column().classes("w-full gap-3"):
-            shown()  # type: ignore[unused-coroutine]
+            await shown()
     ui.timer(0.05, count, once=True)
     return count
 

@@ -46,7 +46,7 @@ def answer(text: str, citations: Sequence[Citation], show: Callable[[int], Any])
                 ui.label(part).classes("inline prose")
 
 
-def sources(visitor: Visitor, citations: Sequence[Citation]) -> Callable[[int], Any]:
+async def sources(visitor: Visitor, citations: Sequence[Citation]) -> Callable[[int], Any]:
     """The list of sources, and beneath it the lines of the one that was clicked; returns what shows one."""
 
     @ui.refreshable
@@ -65,7 +65,7 @@ def sources(visitor: Visitor, citations: Sequence[Citation]) -> Callable[[int], 
                 )
                 ui.badge(one.standing).props(f"color={_COLOURS[one.status]}")
                 ui.label(_place(one)).classes("text-sm ellipsis")
-    opened()  # type: ignore[unused-coroutine]
+    await opened()
     return show
 
 

@@ -183,7 +183,7 @@ async def build_one(visitor: Visitor, id: str) -> None:
                 ui.spinner(size="md")
                 ui.label("It is being answered.").classes("quiet")
         else:
-            _result(visitor, found[0])
+            await _result(visitor, found[0])
 
     first = events[0]
     ui.label(str(first.detail.get("problem", ""))).classes("prose text-lg")
@@ -235,14 +235,14 @@ def _missing() -> None:
     empty("search_off", "There is no such consultation", then="It may be somebody else's, or forgotten.")
 
 
-def _result(visitor: Visitor, found: OracleConsultResult | OracleConsultation) -> None:
+async def _result(visitor: Visitor, found: OracleConsultResult | OracleConsultation) -> None:
     record = found.consultation if isinstance(found, OracleConsultResult) else found
     with ui.card().classes("card w-full"):
         if isinstance(found, OracleConsultResult):
             with ui.column().classes("w-full gap-3"):
                 spot = ui.element("div").classes("w-full")
                 ui.separator()
-                show = citations.sources(visitor, found.citations)
+                show = await citations.sources(visitor, found.citations)
                 with spot:
                     citations.answer(found.answer, found.citations, show)
                 for note in found.notes:

@@ -106,9 +106,9 @@ def frame(request: Request, visitor: Visitor, places: Sequence[Place], here: Pla
         ui.button(icon="keyboard", on_click=help_dialog.open).props(
             'flat round aria-label="Keyboard shortcuts"'
         ).classes("wide-only")
-        ui.button(icon="logout", on_click=lambda: ui.navigate.to(inside(LOGOUT_PATH))).props(
-            'flat round aria-label="Log out"'
-        )
+        # A form: what a link or a picture on another page can ask for must not log anybody out.
+        with ui.element("form").props(f'method="post" action="{LOGOUT_PATH}"'):
+            ui.button(icon="logout").props('flat round type="submit" aria-label="Log out"')
     with (
         ui.left_drawer(bordered=False)
         .props('width=250 breakpoint=900 role="navigation"')

@@ -12,16 +12,17 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from recollect.client_keys import VISIT_LASTS
 from recollect.errors import RecollectError, UnauthorizedError
 from recollect.surfaces.dashboard.addresses import ENTER_PATH, LOGIN_PATH, LOGOUT_PATH, ROOT
-from recollect.surfaces.dashboard.visitor import COOKIE
+from recollect.surfaces.dashboard.visitor import COOKIE, token_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from recollect.client import AsyncRecollect
+    from recollect.surfaces.http.auth import Doorkeeper
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Log in · Recollect</title><style>
+<title>Log in · Recollect</title><link rel="icon" href="data:,"><style>
 :root {{ color-scheme: light dark; --ink: #1e2330; --paper: #f6f7fb; --card: #fff; --line: #dfe3ec; --mark: #4f46e5; }}
 @media (prefers-color-scheme: dark) {{
   :root {{ --ink: #e6e8ef; --paper: #12141b; --card: #1b1e28; --line: #2e3341; --mark: #8b87ff; }} }}
@@ -49,7 +50,7 @@ input:focus-visible, button:focus-visible {{ outline: 3px solid var(--mark); out
 </main></body></html>"""
 
 
-def add_login(app: FastAPI, client: AsyncRecollect) -> None:
+def add_login(app: FastAPI, client: AsyncRecollect, doorkeeper: Doorkeeper) -> None:
     """The pages to log in and out by."""
 
     @app.get(LOGIN_PATH, include_in_schema=False)
@@ -74,8 +75,12 @@ def add_login(app: FastAPI, client: AsyncRecollect) -> None:
             return _page(ROOT, fault="This link was opened before, or is too old.")
         return _welcome(request, made.token, ROOT)
 
-    @app.get(LOGOUT_PATH, include_in_schema=False)
-    async def log_out() -> Response:
+    @app.post(LOGOUT_PATH, include_in_schema=False)
+    async def log_out(request: Request) -> Response:
+        token = token_of(request)
+        if token is not None:
+            await client.keys.leave(token)
+            doorkeeper.forget(token)
         gone = RedirectResponse(LOGIN_PATH, status_code=303)
         gone.delete_cookie(COOKIE, path=ROOT)
         return gone

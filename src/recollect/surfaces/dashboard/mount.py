@@ -36,7 +36,7 @@ def mount(app: FastAPI, client: AsyncRecollect, doorkeeper: Doorkeeper, feed: Fe
     from recollect.surfaces.dashboard.login import add_login
     from recollect.surfaces.dashboard.places import PAGES
 
-    add_login(app, client)
+    add_login(app, client, doorkeeper)
 
     @app.get("/", include_in_schema=False)
     async def root() -> RedirectResponse:

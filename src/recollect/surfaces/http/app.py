@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI, Request
-from fastapi.responses import Response
+from fastapi import FastAPI
 
 from recollect import telemetry
 from recollect.client import AsyncRecollect
@@ -21,6 +19,8 @@ from recollect.surfaces.http.counting import Counted
 from recollect.surfaces.http.events import Feed, add_events
 from recollect.surfaces.http.health import add_health
 from recollect.surfaces.http.limits import BodyLimit, RateLimit
+from recollect.surfaces.http.reference import PATH as REFERENCE
+from recollect.surfaces.http.reference import add_reference
 from recollect.surfaces.http.routes import add_verbs
 from recollect.surfaces.http.running import Attended, Running
 from recollect.surfaces.http.turns import Turns, at_once
@@ -32,12 +32,11 @@ if TYPE_CHECKING:
     from recollect.config import Settings
 
 
-class TooManyRequestsError(Exception):
-    """The key has no request left; `wait_s` says when it has."""
+_DOCUMENT = "/v1/openapi.json"
 
-    def __init__(self, wait_s: float) -> None:
-        super().__init__(f"too many requests; try again in {wait_s:.1f} s")
-        self.wait_s = wait_s
+
+def _needs_no_key(path: str) -> bool:
+    return not path.startswith("/v1/") or path in (_DOCUMENT, REFERENCE)
 
 
 def create_app(settings: Settings, *, dashboard: bool = False) -> FastAPI:
@@ -73,40 +72,36 @@ def create_app(settings: Settings, *, dashboard: bool = False) -> FastAPI:
         summary="The memory of AI agents.",
         version=_version(),
         lifespan=lifespan,
-        openapi_url="/v1/openapi.json",
-        docs_url="/v1/docs",
+        openapi_url=_DOCUMENT,
+        docs_url=None,
         redoc_url=None,
     )
 
-    async def admit(request: Request) -> AsyncRecollect:
-        caller = await doorkeeper.admit(request.headers)
-        wait_s = rate.wait_s(request.headers.get("authorization", ""))
-        if wait_s > 0:
-            raise TooManyRequestsError(wait_s)
+    async def admit(headers: Mapping[str, str]) -> AsyncRecollect:
+        caller = await doorkeeper.admit(headers)
+        rate.take(headers.get("authorization", ""))
         return caller
-
-    @app.exception_handler(TooManyRequestsError)
-    async def _too_many(request: Request, error: TooManyRequestsError) -> Response:
-        after = {"Retry-After": str(max(1, round(error.wait_s)))}
-        return problems.respond(HTTPStatus.TOO_MANY_REQUESTS, "too_many_requests", str(error), headers=after)
 
     problems.install(app)
     add_health(app, client)
-    add_uploads(app, admit, roots)
+    add_reference(app)
+    add_uploads(app, roots)
     add_events(app, doorkeeper, feed)
-    add_verbs(app, admit, roots, turns, running)
+    add_verbs(app, roots, turns, running)
+    app.add_middleware(Guarded, admit=admit, is_open=_needs_no_key)
     app.add_middleware(
         BodyLimit,
         max_bytes=settings.serve_max_body_bytes,
         max_upload_bytes=settings.library_max_file_bytes,
         is_upload=lambda path: path == UPLOAD_PATH or path.startswith(DROP_PATH),
     )
+    app.add_middleware(problems.Unforeseen)
     app.add_middleware(Attended, running=running)
     if settings.telemetry:
         app.add_middleware(Counted)
     if tools is not None:
         mounted = tools.streamable_http_app(streamable_http_path="/", stateless_http=True)
-        app.mount("/mcp", Guarded(mounted, doorkeeper))
+        app.mount("/mcp", Guarded(mounted, doorkeeper.admit))
     app.state.client, app.state.running = client, running
     if dashboard:
         from recollect.surfaces.dashboard.mount import mount

@@ -9,16 +9,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 
 from recollect.errors import ForbiddenError, RecollectError, UnauthorizedError
+from recollect.surfaces.http.limits import TooManyRequestsError, refuse_early
 from recollect.surfaces.http.problems import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from recollect.client import AsyncRecollect
@@ -50,6 +51,10 @@ class Doorkeeper:
         """The store as the caller sees it. Raises UnauthorizedError without a key that opens something."""
         return self._client.for_context(standing(await self._context(_token(headers)), headers))
 
+    def forget(self, token: str) -> None:
+        """Ask the store anew who a key speaks for."""
+        self._known.pop(token, None)
+
     async def _context(self, token: str) -> TenantContext:
         now = time.monotonic()
         known = self._known.get(token)
@@ -68,21 +73,39 @@ class Doorkeeper:
         return context
 
 
-class Guarded:
-    """An application behind the same door: without a key nothing of it is seen."""
+#: Admits the sender of a request by its headers, or raises.
+Admit = Callable[[Mapping[str, str]], Awaitable["AsyncRecollect"]]
 
-    def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper) -> None:
-        self._app, self._doorkeeper = app, doorkeeper
+
+class Guarded:
+    """An application behind the door: without a key nothing of it is seen, and nothing that was sent is read.
+
+    `is_open` names the paths that need no key. Whoever came in is found by `caller_of`.
+    """
+
+    def __init__(
+        self, app: ASGIApp, admit: Admit, *, is_open: Callable[[str], bool] = lambda path: False
+    ) -> None:
+        self._app, self._admit, self._is_open = app, admit, is_open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        if scope["type"] == "http":
+        if scope["type"] == "http" and not self._is_open(scope["path"]):
             try:
-                await self._doorkeeper.admit(Headers(scope=scope))
+                scope["recollect.caller"] = await self._admit(Headers(scope=scope))
             except RecollectError as error:
-                await refuse(error)(scope, receive, send)
+                await refuse_early(refuse(error), receive, send)
+                return
+            except TooManyRequestsError as error:
+                await refuse_early(error.response(), receive, send)
                 return
         await self._app(scope, receive, send)
+
+
+def caller_of(request: Request) -> AsyncRecollect:
+    """The store as the sender of a request sees it."""
+    caller: AsyncRecollect = request.scope["recollect.caller"]
+    return caller
 
 
 def _token(headers: Mapping[str, str]) -> str:

@@ -25,6 +25,19 @@ class _TooLargeError(Exception):
     """The body went past the limit while it was being read."""
 
 
+class TooManyRequestsError(Exception):
+    """The key has no request left; `wait_s` says when it has."""
+
+    def __init__(self, wait_s: float) -> None:
+        super().__init__(f"too many requests; try again in {wait_s:.1f} s")
+        self.wait_s = wait_s
+
+    def response(self) -> Response:
+        """What the sender is told."""
+        after = {"Retry-After": str(max(1, round(self.wait_s)))}
+        return respond(HTTPStatus.TOO_MANY_REQUESTS, "too_many_requests", str(self), headers=after)
+
+
 class BodyLimit:
     """Refuses a body that is too large, by what it says of itself or by counting as it comes."""
 
@@ -68,16 +81,16 @@ class BodyLimit:
             headers={"Connection": "close"},
         )
         if said.isdigit() and int(said) > limit:
-            await _refuse(refusal, receive, send)
+            await refuse_early(refusal, receive, send)
             return
         with suppress(_TooLargeError):
             await self._app(scope, counted, noted)
         if taken > limit and not started:
-            await _refuse(refusal, receive, send)
+            await refuse_early(refusal, receive, send)
 
 
-async def _refuse(refusal: Response, receive: Receive, send: Send) -> None:
-    """Answer at once, and give the client a moment to read it: it is still sending.
+async def refuse_early(refusal: Response, receive: Receive, send: Send) -> None:
+    """Answer before the body is read, and give the client a moment to read that: it is still sending.
 
     A connection that ends while something unread has arrived takes the answer with it.
     """
@@ -102,10 +115,10 @@ class RateLimit:
         self._most = float(per_minute)
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def wait_s(self, who: str) -> float:
-        """Take one request; how long to wait when there is none left."""
+    def take(self, who: str) -> None:
+        """Take one request. Raises TooManyRequestsError when there is none left."""
         if self._most <= 0:
-            return 0.0
+            return
         now = time.monotonic()
         left, since = self._buckets.get(who, (self._most, now))
         left = min(self._most, left + (now - since) * self._per_s)
@@ -113,4 +126,5 @@ class RateLimit:
         self._buckets.move_to_end(who)
         while len(self._buckets) > _MOST:
             self._buckets.popitem(last=False)
-        return 0.0 if left >= 1 else (1 - left) / self._per_s
+        if left < 1:
+            raise TooManyRequestsError((1 - left) / self._per_s)

@@ -7,9 +7,10 @@ text may hold what a stranger must not see.
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -19,6 +20,9 @@ from starlette.exceptions import HTTPException
 
 from recollect import errors
 from recollect.errors import RecollectError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 log = logging.getLogger(__name__)
 
@@ -124,14 +128,34 @@ def install(app: FastAPI) -> None:
         code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
         return respond(error.status_code, code, str(error.detail), headers=error.headers)
 
-    @app.exception_handler(Exception)
-    async def _unforeseen(request: Request, error: Exception) -> Response:
-        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return respond(
-            HTTPStatus.INTERNAL_SERVER_ERROR,
-            "unexpected",
-            "something failed here; the server's log says what",
-        )
+
+class Unforeseen:
+    """Answers for an error that nobody foresaw. The log says where it happened, and quotes nothing that was sent."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        started = False
+
+        async def noted(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except Exception as error:
+            if scope["type"] != "http":
+                raise
+            # The route, not the address; the kind of error, not its words: those may be somebody's.
+            route = getattr(scope.get("route"), "path", "a request")
+            where = "".join(traceback.format_tb(error.__traceback__))
+            log.error("%s %s failed: %s\n%s", scope["method"], route, type(error).__name__, where)
+            if started:
+                raise RuntimeError("an answer broke off") from None
+            await _UNFORESEEN(scope, receive, send)
 
 
 def _field(error: Mapping[str, Any]) -> FieldProblem:
@@ -146,6 +170,9 @@ def _field(error: Mapping[str, Any]) -> FieldProblem:
     return FieldProblem(field=name, message=str(error["msg"]))
 
 
+_UNFORESEEN = respond(
+    HTTPStatus.INTERNAL_SERVER_ERROR, "unexpected", "something failed here; the server's log says what"
+)
 _REFERENCE = {"$ref": "#/components/schemas/Problem"}
 #: What every route may answer beside its result, for the OpenAPI document.
 RESPONSES: dict[int | str, dict[str, Any]] = {

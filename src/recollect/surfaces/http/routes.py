@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from recollect.client import UNCHANGED
 from recollect.errors import InvalidInputError
+from recollect.surfaces.http.auth import caller_of
 from recollect.surfaces.http.examples import EXAMPLES
 from recollect.surfaces.http.idempotency import once
 from recollect.surfaces.http.problems import RESPONSES
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-    from recollect.client import AsyncRecollect
     from recollect.surfaces.http.running import Running
     from recollect.surfaces.http.turns import Turns
 
@@ -41,15 +41,13 @@ _SLOT = re.compile(r"\{(\w+)(?::path)?\}")
 _STRICT = ConfigDict(extra="forbid", strict=True)
 _LOOSE = ConfigDict(extra="forbid")
 
-Admit = Callable[[Request], Any]
 
-
-def add_verbs(app: FastAPI, admit: Admit, roots: Sequence[Path], turns: Turns, running: Running) -> None:
+def add_verbs(app: FastAPI, roots: Sequence[Path], turns: Turns, running: Running) -> None:
     """Give the application a route for each verb."""
     for verb in VERBS:
         app.add_api_route(
             verb.path,
-            _endpoint(verb, admit, roots, turns, running),
+            _endpoint(verb, roots, turns, running),
             methods=[verb.method],
             status_code=verb.status,
             summary=description(verb).split("\n", 1)[0],
@@ -75,9 +73,7 @@ def _answer(verb: Verb) -> dict[str, Any]:
     return said
 
 
-def _endpoint(
-    verb: Verb, admit: Admit, roots: Sequence[Path], turns: Turns, running: Running
-) -> Callable[..., Any]:
+def _endpoint(verb: Verb, roots: Sequence[Path], turns: Turns, running: Running) -> Callable[..., Any]:
     """The function that FastAPI calls, with the verb's own parameters as its signature."""
     in_path = _SLOT.findall(verb.path)
     rest = [one for one in parameters(verb) if one.name not in in_path]
@@ -85,7 +81,7 @@ def _endpoint(
     form = _form(verb, rest, example) if rest else None
 
     async def endpoint(request: Request, **said: Any) -> Response:
-        client: AsyncRecollect = await admit(request)
+        client = caller_of(request)
         sent: BaseModel | None = said.pop("body", None) or said.pop("query", None)
         given = {**said, **_given(sent, rest)}
         check_roots(verb, given, roots)

@@ -98,6 +98,9 @@ def configured(app: FastAPI, settings: Settings) -> uvicorn.Config:
         ws_max_queue=4,
         ws_per_message_deflate=False,
         log_config=None,
+        # Its lines quote addresses: names of users, filters, the code of a link.
+        access_log=False,
+        log_level="warning",
         server_header=False,
         timeout_keep_alive=60,
         timeout_graceful_shutdown=int(settings.serve_grace_s + _PUTTING_DOWN_S),

@@ -8,20 +8,19 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response
 
 from recollect.errors import InvalidInputError
+from recollect.surfaces.http.auth import caller_of
 from recollect.surfaces.http.problems import RESPONSES
-from recollect.surfaces.http.routes import Admit, answer
+from recollect.surfaces.http.routes import answer
 from recollect.surfaces.roots import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recollect.client import AsyncRecollect
-
 UPLOAD_PATH = "/v1/library/documents"
 
 
-def add_uploads(app: FastAPI, admit: Admit, roots: Sequence[Path]) -> None:
+def add_uploads(app: FastAPI, roots: Sequence[Path]) -> None:
     """`POST /v1/library/documents`."""
 
     @app.post(
@@ -65,7 +64,6 @@ def add_uploads(app: FastAPI, admit: Admit, roots: Sequence[Path]) -> None:
         kind: str | None = None,
         wait: bool = False,
     ) -> Response:
-        client: AsyncRecollect = await admit(request)
         source: bytes | str = await request.body()
         if path is not None:
             if source:
@@ -74,7 +72,7 @@ def add_uploads(app: FastAPI, admit: Admit, roots: Sequence[Path]) -> None:
             source = path
         elif not source:
             raise InvalidInputError("the body is empty; send the document's bytes")
-        report = await client.library.add(
+        report = await caller_of(request).library.add(
             source, id=id, name=name, title=title, tags=tags, layer=layer, scope=scope, kind=kind, wait=wait
         )
         return answer(report, request, status=201, cached=False)
