@@ -13,16 +13,18 @@ TEXT_CHARS = 280
 BEFORE_CHARS = 70
 
 
-#: A day that is asked for with "what": the judge learned to hear it as "when".
+#: A day that is asked for with "what", as in "what is Tom's birthday?"; not what only has the word in it, as in "what
+#: is the birthday cake made of?".
 _WHAT_DAY = re.compile(
-    r"^(\W*)what(?:'s|’s| is| was)(?= [^?]*\b(?:birthday|birth date|date of birth|anniversary|deadline|due date)\b)",
+    r"^(\W*)what(?P<verb>'s|’s| is| was)"
+    r"(?= [^?]*\b(?:birthday|birth date|date of birth|anniversary|deadline|due date)\s*(?:\?|$|of\b|for\b))",
     re.IGNORECASE,
 )
 
 
 def asked(question: str) -> str:
-    """A question as the judge reads it."""
-    return _WHAT_DAY.sub(r"\1When is", question, count=1)
+    """A question as the judge reads it: it learned to hear a day asked for with "when"."""
+    return _WHAT_DAY.sub(r"\1When\g<verb>", question, count=1)
 
 
 def statement(
