@@ -829,7 +829,7 @@ class AsyncRecollect:
         return await self._forget_explorations(receipt, user_id)
 
     async def _forget_explorations(self, receipt: Receipt, user_id: str | None = None) -> Receipt:
-        from recollect.codebase.forgetting import forget_explorations
+        from recollect.codebase.erasure import forget_explorations
 
         self._shared.explored = None
         return await asyncio.to_thread(
