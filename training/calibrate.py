@@ -70,11 +70,9 @@ def judged_hits(question: Question) -> list[dict[str, Any]]:
         return order[:WIDE]
     hits, rest = order[:FIRST], order[FIRST:]
     if may_have_changed(question["question"], aim):
-        rest = sorted(rest, key=lambda hit: -_replacing(hit, order[:REPLACEABLE], question["vectors"]))
-        hits = (
-            hits
-            + [hit for hit in rest if _replacing(hit, order[:REPLACEABLE], question["vectors"]) > 0.0][:LATER]
-        )
+        chances = [(_replacing(hit, order[:REPLACEABLE], question["vectors"]), hit) for hit in rest]
+        likely = sorted((one for one in chances if one[0] > 0.0), key=lambda one: -one[0])
+        hits = hits + [hit for _, hit in likely[:LATER]]
     if max((hit["evidence"]["verdict"] for hit in hits), default=0.0) < CLEAR:
         hits = hits + [hit for hit in order[FIRST:NARROW] if hit not in hits]
     return hits

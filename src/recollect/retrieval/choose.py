@@ -54,7 +54,7 @@ async def judged(
         order = best_first(pool, ranking)
         if groups is not None:
             order = in_turn(order, groups.of(pool))
-        reading = rows_to_read(asked, pool, order, limit=request.limit, threshold=request.threshold)
+        reading = rows_to_read(asked.aim, pool, order, limit=request.limit, threshold=request.threshold)
         rows = [*reading.rows, *reading.further]
         shown = await _show(asking, pool, rows, {})
         look = partial(

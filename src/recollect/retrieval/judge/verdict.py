@@ -1,7 +1,6 @@
 """The judge at work: the best candidates of a search, read and scored.
 
-`rows_to_read` says what it reads, `judge_rows` reads and scores, `too_far_behind` draws the line
-under the answers.
+`rows_to_read` says what it reads, `judge_rows` reads and scores, `too_far_behind` draws the line under the answers.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.domain.memory import MemoryType
-from recollect.domain.query import Understanding, Want
+from recollect.domain.query import Aim, Understanding, Want
 from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.judge.currency import (
     SIGNS,
@@ -40,7 +39,7 @@ from recollect.retrieval.understand.strategy import STRATEGY_WEIGHTS, select_str
 if TYPE_CHECKING:
     from recollect.providers.judge.model import Judge
 
-#: How many candidates are read where all of a kind are wanted. Every ten take some 50 ms.
+#: How many candidates are read where all of a kind are wanted; `recollect bench answers` says what a dozen take.
 WIDE = 40
 #: Where one thing is wanted, the best are read, and what is likeliest to replace one of them; only when none of these
 #: clearly answers, by the encoder's verdict, are more read.
@@ -48,9 +47,9 @@ FIRST, NARROW, LATER = 4, 10, 4
 CLEAR = 1.5
 #: What nearness to the question counts beside likeness to the answer that may be replaced.
 NEARNESS = 0.5
-#: How far behind the best answer, in logits, a further one may be. Where one thing is wanted, 4 gave two fifths more
-#: wrong hits than 1 and the same first ones, on the development half of the everyday worlds. Where all of a kind are, 4
-#: was chosen with those worlds and the ones kept back in sight: more finds a few more whole lists and more wrong hits.
+#: How far behind the best answer, in logits, a further one may be. Both were chosen with the development half of the
+#: everyday worlds in sight: where one thing is wanted, more brings wrong hits and the same first ones; where all of a
+#: kind are, more finds a few more whole lists and more wrong hits.
 BEHIND, BEHIND_IN_LISTS = 1.0, 4.0
 #: What importance and proven use count beside the judge: they order what answers, and little more.
 _PROVEN = 4.0
@@ -70,22 +69,20 @@ class Reading:
     further: list[int]
 
 
-def rows_to_read(
-    asked: Understanding, pool: Pool, order: Sequence[int], *, limit: int, threshold: float
-) -> Reading:
+def rows_to_read(aim: Aim, pool: Pool, order: Sequence[int], *, limit: int, threshold: float) -> Reading:
     """What the judge reads: the best, and what is likeliest to replace one of them.
 
     A caller who lowers the threshold wants more than the answer, and has more read.
     """
-    if asked.aim.want.several:
+    if aim.want.several:
         return Reading(list(order[:WIDE]), [])
     first = FIRST if threshold >= _DEFAULT_THRESHOLD else max(NARROW, min(limit + limit // 4, WIDE))
     rows = list(order[:first])
     if pool.replacing is not None:
         nearness = pool.replacing + NEARNESS * pool.cosine
         likely = [row for row in np.argsort(-nearness).tolist() if np.isfinite(nearness[row])]
-        rows += [row for row in likely if row not in set(rows)][:LATER]
-    return Reading(rows, [row for row in order[first:NARROW] if row not in set(rows)])
+        rows += [row for row in likely if row not in order[:first]][:LATER]
+    return Reading(rows, [row for row in order[first:NARROW] if row not in rows])
 
 
 def judge_rows(
