@@ -55,7 +55,7 @@ def test_a_small_load_on_a_real_server(tmp_path: Path, bench_home: Path) -> None
     result = run_serve(plan, embedder="wordllama", home=bench_home, show=Show(quiet=True))
     load = result.measures["load"]
     assert load["failed"] == 0, load["errors"]
-    assert load["requests"] > 4
+    assert load["requests"] >= 4, "each client asks at least once, however slow the machine"
     assert result.measures["sockets"]["heard"] == 5, result.measures["sockets"]["errors"]
     assert [one["clients"] for one in result.measures["curve"]] == sorted({1, 4, result.measures["cores"]})
     assert len(bars_of(result.measures)) == 6

@@ -73,11 +73,11 @@ class Client:
         self._number = number
 
     async def run(self, seen: Seen, began: float) -> None:
-        """Ask until the time is over."""
+        """Ask until the time is over, once at least."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._order.port)
-        end = began + self._order.seconds
+        now, end = time.perf_counter(), began + self._order.seconds
         try:
-            while (now := time.perf_counter()) < end:
+            while True:
                 kind = self._chance.choices(list(MIX), list(MIX.values()))[0]
                 kind, request = self._request(kind)
                 writer.write(request)
@@ -89,6 +89,8 @@ class Client:
                     self._found = body
                 elif kind == "add":
                     self._own.append(json.loads(body)["id"])
+                if (now := time.perf_counter()) >= end:
+                    break
         except (OSError, EOFError, ValueError, TimeoutError) as error:
             seen.note(f"a client lost its connection: {error!r}")
         finally:
