@@ -29,6 +29,12 @@ def talk(as_default_user: Ask) -> Recollect:
     return client
 
 
+@pytest.mark.parametrize("question", ["When is Melanie's birthday?", "What does Melanie love to eat?"])
+def test_what_is_known_of_others_does_not_answer_for_a_stranger(talk: Recollect, question: str) -> None:
+    assert [hit.text for hit in talk.search(question)] == []
+    assert [hit.text for hit in talk.search(question.replace("Melanie", "Tom"))][:1] != []
+
+
 def test_a_question_of_a_hundred_kilobytes_is_refused_with_the_limit_in_the_message(talk: Recollect) -> None:
     question = "When is Tom's birthday? " * 4_300
     assert len(question) > 100_000

@@ -91,15 +91,14 @@ async def chosen(
 ) -> tuple[list[int], dict[UUID, Row]]:
     """The rows to return, and what they show. `known` is what was loaded already."""
     request, groups = asking.request, asking.part.groups
-    several = asked.aim.want.several
     with asking.watch.stage("rank"):
         least = request.threshold
         if ranking.judged is not None and groups is None:
-            least = max(least, too_far_behind(ranking.score, request.threshold, several=several))
+            least = max(least, too_far_behind(ranking.score, request.threshold, several=asked.aim.several))
         order = best_first(pool, ranking, threshold=least)
         if ranking.judged is not None and groups is not None:
             order = _answers_of_groups(order, groups.of(pool), ranking, request.threshold)
-        if several and groups is None and request.threshold > 0 and len(order) > request.limit:
+        if asked.aim.want.several and groups is None and request.threshold > 0 and len(order) > request.limit:
             notes.append(f"{len(order) - request.limit} more memories answer; ask with a larger limit")
         # Three times as many as asked for: among them repeats are dropped.
         first = (order if groups is None else in_turn(order, groups.of(pool)))[: 3 * request.limit]
@@ -138,8 +137,7 @@ def _answers_of_groups(
     for row in order:
         rows_of.setdefault(group_of[row], []).append(row)
     least = {
-        group: too_far_behind(ranking.score[rows], threshold, several=False)
-        for group, rows in rows_of.items()
+        group: too_far_behind(ranking.score[rows], threshold, several=0.0) for group, rows in rows_of.items()
     }
     return [row for row in order if ranking.score[row] >= least[group_of[row]]]
 

@@ -46,7 +46,8 @@ def test_two_parts_of_one_telling_are_no_update() -> None:
 
 
 @pytest.mark.parametrize(
-    "aim", [Aim(past=True), Aim(want=Want.ALL), Aim(want=Want.NUMBER), Aim(want=Want.COMPARISON)]
+    "aim",
+    [Aim(past=True), *(Aim(want=want, several=1.0) for want in (Want.ALL, Want.NUMBER, Want.COMPARISON))],
 )
 def test_the_past_and_a_list_do_not_change(aim: Aim) -> None:
     assert not may_have_changed("Where does Lena live?", aim)

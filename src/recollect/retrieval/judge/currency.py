@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recollect.domain.query import Aim, Want
+from recollect.domain.query import Aim
 from recollect.retrieval.forms import FormModels
 from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats
 from recollect.retrieval.judge.probability import logit, sigmoid
@@ -67,8 +67,7 @@ class Currency:
 
 def may_have_changed(question: str, aim: Aim) -> bool:
     """Whether later news can change the answer: one thing is wanted, as it is now."""
-    one = aim.want in (Want.ONE, Want.YES_NO, Want.TASK)
-    return one and not aim.past and not _SETTLED.search(question)
+    return aim.several < 0.5 and not aim.past and not _SETTLED.search(question)
 
 
 def pairs_to_compare(scores: Floats, moments: Sequence[datetime]) -> list[Pair]:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from recollect.providers.judge.model import Judge
 
 #: How many candidates are read where all of a kind are wanted; `recollect bench answers` says what a dozen take.
-WIDE = 40
+WIDE = 30
 #: Where one thing is wanted, the best are read, and what is likeliest to replace one of them; only when none of these
 #: clearly answers, by the encoder's verdict, are more read.
 FIRST, NARROW, LATER = 4, 10, 4
@@ -129,7 +129,7 @@ def judge_rows(
     ]
     evidence = measure_evidence(asked, candidates)
     table = STRATEGY_WEIGHTS[select_strategy(asked.type).name]
-    scores = probability(evidence, several=asked.aim.want.several)
+    scores = probability(evidence, several=asked.aim.several)
     scores = sigmoid(logit(scores) + _PROVEN * proven(ranking, asked, table)[rows])
     if relations:
         related = np.array([relation_of(shown[row], relations) is not None for row in rows])
@@ -180,14 +180,15 @@ def _compare(
     return newest_first(scores, moments, pairs, replacing(signs)), compared
 
 
-def too_far_behind(scores: Floats, threshold: float, *, several: bool) -> float:
+def too_far_behind(scores: Floats, threshold: float, *, several: float) -> float:
     """The score below which a hit does not come along, because the best is so much better.
 
     A caller who lowers the threshold wants more, and gets all of it.
     """
     if not len(scores) or threshold < _DEFAULT_THRESHOLD:
         return 0.0
-    return float(sigmoid(logit(scores.max()) - (BEHIND_IN_LISTS if several else BEHIND)))
+    behind = (1.0 - several) * BEHIND + several * BEHIND_IN_LISTS
+    return float(sigmoid(logit(scores.max()) - behind))
 
 
 def _placed(ranking: Ranking, rows: list[int], scores: Floats) -> tuple[Floats, Floats]:
