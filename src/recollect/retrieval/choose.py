@@ -18,7 +18,7 @@ from recollect.domain.query import Understanding
 from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.asking import Asking
 from recollect.retrieval.hits import Meanings
-from recollect.retrieval.judge import judge_rows, rows_to_read, too_far_behind
+from recollect.retrieval.judge import judge_rows, rows_to_read, too_far_behind, with_what_is_about_it
 from recollect.retrieval.rank import Pool, Ranking, best_first, diverse_first, in_turn, presupposing, select
 from recollect.retrieval.rank.signals import asks_only_when
 from recollect.retrieval.request import SearchRequest
@@ -40,9 +40,8 @@ async def judged(
     `relations`: what the ontology says of the entities it led to, by their keys.
     """
     request, groups = asking.request, asking.part.groups
-    # What is about a topic answers a question for whatever is known of it, and what happened in a period one for that
-    # period alone: nothing is left to judge.
-    unjudged = "judge" in request.without or asked.aim.topic or asks_only_when(asked)
+    # What happened in a period answers a question for that period alone: nothing is left to judge.
+    unjudged = "judge" in request.without or asks_only_when(asked)
     judge = None if unjudged else await asking.workspace.judge()
     if judge is None or not len(pool):
         if asking.workspace.judge_fault is not None:
@@ -71,7 +70,8 @@ async def judged(
             presupposed=groups is not None,
             off=request.without,
         )
-        return await asyncio.get_running_loop().run_in_executor(None, copy_context().run, look), shown
+        found = await asyncio.get_running_loop().run_in_executor(None, copy_context().run, look)
+        return with_what_is_about_it(ranking, found) if asked.aim.topic else found, shown
 
 
 def _on_behalf(context: TenantContext, request: SearchRequest) -> TenantContext:
@@ -93,7 +93,7 @@ async def chosen(
     request, groups = asking.request, asking.part.groups
     with asking.watch.stage("rank"):
         least = request.threshold
-        if ranking.judged is not None and groups is None:
+        if ranking.judged is not None and groups is None and not asked.aim.topic:
             least = max(least, too_far_behind(ranking.score, request.threshold, several=asked.aim.several))
         order = best_first(pool, ranking, threshold=least)
         if ranking.judged is not None and groups is not None:

@@ -47,7 +47,11 @@ def test_two_parts_of_one_telling_are_no_update() -> None:
 
 @pytest.mark.parametrize(
     "aim",
-    [Aim(past=True), *(Aim(want=want, several=1.0) for want in (Want.ALL, Want.NUMBER, Want.COMPARISON))],
+    [
+        Aim(past=True),
+        Aim(topic=True),
+        *(Aim(want=want, several=1.0) for want in (Want.ALL, Want.NUMBER, Want.COMPARISON)),
+    ],
 )
 def test_the_past_and_a_list_do_not_change(aim: Aim) -> None:
     assert not may_have_changed("Where does Lena live?", aim)

@@ -67,7 +67,7 @@ class Currency:
 
 def may_have_changed(question: str, aim: Aim) -> bool:
     """Whether later news can change the answer: one thing is wanted, as it is now."""
-    return aim.several < 0.5 and not aim.past and not _SETTLED.search(question)
+    return aim.several < 0.5 and not aim.topic and not aim.past and not _SETTLED.search(question)
 
 
 def pairs_to_compare(scores: Floats, moments: Sequence[datetime]) -> list[Pair]:

@@ -76,6 +76,8 @@ def rows_to_read(aim: Aim, pool: Pool, order: Sequence[int], *, limit: int, thre
     """
     if aim.want.several:
         return Reading(list(order[:WIDE]), [])
+    if aim.topic:
+        return Reading(list(order[:NARROW]), [])
     first = FIRST if threshold >= _DEFAULT_THRESHOLD else max(NARROW, min(limit + limit // 4, WIDE))
     rows = list(order[:first])
     if pool.replacing is not None:
@@ -189,6 +191,12 @@ def too_far_behind(scores: Floats, threshold: float, *, several: float) -> float
         return 0.0
     behind = (1.0 - several) * BEHIND + several * BEHIND_IN_LISTS
     return float(sigmoid(logit(scores.max()) - behind))
+
+
+def with_what_is_about_it(ranking: Ranking, judged: Ranking) -> Ranking:
+    """For a topic: what is about it, as it was ranked, and beside it what answers without naming it."""
+    score = np.maximum(ranking.score, judged.score)
+    return replace(judged, score=score, relevance=logit(score))
 
 
 def _placed(ranking: Ranking, rows: list[int], scores: Floats) -> tuple[Floats, Floats]:

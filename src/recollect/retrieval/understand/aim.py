@@ -70,12 +70,17 @@ def read_aim(query: str) -> Aim:
     text = _EVERY_PERIOD.sub("regularly", query[:_READ_CHARS].strip())
     form = _models().form(text)
     want = _want(text, form)
+    topic = want is not Want.TASK and _asks_for_topic(text)
+    several = _several(want, _models().weigh("several", form))
+    if topic and not _NAME.search(text):
+        # Whatever is known of a kind of thing, "my customers": the memories of that kind, few or many.
+        want, topic, several = Want.ALL, False, 0.5
     return Aim(
         want=want,
-        several=_several(want, _models().weigh("several", form)),
+        several=several,
         past=_models().weigh("past", form) > 0.0 and not _AHEAD.search(text),
         first_person=bool(_FIRST_PERSON.search(text)),
-        topic=want is not Want.TASK and _asks_for_topic(text),
+        topic=topic,
         sides=tuple(dict.fromkeys(_NAME.findall(text))) if want is Want.COMPARISON else (),
     )
 
