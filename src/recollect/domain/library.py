@@ -82,6 +82,15 @@ class FolderReport:
     errors: tuple[FileError, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
 
+    @classmethod
+    def joined(cls, reports: Sequence[FolderReport]) -> FolderReport:
+        """Several reports as one."""
+        return cls(
+            reports=tuple(one for report in reports for one in report.reports),
+            errors=tuple(one for report in reports for one in report.errors),
+            left_out=tuple(one for report in reports for one in report.left_out),
+        )
+
     @property
     def counts(self) -> Mapping[str, int]:
         """How many documents had which outcome."""
