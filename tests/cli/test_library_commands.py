@@ -75,7 +75,8 @@ def test_several_files_and_folders_are_added_at_once(cli, guide: Path, tmp_path:
     (folder / "day.md").write_text("# Day\n\nIt rained.\n", encoding="utf-8")
     done = cli("library", "add", str(guide), str(other), str(folder), str(tmp_path / "none.md"), code=8)
     assert done.out == "3 added, 1 not added\n"
-    assert "none.md" in done.err and "no such file" in done.err
+    assert "none.md" in done.err
+    assert "no such file" in done.err
     assert cli("library", "add", str(guide), str(other), "--json").json["counts"] == {"unchanged": 2}
     for option in ("--id", "--title", "--kind"):
         done = cli("library", "add", str(guide), str(other), option, "x", code=2)

@@ -109,7 +109,7 @@ def read_place(layer: object, scope: object) -> tuple[Layer, ScopeName | None]:
 def _without_layer(scope: str) -> str:
     if scope in Layer.__members__.values():
         return (
-            f"scope {scope!r} is a layer and lacks a name; write it as '{scope}/NAME', such as 'team/api' or 'user/ana', "
-            f"or give the layer alone for the {scope} you stand in"
+            f"scope {scope!r} is a layer and lacks a name; write it as '{scope}/NAME', such as 'team/api' or "
+            f"'user/ana', or give the layer alone for the {scope} you stand in"
         )
     return f"scope {scope!r} has no layer; write it as 'team/{scope}' or 'user/{scope}'"
