@@ -22,6 +22,7 @@ import numpy as np
 from recollect.domain.query import Aim
 from recollect.retrieval.judge.currency import (
     SIGNS,
+    Moments,
     Pair,
     may_have_changed,
     measure_signs,
@@ -126,6 +127,13 @@ def pairs_of(questions: list[Question], one: Model) -> tuple[np.ndarray, np.ndar
     return np.array(signs).reshape(-1, len(SIGNS)), np.array(labels), np.ones(len(labels))
 
 
+def _moments(hits: list[dict[str, Any]]) -> Moments:
+    """When the hits were said; a recording from before conversations were kept has none."""
+    return Moments(
+        [datetime.fromisoformat(hit["at"]) for hit in hits], [hit.get("conversation") for hit in hits]
+    )
+
+
 def compared(
     question: Question, hits: list[dict[str, Any]], one: Model
 ) -> tuple[np.ndarray, list[Pair], np.ndarray]:
@@ -133,7 +141,7 @@ def compared(
     evidence = evidence_of(hits)
     scores = sigmoid(evidence @ one[0] + one[1])
     candidates = [_candidate(hit) for hit in hits]
-    pairs = pairs_to_compare(scores, [candidate.at for candidate in candidates])
+    pairs = pairs_to_compare(scores, _moments(hits))
     if not may_have_changed(question["question"], aim_of(question)):
         pairs = []
     vectors = [question["vectors"][hit["key"]] for hit in hits]
@@ -176,8 +184,7 @@ def shown(question: Question, models: dict[str, Model]) -> list[str]:
     scores, pairs, signs = compared(question, hits, models["several" if several else "one"])
     if pairs and "replaces" in models:
         weights, bias = models["replaces"]
-        moments = [datetime.fromisoformat(hit["at"]) for hit in hits]
-        scores = newest_first(scores, moments, pairs, sigmoid(signs @ weights + bias)).scores
+        scores = newest_first(scores, _moments(hits), pairs, sigmoid(signs @ weights + bias)).scores
     least = max(THRESHOLD, too_far_behind(scores, THRESHOLD, several=several))
     order = [place for place in np.argsort(-scores, kind="stable") if scores[place] >= least][:LIMIT]
     order.sort(key=lambda place: (hits[place]["layer"], -scores[place]))
