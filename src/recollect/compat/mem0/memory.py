@@ -121,7 +121,7 @@ class AsyncMemory:
         return results
 
     async def _retire_sources(self, fact: Stored, by: UUID | None) -> list[dict[str, Any]]:
-        """Retire what said a retired fact and nothing else: mem0 keeps facts alone, so old words would be a surprise."""
+        """Retire what said a retired fact and nothing else: mem0 keeps facts alone, so old words would surprise."""
         if by is None:
             return []
         newer = [UUID(id) for id in (await self._client.get(by)).metadata.get("derived_from", ())]

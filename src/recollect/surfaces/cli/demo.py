@@ -162,7 +162,7 @@ class _Story:
 
     def questions(self) -> list[Answer]:
         """The questions of the story, in their order."""
-        answers = []
+        answers: list[Answer] = []
         for question in self.world.questions:
             if not question.told:
                 continue
