@@ -25,6 +25,7 @@ import numpy as np
 from recollect.domain.query import Aim
 from recollect.retrieval.judge.currency import (
     SIGNS,
+    Moments,
     Pair,
     may_have_changed,
     measure_signs,
@@ -173,11 +174,19 @@ def pairs_of(case: Case, scores: np.ndarray) -> tuple[list[Pair], np.ndarray]:
     if not may_have_changed(case.question, case.aim):
         return [], np.zeros((0, len(SIGNS)))
     candidates = [_candidate(hit) for hit in case.hits]
-    pairs = pairs_to_compare(scores, [candidate.at for candidate in candidates])
+    pairs = pairs_to_compare(scores, _moments(case))
     for pair in pairs:
         if pair not in case.signs:
             case.signs[pair] = measure_signs([pair], candidates, case.evidence, case.vectors)[0]
     return pairs, np.array([case.signs[pair] for pair in pairs]).reshape(-1, len(SIGNS))
+
+
+def _moments(case: Case) -> Moments:
+    """When the hits were said; what was collected without conversations stands alone."""
+    return Moments(
+        [datetime.fromisoformat(hit["at"]) for hit in case.hits],
+        [hit.get("conversation") for hit in case.hits],
+    )
 
 
 def shown(case: Case, models: dict[str, Model]) -> list[str]:
@@ -188,8 +197,7 @@ def shown(case: Case, models: dict[str, Model]) -> list[str]:
     pairs, signs = pairs_of(case, scores)
     if pairs and "replaces" in models:
         weights, bias = models["replaces"]
-        moments = [datetime.fromisoformat(hit["at"]) for hit in case.hits]
-        scores = newest_first(scores, moments, pairs, sigmoid(signs @ weights + bias)).scores
+        scores = newest_first(scores, _moments(case), pairs, sigmoid(signs @ weights + bias)).scores
     least = max(THRESHOLD, too_far_behind(scores, THRESHOLD, several=case.aim.several))
     order = [place for place in np.argsort(-scores, kind="stable") if scores[place] >= least][:LIMIT]
     order.sort(key=lambda place: (case.hits[place]["layer"], -scores[place]))

@@ -20,7 +20,7 @@
     │   ├── SourceNotFoundError
     │   ├── ScopeNotFoundError
     │   └── TenantNotFoundError
-    ├── UnauthorizedError            no key, or one that opens nothing: unknown, expired and revoked look the same
+    ├── UnauthorizedError            no key, or an invalid one: unknown, expired and revoked look the same
     ├── ForbiddenError               visible, but not allowed
     ├── ConflictError                it exists already, or changed meanwhile
     ├── EmbedderError
@@ -176,7 +176,7 @@ class TenantNotFoundError(NotFoundError):
 
 
 class UnauthorizedError(RecollectError):
-    """No key was shown, or one that opens nothing: unknown, expired and revoked ones look the same."""
+    """No key was sent, or an invalid one: unknown, expired and revoked keys look the same."""
 
     code = "unauthorized"
 

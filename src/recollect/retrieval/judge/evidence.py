@@ -130,6 +130,7 @@ class Candidate:
     likeness: float
     #: 1 in the period asked about, less outside; None when no period is asked.
     inside: float | None
+    conversation: str | None = None
 
 
 def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> Floats:

@@ -17,6 +17,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.judge.currency import (
     SIGNS,
     Currency,
+    Moments,
     may_have_changed,
     measure_signs,
     newest_first,
@@ -126,6 +127,7 @@ def judge_rows(
             relevance=float(ranking.relevance[row]),
             likeness=float(lifts[row]),
             inside=None if inside is None else float(inside[row]),
+            conversation=shown[row]["conversation"],
         )
         for row, statement, verdict in zip(rows, statements, verdicts, strict=True)
     ]
@@ -167,7 +169,7 @@ def _compare(
     vectors: Sequence[Floats | None],
 ) -> tuple[Currency, dict[int, dict[str, float]]]:
     """Which answer holds now; and what was measured of each candidate that the best was compared with."""
-    moments = [candidate.at for candidate in candidates]
+    moments = Moments([one.at for one in candidates], [one.conversation for one in candidates])
     # A summary tells again what was said; it changes nothing.
     pairs = [pair for pair in pairs_to_compare(scores, moments) if not candidates[pair.later].summary]
     if not pairs or not may_have_changed(asked.query, asked.aim):
