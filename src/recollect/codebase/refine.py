@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from recollect.codebase.evidence import FILE, Pages, cite
-from recollect.codebase.looking import MATCHES, USED_IN, locate
+from recollect.codebase.looking import MATCHES, USED_IN
 from recollect.codebase.query import CodeQuery
 from recollect.codebase.wording import asks_for_uses, best_window, weights_of
 from recollect.domain.findings import Citation, Finding
 from recollect.domain.trajectory import CallRecord, Trajectory
+from recollect.recursion.quotes import locate
 
 #: Files an answer names, and uses elsewhere.
 MAX_FILES = 8
@@ -228,10 +229,9 @@ def _anchored(finding: Finding, spans: Sequence[tuple[str, int, int]], pages: Pa
     cited = [(one.file_path, one.line_start, one.line_end) for one in finding.citations if one.kind == FILE]
     for path, first, last in [*cited, *spans]:
         lines = (pages.lines(path) or [])[first - 1 : last]
-        where = locate(finding.evidence, lines)
+        where = locate(finding.evidence, lines, first=first)
         if where is not None:
-            at = first + where[0]
-            citation: Citation = cite(path, at, lines[where[0] : where[1] + 1])
+            citation: Citation = cite(path, where[0], lines[where[0] - first : where[1] - first + 1])
             return replace(
                 finding,
                 evidence=citation.quote,

@@ -22,6 +22,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import RecollectError
 from recollect.learning.policy import DecompositionPolicy
+from recollect.providers.models.purse import Purse
 from recollect.recursion.budget import Limits
 from recollect.recursion.cache import Cache
 from recollect.recursion.engine import run
@@ -185,6 +186,7 @@ class RlmExecutor:
                 max_steps=_MAX_STEPS,
                 max_idle_steps=_MAX_STEPS,
                 max_depth=settings.recursion_max_depth,
+                max_usd=settings.model_max_usd,
                 timeout_s=settings.recursion_timeout_s,
                 sub_call_timeout_s=settings.recursion_sub_call_timeout_s,
             ),
@@ -208,7 +210,10 @@ class RlmExecutor:
         assert root is not None
         from recollect.recursion.planners.model import ModelPlanner
 
-        return ModelPlanner(root, sub_call_model=below)
+        purse = Purse(max_usd=settings.model_max_usd)
+        return ModelPlanner(
+            root.charged_to(purse), sub_call_model=None if below is None else below.charged_to(purse)
+        )
 
     async def _prepare(self, request: SearchRequest, query_id: UUID, watch: Stopwatch) -> _Ground:
         """Understand the question once, and read what it can be split by."""
