@@ -66,7 +66,9 @@ def test_the_example_of_the_readme_answers(newcomer: dict[str, str], tmp_path: P
 def test_the_readme_begins_with_the_two_commands() -> None:
     top = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## ")[0]
     assert "pip install uv && uv run recollect demo" in top
-    assert "pip install uv && uv run pytest" in top
+    assert "pip install uv && uv run --group dev pytest" in top
+    checks = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert '  step "tests" uv run --group dev pytest' in checks
 
 
 def test_the_glossary_has_every_word_with_one_sentence() -> None:
