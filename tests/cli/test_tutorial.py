@@ -68,7 +68,9 @@ def test_the_readme_begins_with_the_command_that_shows_it() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     top, _, rest = text.partition("\n## ")
     assert "pip install uv && uv run recollect demo" in top
-    assert "pip install uv && uv run pytest" in rest
+    assert "pip install uv && uv run --group dev pytest" in rest
+    checks = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert '  step "tests" uv run --group dev pytest' in checks
 
 
 def test_the_numbers_of_the_readme_are_those_of_the_results() -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def test_without_a_key_every_page_leads_to_the_login(dashboard: Dashboard) -> None:
     for path in ("", "/", "/memories", "/library/x", "/consultations", "/tenants", "/nothing"):
-        answer = httpx.get(f"{dashboard.url}{ROOT}{path}", trust_env=False)
+        answer = httpx.get(f"{dashboard.url}{ROOT}{path}", trust_env=False, timeout=60)
         assert answer.status_code == 303, path
         assert answer.headers["location"].startswith(f"{ROOT}/login"), path
 
@@ -48,7 +48,9 @@ def test_a_key_opens_the_page_that_was_asked_for(
 
 
 def enter(dashboard: Dashboard, link: str, cookies: dict[str, str] | None = None) -> httpx.Response:
-    return httpx.get(f"{dashboard.url}{ROOT}/enter", params={"code": link}, cookies=cookies, trust_env=False)
+    return httpx.get(
+        f"{dashboard.url}{ROOT}/enter", params={"code": link}, cookies=cookies, trust_env=False, timeout=60
+    )
 
 
 def memories(dashboard: Dashboard, token: str) -> int:
@@ -64,9 +66,9 @@ def test_logging_out_ends_the_visit_and_no_link_can_ask_for_it(
     token = enter(dashboard, client.keys.link().token).cookies[COOKIE]
     assert memories(dashboard, token) == 200
     away = f"{dashboard.url}{ROOT}/logout"
-    assert httpx.get(away, cookies={COOKIE: token}, trust_env=False).status_code in (404, 405)
+    assert httpx.get(away, cookies={COOKIE: token}, trust_env=False, timeout=60).status_code in (404, 405)
     assert memories(dashboard, token) == 200
-    gone = httpx.post(away, cookies={COOKIE: token}, trust_env=False)
+    gone = httpx.post(away, cookies={COOKIE: token}, trust_env=False, timeout=60)
     assert (gone.status_code, gone.headers["location"]) == (303, f"{ROOT}/login")
     assert memories(dashboard, token) == 303, "whoever kept the cookie is out, too, and at once"
 
@@ -76,10 +78,12 @@ def test_a_link_can_be_neither_reused_nor_fixed(dashboard: Dashboard, client: Re
     # Whoever sent the link knows it: it must not be worth anything beside the one visit, before or after.
     assert memories(dashboard, link) == 303
     assert (
-        httpx.get(f"{dashboard.url}/v1/memories", headers={"Authorization": f"Bearer {link}"}).status_code
+        httpx.get(
+            f"{dashboard.url}/v1/memories", headers={"Authorization": f"Bearer {link}"}, timeout=60
+        ).status_code
         == 401
     )
-    posted = httpx.post(f"{dashboard.url}{ROOT}/login", data={"key": link}, trust_env=False)
+    posted = httpx.post(f"{dashboard.url}{ROOT}/login", data={"key": link}, trust_env=False, timeout=60)
     assert posted.status_code == 401
     # A cookie that somebody planted before is not the one that counts afterwards.
     entered = enter(dashboard, link, cookies={COOKIE: "rcl_planted"})
@@ -96,7 +100,7 @@ def test_the_printed_link_opens_once(browser: Browser, dashboard: Dashboard) -> 
     page.goto(dashboard.link)
     page.get_by_role("heading", name="Overview").wait_for()
     page.close()
-    other = httpx.get(dashboard.link, trust_env=False)
+    other = httpx.get(dashboard.link, trust_env=False, timeout=60)
     assert other.status_code == 401
     assert "opened before" in other.text
 
@@ -119,12 +123,14 @@ def test_a_revoked_key_opens_nothing_more(visit: Visit, client: Recollect) -> No
 )
 def test_nobody_is_led_astray(dashboard: Dashboard, client: Recollect, to: str) -> None:
     token = client.keys.create("bot", user="root").token
-    answer = httpx.post(f"{dashboard.url}{ROOT}/login", data={"key": token, "to": to}, trust_env=False)
+    answer = httpx.post(
+        f"{dashboard.url}{ROOT}/login", data={"key": token, "to": to}, trust_env=False, timeout=60
+    )
     assert answer.headers["location"] == ROOT
 
 
 def test_pages_may_not_be_framed_and_ask_nobody_else(dashboard: Dashboard) -> None:
-    headers = httpx.get(f"{dashboard.url}{ROOT}/login", trust_env=False).headers
+    headers = httpx.get(f"{dashboard.url}{ROOT}/login", trust_env=False, timeout=60).headers
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
     assert "default-src 'self'" in headers["content-security-policy"]
 

@@ -50,11 +50,11 @@ def test_a_batch_has_a_limit_and_says_what_to_do(http: Connect) -> None:
 
 
 def test_the_page_of_all_requests_needs_no_other_server(server: Any) -> None:
-    page = httpx.get(f"{server.url}/v1/docs", trust_env=False)
+    page = httpx.get(f"{server.url}/v1/docs", trust_env=False, timeout=60)
     assert page.status_code == 200
     assert not re.search(r"https?://|//\w|<script|<link", page.text)
     assert "default-src 'none'" in page.headers["content-security-policy"]
-    document = httpx.get(f"{server.url}/v1/openapi.json", trust_env=False).json()
+    document = httpx.get(f"{server.url}/v1/openapi.json", trust_env=False, timeout=60).json()
     for path, operations in document["paths"].items():
         for method in operations:
             assert f"<code>{method.upper()} {path}</code>" in page.text

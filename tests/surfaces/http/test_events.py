@@ -30,7 +30,7 @@ def watch(server: Any, client: Recollect) -> Watch:
 
 
 def hear(socket: ClientConnection, how_many: int = 1) -> list[dict[str, Any]]:
-    return [json.loads(socket.recv(timeout=20)) for _ in range(how_many)]
+    return [json.loads(socket.recv(timeout=60)) for _ in range(how_many)]
 
 
 def quiet(socket: ClientConnection) -> bool:
@@ -122,7 +122,7 @@ def test_without_a_key_the_socket_is_closed(server: Any, first: str) -> None:
     with connect(address, proxy=None) as socket:
         socket.send(first)
         with pytest.raises(ConnectionClosed) as closed:
-            socket.recv(timeout=20)
+            socket.recv(timeout=60)
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 4401
 
@@ -138,6 +138,16 @@ def test_a_key_may_come_as_the_first_message(
         assert hear(socket)[0]["type"] == "memory_added"
 
 
+def test_what_happens_while_a_key_is_looked_at_is_told(
+    server: Any, client: Recollect, as_user: Callable[..., Recollect]
+) -> None:
+    token = client.keys.create("page", user="ana").token
+    with connect(server.url.replace("http://", "ws://") + "/v1/events", proxy=None) as socket:
+        as_user("ana").add("Connected already.")
+        socket.send(json.dumps({"key": token}))
+        assert hear(socket)[0]["type"] == "memory_added"
+
+
 def test_a_key_that_is_revoked_hears_no_more(
     watch: Watch, client: Recollect, monkeypatch: pytest.MonkeyPatch, as_user: Callable[..., Recollect]
 ) -> None:
@@ -146,11 +156,11 @@ def test_a_key_that_is_revoked_hears_no_more(
     monkeypatch.setattr(auth, "REMEMBERED_S", 0.0)
     with watch("ana") as socket:
         as_user("ana").add("Told.")
-        assert json.loads(socket.recv(10))["type"] == "memory_added"
+        assert json.loads(socket.recv(timeout=60))["type"] == "memory_added"
         for key in client.keys.list():
             client.keys.revoke(key.id)
         as_user("ana").add("Not told.")
         with pytest.raises(ConnectionClosed) as ended:
-            socket.recv(10)
+            socket.recv(timeout=60)
     assert ended.value.rcvd is not None
     assert ended.value.rcvd.code == 4401

@@ -133,7 +133,9 @@ def test_without_a_key_that_opens_something_there_is_nothing(server: object, hea
         ("GET", "/v1/memories"),
         ("POST", "/v1/library/documents?name=a.md"),
     ]:
-        answer = httpx.request(method, f"{url}{path}", headers=headers, json={"query": "x"}, trust_env=False)
+        answer = httpx.request(
+            method, f"{url}{path}", headers=headers, json={"query": "x"}, trust_env=False, timeout=60
+        )
         assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized")
         assert answer.headers["www-authenticate"] == "Bearer"
 
@@ -202,6 +204,6 @@ def test_a_key_that_asks_too_often_is_told_when_to_come_back(
 
 def test_the_server_says_how_it_is(server: object) -> None:
     url = server.url  # type: ignore[attr-defined]
-    assert httpx.get(f"{url}/healthz", trust_env=False).json() == {"status": "ok"}
-    assert httpx.get(f"{url}/readyz", trust_env=False).json() == {"status": "ready"}
-    assert httpx.get(f"{url}/metrics", trust_env=False).status_code == 200
+    assert httpx.get(f"{url}/healthz", trust_env=False, timeout=60).json() == {"status": "ok"}
+    assert httpx.get(f"{url}/readyz", trust_env=False, timeout=60).json() == {"status": "ready"}
+    assert httpx.get(f"{url}/metrics", trust_env=False, timeout=60).status_code == 200

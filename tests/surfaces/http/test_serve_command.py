@@ -83,5 +83,6 @@ def test_what_happens_in_a_consultation_is_told_while_it_happens(
         json={"problem": "x", "working_dir": "/etc"},
         headers={"Authorization": f"Bearer {token}"},
         trust_env=False,
+        timeout=60,
     )
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")

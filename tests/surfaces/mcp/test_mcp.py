@@ -292,5 +292,5 @@ def test_over_http_a_key_says_who_asks(server: Any, client: Recollect) -> None:
     import httpx
 
     hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    refused = httpx.post(f"{server.url}/mcp/", json=hello, trust_env=False)
+    refused = httpx.post(f"{server.url}/mcp/", json=hello, trust_env=False, timeout=60)
     assert (refused.status_code, refused.json()["code"]) == (401, "unauthorized")

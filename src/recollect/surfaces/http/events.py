@@ -114,11 +114,13 @@ def add_events(app: FastAPI, doorkeeper: Doorkeeper, feed: Feed) -> None:
 
     @app.websocket(PATH)
     async def events(socket: WebSocket) -> None:
+        # What a client does after it is connected, it hears of; looking at its key may take a while.
+        connected = datetime.now(UTC)
         await socket.accept()
         try:
             headers = await _headers(socket)
             client = await doorkeeper.admit(headers)
-            begin = await _begin(client, socket.query_params.get("after"))
+            begin = await _begin(client, socket.query_params.get("after"), connected)
         except NotFoundError as error:
             await _refuse(socket, _BAD_REQUEST, error)
         except (RecollectError, TimeoutError, ValueError, KeyError, TypeError) as error:
@@ -139,10 +141,12 @@ async def _headers(socket: WebSocket) -> dict[str, str]:
     return headers
 
 
-async def _begin(client: AsyncRecollect, after: str | None) -> tuple[datetime, UUID | None]:
-    """The moment to begin at: that of an event, or now."""
+async def _begin(
+    client: AsyncRecollect, after: str | None, connected: datetime
+) -> tuple[datetime, UUID | None]:
+    """The moment to begin at: that of an event, or when the client was connected."""
     if after is None:
-        return datetime.now(UTC), None
+        return connected, None
     wanted = parse_id(after, what="after")
     workspace = await client._workspace()
     async with workspace.store.transaction(client.tenant_context) as tx:
