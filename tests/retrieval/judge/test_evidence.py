@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.retrieval.judge.evidence import Candidate, share_of_strangers, words_of
+from recollect.retrieval.judge.evidence import Candidate, is_other_number, share_of_strangers, words_of
 
 
 def said(speaker: str | None, text: str) -> Candidate:
@@ -51,3 +51,22 @@ def test_somebody_whom_no_candidate_names_is_a_stranger(
 def test_another_name_of_the_same_person_is_no_stranger() -> None:
     names = {"Lizzie": words_of("Lizzie Maria Sanders")}
     assert share_of_strangers("What is Lizzie's pet called?", names, TALK) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Invoice 1042 is not paid", True),
+        ("Invoice 1041 is paid after all", False),
+        ("invoice #1041 and invoice #1042 are paid", False),
+        ("It is paid now, 300 euros", False),
+        ("Rent is 900 euros", False),
+    ],
+)
+def test_another_of_the_numbered_things_is_not_meant(text: str, other: bool) -> None:
+    assert is_other_number("Is invoice 1041 paid?", text) is other
+
+
+def test_a_time_is_no_numbered_thing() -> None:
+    assert not is_other_number("What was decided in May 2026?", "On May 12 we chose passkeys")
+    assert not is_other_number("What changed since 2024?", "We have been in Bremen since 2025")

@@ -110,6 +110,13 @@ _PROPER_NAME = re.compile(r"[A-ZÀ-Ý][a-zà-ÿ'’-]+(?: [A-ZÀ-Ý][\w'’-]+)*
 _PLACE_OR_TIME = re.compile(
     r"\b(?:in|at|to|from|near|on|into|around|by|last|next|this|during|since|until)\s+$", re.IGNORECASE
 )
+#: A thing with a number of its own: "invoice 1041", "room #12".
+_NUMBERED = re.compile(
+    r"\b(?!(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|(?:since|from|until|till|about|around|than|before|after|over"
+    r"|under|only|years?|and|the|for|with|by|day|nearly|almost|least|most|over|between|through)\b)"
+    r"(?P<kind>[^\W\d_]{3,})\W{1,2}(?P<number>\d[\w-]*)",
+    re.IGNORECASE,
+)
 _FIRST_WORD = re.compile(r"\W*[\w'’-]+")
 _WORD = re.compile(r"\w+")
 _ASSISTANTS = frozenset({"assistant", "ai", "bot", "agent", "system", "model"})
@@ -217,6 +224,16 @@ def share_of_strangers(
         return 0.0
     told = frozenset[str]().union(*(words_of(f"{one.speaker or ''} {one.text}") for one in candidates))
     return sum(told.isdisjoint(words) for words in asked) / len(asked)
+
+
+def is_other_number(question: str, text: str) -> bool:
+    """Whether a text is about another one of the numbered things that a question names: invoice 1042, not 1041."""
+    told = [(one["kind"].casefold(), one["number"]) for one in _NUMBERED.finditer(text)]
+    for named in _NUMBERED.finditer(question):
+        others = [number for kind, number in told if kind == named["kind"].casefold()]
+        if others and named["number"] not in others:
+            return True
+    return False
 
 
 def _end_of_past(question: str) -> frozenset[str]:

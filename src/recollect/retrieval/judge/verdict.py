@@ -23,7 +23,7 @@ from recollect.retrieval.judge.currency import (
     newest_first,
     pairs_to_compare,
 )
-from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats, measure_evidence
+from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats, is_other_number, measure_evidence
 from recollect.retrieval.judge.probability import logit, probability, replacing, sigmoid
 from recollect.retrieval.judge.statements import (
     is_asker,
@@ -57,7 +57,7 @@ _PROVEN = 4.0
 #: What is gained where an answer is taken for granted, as in a question put to every team.
 _PRESUPPOSED = 1.0
 #: What the user's own database adds, in logits: to a memory of a thing that it relates to the question, and to one that
-#: names neither such a thing nor what the question names.
+#: names neither such a thing nor what the question names. The latter also for another of the numbered things asked for.
 _RELATED, _UNRELATED = 1.0, -3.0
 _DEFAULT_THRESHOLD = 0.7
 
@@ -139,6 +139,8 @@ def judge_rows(
         related = np.array([relation_of(shown[row], relations) is not None for row in rows])
         unnamed = evidence[:, FEATURES.index("unnamed")] > 0.0
         scores = sigmoid(logit(scores) + np.where(related, _RELATED, np.where(unnamed, _UNRELATED, 0.0)))
+    other = np.array([is_other_number(asked.query, one.text) for one in candidates], dtype=bool)
+    scores = sigmoid(logit(scores) + np.where(other, _UNRELATED, 0.0))
     if presupposed:
         scores = sigmoid(logit(scores) + _PRESUPPOSED)
     if asked.aim.first_person:
@@ -170,8 +172,13 @@ def _compare(
 ) -> tuple[Currency, dict[int, dict[str, float]]]:
     """Which answer holds now; and what was measured of each candidate that the best was compared with."""
     moments = Moments([one.at for one in candidates], [one.conversation for one in candidates])
-    # A summary tells again what was said; it changes nothing.
-    pairs = [pair for pair in pairs_to_compare(scores, moments) if not candidates[pair.later].summary]
+    # A summary tells again what was said; it changes nothing. Nor does what happens to another of the same kind.
+    pairs = [
+        pair
+        for pair in pairs_to_compare(scores, moments)
+        if not candidates[pair.later].summary
+        and not is_other_number(asked.query, candidates[pair.later].text)
+    ]
     if not pairs or not may_have_changed(asked.query, asked.aim):
         return Currency(scores, {}), {}
     signs = measure_signs(pairs, candidates, evidence, vectors)
