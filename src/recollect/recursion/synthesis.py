@@ -14,6 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
+from recollect.domain.quoting import quoted
 from recollect.providers import prices
 from recollect.providers.models.contract import AtMost
 from recollect.providers.prices import cost_usd
@@ -134,7 +135,7 @@ def _words(finding: Finding) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(quoted(text).split())
 
 
 def _cell(text: str) -> str:
