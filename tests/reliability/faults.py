@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +41,28 @@ IN_STEPS = {
 NOTES = {
     "retrieval_event", "retrieval_hit", "event", "reply", "run", "consultation_event", "tally", "entity", "entity_key",
 }  # fmt: skip
+
+#: What must have been called before a verb's example can be, each time: verbs, with what differs from their examples.
+Call = tuple[str, Mapping[str, Any]]
+_TEAM: Call = ("scopes.create", {})
+_NO_EXPERIMENT: Call = ("learning.reset", {})
+_EXPERIMENT: Call = ("learning.start_experiment", {})
+BEFORE: Mapping[str, Sequence[Call]] = {
+    "explorations.get": [("explore", {})],
+    "explorations.replay": [("explore", {})],
+    "learning.report": [_EXPERIMENT],
+    "learning.start_experiment": [_NO_EXPERIMENT],
+    "learning.stop_experiment": [_NO_EXPERIMENT, _EXPERIMENT],
+    "tenants.create": [("tenants.forget", {})],
+    "tenants.forget": [("tenants.create", {})],
+    "scopes.create": [("scopes.delete", {"scope": "team/api"})],
+    "scopes.move": [_TEAM],
+    "scopes.delete": [("scopes.create", {"scope": "project/apollo"})],
+    "members.list": [_TEAM],
+    "members.add": [_TEAM, ("members.remove", {})],
+    "members.remove": [_TEAM, ("members.add", {})],
+}
+BY_NAME = {verb.name: verb for verb in VERBS}
 
 CONSISTENT = """
 select 'a tally that is wrong' as found, count(*) as rows from recollect.scope s
@@ -154,6 +176,7 @@ class Trial:
 
     def __init__(self, store: Recollect, settings: Settings, folder: Path) -> None:
         self.world = World(store, folder)
+        self.world.inside.add("Whoever lists events finds this one.")
         self._settings = settings
         self._runs = 0
         owner = open_door(settings.home, settings.database_url).owner
@@ -200,6 +223,10 @@ class Trial:
     ) -> tuple[Any, Mapping[str, int]]:
         """What a verb answers or raises under a fault, and what it changes."""
         self._runs += 1
+        for name, other in BEFORE.get(verb.name, ()):
+            example = await asyncio.to_thread(self.world.example, BY_NAME[name])
+            with suppress(RecollectError):
+                await BY_NAME[name].bind(client)(**arguments_of(BY_NAME[name], {**example, **other}))
         example = await asyncio.to_thread(self.world.example, verb)
         given = arguments_of(verb, renewed(example, str(1_000 + self._runs)))
         before = self._rows()
@@ -256,5 +283,5 @@ def examine(
                 asyncio.run(trial.run(verb, kinds, stride=stride, tally=tally))
             finally:
                 trial.close()
-            tell(f"{verb.name}: {tally.faults} faults so far, {len(tally.violations)} violations")
+            tell(f"{verb.name}: {tally.faults} faults so far; {tally.violations or 'no violation'}")
     return tally

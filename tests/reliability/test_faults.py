@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.reliability.faults import KINDS, examine
+from tests.reliability.faults import BY_NAME, KINDS, examine
 
 from recollect import Recollect, Settings
-from recollect.verbs import VERBS
-
-BY_NAME = {verb.name: verb for verb in VERBS}
 
 
 @pytest.mark.parametrize("kind", KINDS)

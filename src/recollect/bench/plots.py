@@ -39,6 +39,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "scale": _scale,
         "serve": _serve,
         "start": _start,
+        "poisoning": _poisoning,
         "supersession": _supersession,
         "learning": _learning,
         "library": _library,
@@ -317,6 +318,16 @@ def _supersession(figure: Any, result: Result) -> None:
         axes.bar_label(bars, fontsize=8)
     axes.set_xticks([place + 0.175 for place in range(len(halves))], halves)
     axes.set_title("Facts retired by newer ones, rightly and wrongly")
+    axes.legend(fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _poisoning(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    kinds = {name: one for name, one in result.measures.items() if "effects" in one}
+    for what, colour in (("attacks", _GREY), ("effects", _BLUE)):
+        axes.bar(list(kinds), [one[what] for one in kinds.values()], 0.6, color=colour, label=what)
+    axes.set_title("Attacks, and how many take effect")
     axes.legend(fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)
 

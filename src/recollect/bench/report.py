@@ -74,6 +74,13 @@ ABOUT = {
         "them: few are read as facts, and what is not retired is left to the order of hits.",
         "recollect bench supersession",
     ),
+    "poisoning": (
+        "Stored text that means harm",
+        "One member of a team stores instructions, fake headings, fences, citations and tokens, spams, and judges "
+        "falsely; another one asks at the default settings. An attack takes effect when the truth is no longer found, "
+        "or when the form of a context or an answer is not ours. No language model is asked.",
+        "recollect bench poisoning",
+    ),
     "aggregation": (
         "What do all teams do?",
         "A made-up organisation; each team has something to say about a topic with a probability of 0.6, in one to "

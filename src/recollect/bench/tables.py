@@ -235,6 +235,13 @@ def _supersession(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _poisoning(measures: Mapping[str, Any]) -> list[Table]:
+    kinds = [
+        [kind, str(row["attacks"]), str(row["effects"])] for kind, row in measures.items() if "effects" in row
+    ]
+    return [Table(title="Attacks", columns=["kind", "attacks", "take effect"], rows=kinds)]
+
+
 def _route(measures: Mapping[str, Any]) -> list[Table]:
     rows = [
         [half, str(row["questions"]), f"{row['right']:.3f}"] for half, row in measures["accuracy"].items()
@@ -520,6 +527,7 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "scale": _scale,
     "serve": _serve,
     "start": _start,
+    "poisoning": _poisoning,
     "supersession": _supersession,
     "answers": _answers,
     "temporal": _temporal,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
 from recollect.domain.oracle import NOT_IN_DOCUMENTS
+from recollect.domain.quoting import quoted
 from recollect.errors import ModelError
 from recollect.library.leads import parts_of
 from recollect.library.material import FILE, Volume
@@ -121,7 +122,7 @@ def _quoted(problem: str, findings: Sequence[Finding]) -> Answered:
     answers = 0
     for finding in findings[:MAX_FINDINGS]:
         place, _, words = finding.description.partition(":\n")
-        said = answer_of(problem, split_sentences(words or place))
+        place, said = quoted(place), quoted(answer_of(problem, split_sentences(words or place)))
         if not said:
             continue
         sure = finding.confidence >= _AS_SURE * findings[0].confidence

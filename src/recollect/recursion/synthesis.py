@@ -17,6 +17,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
+from recollect.domain.quoting import quoted
 from recollect.providers.models.contract import AtMost
 from recollect.providers.tokens import count_tokens, first_tokens
 from recollect.recursion.fences import fence, new_boundary, preface
@@ -145,7 +146,7 @@ def _words(finding: Finding) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(quoted(text).split())
 
 
 def _cell(text: str) -> str:
