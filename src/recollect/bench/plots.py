@@ -40,6 +40,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "serve": _serve,
         "start": _start,
         "supersession": _supersession,
+        "models": _models,
         "learning": _learning,
         "library": _library,
         "answers": _answers,
@@ -318,6 +319,17 @@ def _supersession(figure: Any, result: Result) -> None:
     axes.set_xticks([place + 0.175 for place in range(len(halves))], halves)
     axes.set_title("Facts retired by newer ones, rightly and wrongly")
     axes.legend(fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _models(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    names = [f"{name}\n{one['window']:,}" for name, one in result.measures.items()]
+    bars = axes.bar(names, [one["shown"] for one in result.measures.values()], color=_BLUE)
+    axes.bar_label(bars, fmt="%.2f", fontsize=8, padding=2)
+    axes.set_ylim(0, 1.1)
+    axes.tick_params(axis="x", labelsize=7)
+    axes.set_title("Share of what calls have to give that the last request shows")
     axes.spines[["top", "right"]].set_visible(False)
 
 

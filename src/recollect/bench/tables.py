@@ -235,6 +235,31 @@ def _supersession(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _models(measures: Mapping[str, Any]) -> list[Table]:
+    rows = [
+        [
+            name,
+            str(one["shape"]),
+            f"{one['window']:,}",
+            f"{one['answer tokens']:,}",
+            f"{one['largest request']:,}",
+            f"{one['shown']:.3f} / {one['shown least']:.3f}",
+            f"{one['withheld tokens']:,} of {one['withheld results']} results",
+        ]
+        for name, one in measures.items()
+    ]
+    columns = [
+        "model",
+        "shape",
+        "window",
+        "answer",
+        "largest request",
+        "shown, mean / least",
+        "withheld tokens",
+    ]
+    return [Table(title="What each profile is shown", columns=columns, rows=rows)]
+
+
 def _route(measures: Mapping[str, Any]) -> list[Table]:
     rows = [
         [half, str(row["questions"]), f"{row['right']:.3f}"] for half, row in measures["accuracy"].items()
@@ -521,6 +546,7 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "serve": _serve,
     "start": _start,
     "supersession": _supersession,
+    "models": _models,
     "answers": _answers,
     "temporal": _temporal,
 }
