@@ -363,6 +363,15 @@ def supersession(ctx: typer.Context, out: OutOption = None, json: JsonOption = F
 
 
 @app.command()
+def models(ctx: typer.Context, out: OutOption = None, json: JsonOption = False) -> None:
+    """Show what models of different windows would be shown of recorded hard questions; none is asked."""
+    from recollect.bench.models import run_models
+
+    show = _show(ctx, json, out)
+    _finish(ctx, json, out, run_models(show=show))
+
+
+@app.command()
 def answers(
     ctx: typer.Context,
     data: DataFolder,

@@ -242,6 +242,31 @@ def _poisoning(measures: Mapping[str, Any]) -> list[Table]:
     return [Table(title="Attacks", columns=["kind", "attacks", "take effect"], rows=kinds)]
 
 
+def _models(measures: Mapping[str, Any]) -> list[Table]:
+    rows = [
+        [
+            name,
+            str(one["shape"]),
+            f"{one['window']:,}",
+            f"{one['answer tokens']:,}",
+            f"{one['largest request']:,}",
+            f"{one['shown']:.3f} / {one['shown least']:.3f}",
+            f"{one['withheld tokens']:,} of {one['withheld results']} results",
+        ]
+        for name, one in measures.items()
+    ]
+    columns = [
+        "model",
+        "shape",
+        "window",
+        "answer",
+        "largest request",
+        "shown, mean / least",
+        "withheld tokens",
+    ]
+    return [Table(title="What each profile is shown", columns=columns, rows=rows)]
+
+
 def _route(measures: Mapping[str, Any]) -> list[Table]:
     rows = [
         [half, str(row["questions"]), f"{row['right']:.3f}"] for half, row in measures["accuracy"].items()
@@ -529,6 +554,7 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "start": _start,
     "poisoning": _poisoning,
     "supersession": _supersession,
+    "models": _models,
     "answers": _answers,
     "temporal": _temporal,
 }

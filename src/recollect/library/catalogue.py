@@ -14,7 +14,7 @@ from recollect.errors import NotFoundError
 from recollect.files.patterns import Match, search_lines
 from recollect.library.material import Entry, Material, Volume
 from recollect.library.references import EVERYTHING
-from recollect.library.spans import cut, lines_of
+from recollect.library.spans import MAX_TEXT_CHARS, cut, lines_of
 from recollect.library.tool_parameters import ListDocuments, ReadDocument, SearchPattern
 from recollect.recursion.environment import Observation
 
@@ -75,7 +75,9 @@ async def search_pattern(
 ) -> Observation:
     """Lines that match a regular expression, in one document or in all that a pattern of names fits."""
     volumes, unopened = await _volumes(material, wanted.doc_id)
-    limit = max(_MATCHES, room_chars // (_MATCH_CHARS * (1 + 2 * wanted.context_lines)))
+    limit = _MATCHES
+    if room_chars > MAX_TEXT_CHARS:
+        limit = max(limit, room_chars // (_MATCH_CHARS * (1 + 2 * wanted.context_lines)))
     rows: list[dict[str, Any]] = []
     blocks: list[str] = []
     findings: list[Finding] = []

@@ -107,8 +107,9 @@ class Profile:
 
     @property
     def result_chars(self) -> int:
-        """Of what one call gives back: half of what can be shown, at three characters a token as code has."""
-        return min(max(self.part_tokens // 2 * 3, 6_000), 2_000_000)
+        """Of what one call gives back. A briefing cuts it to what fits; a conversation has to hold it beside others."""
+        most = self.part_tokens // 2 * 3 if self.shape == "large" else self.part_tokens * 4
+        return min(max(most, 6_000), 2_000_000)
 
     @property
     def findings(self) -> int:
