@@ -25,7 +25,7 @@ from recollect.codebase.journal import Journal, JournaledEnvironment, JournaledP
 from recollect.codebase.models import Models, open_models
 from recollect.codebase.planner import Course, RLMAgent
 from recollect.codebase.query import read_query
-from recollect.codebase.refine import refine, refused_answers, sharpen
+from recollect.codebase.refine import path_of, refine, refused_answers, sharpen
 from recollect.codebase.request import ExploreRequest
 from recollect.codebase.secrets import mask
 from recollect.codebase.synthesis import ResultSynthesizer
@@ -59,6 +59,7 @@ _HOLDS = frozenset({CitationStatus.QUOTED, CitationStatus.MOVED})
 #: What is kept of the wall clock for reading citations again and writing the record.
 _RESERVE_S = 0.2
 _NOT_DONE = "This code does not seem to do that."
+_CALLED = "Called in this order: "
 #: The embedder of definitions. It is local: no line of a tree leaves the machine for it.
 EMBEDDER = "arctic"
 _EMBEDDERS: dict[tuple[str, int | None], Embedder] = {}
@@ -301,6 +302,9 @@ class _Exploration:
         self._notes += synthesizer.notes
         if not made.text:
             return replace(made, text=_NOT_DONE if self._refused else "Nothing in this tree speaks about it.")
+        path = path_of(ended.trajectory)
+        if path and not made.model_calls:
+            return replace(made, text=f"{_CALLED}{' -> '.join(f'`{name}`' for name in path)}\n{made.text}")
         return made
 
     def _result(self, ended: Run, findings: tuple[Finding, ...], synthesis: Synthesis) -> RLMResult:

@@ -140,6 +140,14 @@ def answers_of(record: Trajectory) -> list[tuple[str, tuple[int, int]]]:
     return []
 
 
+def path_of(record: Trajectory) -> list[str]:
+    """The definitions along which a question follows something, in the order of their calls; often none."""
+    for call in calls_of(record):
+        if call.tool == "outline" and isinstance(call.result, Mapping) and call.result.get("files"):
+            return [str(name) for name in call.result.get("path", ())]
+    return []
+
+
 def refused_answers(record: Trajectory) -> list[str]:
     """Where the nearest definitions stand when none of them is likely to answer; else nothing."""
     for call in calls_of(record):
