@@ -18,7 +18,7 @@ from uuid import UUID
 
 from recollect.errors import IntegrationMissingError
 
-#: Of a text in a cell of a terminal; a notebook shows the whole.
+#: How a cell looks in a notebook, whose own style may be anything.
 _CELL = "padding:2px 12px 2px 0;text-align:left;vertical-align:top"
 
 
