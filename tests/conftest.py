@@ -37,6 +37,7 @@ SYSTEM = {
     "chromium",  # a browser
     "dashboard",  # a server process with all its pages
     "model_url",  # a real model, or a large one
+    "minilm",  # the embedder that is built from its weights before it runs; the default one only loads
     "minilm_fp32",
     "blank_home",  # a database server of its own
     "newcomer",
@@ -170,9 +171,17 @@ def settings(home: Path, database_url: str | None) -> Settings:
 
 @pytest.fixture(scope="session")
 def store(settings: Settings) -> Iterator[Recollect]:
-    """The session's store as its operator."""
+    """The session's store as its operator. It keeps the models open that every other client on it then shares."""
     with Recollect(settings=settings) as client:
+        client.open()
+        workspace = client._async._shared.workspace
+        assert workspace is not None
+        models = [
+            client._portal.run(workspace.load_embedder(settings.embedder)),
+            client._portal.run(workspace.judge()),
+        ]
         yield client
+        del models
 
 
 @pytest.fixture(scope="session")

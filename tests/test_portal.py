@@ -199,9 +199,9 @@ def test_a_call_that_is_running_when_the_portal_closes_says_so() -> None:
 
     thread = threading.Thread(target=call)
     thread.start()
-    assert begun.wait(10)
+    assert begun.wait(60)
     portal.close()
-    thread.join(10)
+    thread.join(60)
     assert [str(fault) for fault in faults] == ["the client was closed while this call was running"]
 
 
@@ -218,8 +218,8 @@ def test_a_forgotten_portal_says_farewell_and_ends_its_thread() -> None:
     served = portal.run(thread())
     del portal
     gc.collect()
-    assert gone.wait(10)
-    served.join(10)
+    assert gone.wait(60)
+    served.join(60)
     assert not served.is_alive()
 
 

@@ -223,6 +223,7 @@ def test_signatures_and_docstrings_are_those_of_the_asynchronous_face(sample: Mo
     assert not hasattr(sample.Recollect, "_secret")
 
 
+@pytest.mark.system
 def test_the_result_is_typed_strictly(sample: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "use.py").write_text(
         "from sample.client_sync import Recollect\n"

@@ -19,9 +19,10 @@ from recollect.errors import EmbedderMismatchError, RecollectError
 from recollect.learning.events import EventLog
 from recollect.learning.policies import PolicyBook
 from recollect.learning.strategies import StrategyBook
-from recollect.providers.embedders import Embedder, better_than, open_embedder
+from recollect.providers.embedders import LOCAL, Embedder, best_installed, better_than, open_embedder
 from recollect.providers.judge import open_judge
 from recollect.providers.models import ChatModel, model_of
+from recollect.providers.shared import opened_once
 from recollect.storage import spaces
 from recollect.storage.jobs import Handover
 from recollect.storage.scopes import create_tenant
@@ -169,26 +170,35 @@ class Workspace:
         self._open = OpenSpace(space, embedder)
 
     async def load_embedder(self, name: str) -> Embedder:
-        """Open an embedder by name, off the event loop."""
+        """Open an embedder by name, off the event loop. One that runs in this process is shared by its clients."""
         s = self.settings
-        return await asyncio.to_thread(
-            open_embedder,
-            name,
-            cache_dir=s.home / "models",
-            api_key=s.embedder_api_key,
-            base_url=s.embedder_base_url,
-            threads=s.embedder_threads,
-        )
+        wanted = best_installed() if name == "auto" else name
+        cache = s.home / "models"
+
+        def open_it() -> Embedder:
+            return open_embedder(
+                wanted,
+                cache_dir=cache,
+                api_key=s.embedder_api_key,
+                base_url=s.embedder_base_url,
+                threads=s.embedder_threads,
+            )
+
+        if wanted not in LOCAL:
+            return await asyncio.to_thread(open_it)
+        return await asyncio.to_thread(opened_once, (wanted, cache, s.embedder_threads), open_it)
 
     async def judge(self) -> Judge | None:
         """The judge, opened when it is first needed; None when it can't run, and `judge_fault` says why."""
         if self._judge is None and self.judge_fault is None:
             async with self._opening:
                 if self._judge is None and self.judge_fault is None:
-                    s = self.settings
+                    cache, threads = self.settings.home / "models", self.settings.embedder_threads
                     try:
                         self._judge = await asyncio.to_thread(
-                            open_judge, cache_dir=s.home / "models", threads=s.embedder_threads
+                            opened_once,
+                            ("judge", cache, threads),
+                            lambda: open_judge(cache_dir=cache, threads=threads),
                         )
                     except (RecollectError, ImportError) as error:
                         self.judge_fault = str(error)

@@ -16,6 +16,7 @@ from recollect.domain.results import Check
 ATTACKS = [catalogue.ATTACKS, reads.ATTACKS, writes.ATTACKS, reuse.ATTACKS, front_door.ATTACKS]
 
 
+@pytest.mark.system
 def test_no_attack_gets_a_row_through_and_the_throw_away_tenants_are_gone(
     store: Recollect, owner_conninfo: str
 ) -> None:

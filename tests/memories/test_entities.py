@@ -440,7 +440,7 @@ def test_a_second_question_of_a_session_refers_to_the_first(store: Recollect, te
     client = store.for_context(TenantContext(tenant_id=tenant_id, user_id="ana", session_id="s1"))
     client.add("Acme Corporation ordered two pumps.")
     client.search("What did I say about Acme Corporation?", threshold=0.0)
-    deadline = datetime.now(UTC) + timedelta(seconds=20)
+    deadline = datetime.now(UTC) + timedelta(seconds=60)
     while not (found := resolved(client, "What did they order?")) and datetime.now(UTC) < deadline:
         pass  # searches are written down in the background
     assert found["they"].canonical_id == "acme corporation"

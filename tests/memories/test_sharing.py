@@ -99,7 +99,7 @@ def test_an_interrupted_call_leaves_the_client_usable(client: Recollect, setting
         ) as other:
             await other.add("first")
             for _ in range(5):
-                task = asyncio.create_task(other.add_many([{"text": f"cancelled {n}"} for n in range(600)]))
+                task = asyncio.create_task(other.add_many([{"text": f"cancelled {n}"} for n in range(150)]))
                 await asyncio.sleep(0)
                 await other.list(limit=1)
                 task.cancel()

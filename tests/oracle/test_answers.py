@@ -14,6 +14,7 @@ from tests.oracle.small_library import put_document
 from recollect import Recollect
 from recollect.config import Settings
 from recollect.domain.tenancy import TenantContext
+from recollect.providers import shared
 from recollect.providers.judge import model
 
 QUESTIONS = [
@@ -33,7 +34,16 @@ QUESTIONS = [
 MARKDOWN = re.compile(r"[`|#]|\*\*|\]\(")
 
 
-@pytest.mark.parametrize("name", ["manual.md", "browser.pdf", "columns.pdf", "outline.pdf"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "manual.md",
+        *(
+            pytest.param(name, marks=pytest.mark.system)
+            for name in ("browser.pdf", "columns.pdf", "outline.pdf")
+        ),
+    ],
+)
 def test_a_manual_answers_the_same_questions_however_it_was_printed(client: Recollect, name: str) -> None:
     put_document(client, name, (PRINTED / name).read_bytes())
     first = {question: client.oracle_consult(question).answer.splitlines()[0] for question, _ in QUESTIONS}
@@ -96,6 +106,7 @@ def test_where_the_judge_cannot_run_a_note_says_so_and_the_answer_is_quoted(
     """A damaged installation still answers, and claims no more than it knows."""
     put_document(client, "manual.md", (PRINTED / "manual.md").read_bytes())
     monkeypatch.setitem(model.SHA256, "judge.onnx", "another file")
+    monkeypatch.setattr(shared, "_OPEN", {})  # as in a process in which nobody has opened it before
     asker = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin",))
     with Recollect(settings=settings, context=asker) as damaged:
         result = damaged.oracle_consult("How often is a machine backed up?")

@@ -21,6 +21,9 @@ from tests.profiles import examples
 from recollect.errors import EmbedderFailedError, InvalidInputError, InvalidTextError
 from recollect.providers.embedders import Embedder, open_embedder
 
+#: Every test here builds the graph from the weights, which takes seconds.
+pytestmark = pytest.mark.system
+
 ODD_WORDS = [
     "2023-05-07",
     "naïve",
@@ -116,7 +119,7 @@ def test_a_text_has_the_same_vector_alone_and_in_any_batch(either: Embedder, tex
     assert (together * alone).sum(axis=1).min() >= 0.9999
 
 
-@pytest.fixture(scope="session", params=["minilm", pytest.param("minilm_fp32", marks=pytest.mark.system)])
+@pytest.fixture(scope="session", params=["minilm", "minilm_fp32"])
 def either(request: pytest.FixtureRequest) -> Embedder:
     opened: Embedder = request.getfixturevalue(request.param)
     return opened

@@ -61,7 +61,7 @@ def test_pieces_are_cut_between_words_and_share_some() -> None:
         assert set(one.split()) & set(after.split())
 
 
-@pytest.fixture(scope="session", params=["minilm", "wordllama"])
+@pytest.fixture(scope="session", params=[pytest.param("minilm", marks=pytest.mark.system), "wordllama"])
 def embedder(request: pytest.FixtureRequest) -> Embedder:
     opened: Embedder = request.getfixturevalue(request.param)
     return opened

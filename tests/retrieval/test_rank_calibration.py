@@ -46,6 +46,7 @@ def test_embedders_that_know_one_script_are_hardly_trusted_in_others(query: str,
     assert UNKNOWN.for_query(query) is UNKNOWN
 
 
+@pytest.mark.system
 def test_measuring_minilm_finds_nearly_its_own_constants(tmp_path_factory: pytest.TempPathFactory) -> None:
     embedder = open_embedder("minilm", cache_dir=tmp_path_factory.mktemp("embedders"))
     questions, notes = zip(*PROBES, strict=True)

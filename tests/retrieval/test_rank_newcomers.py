@@ -98,7 +98,7 @@ JAPANESE = (
 )
 
 
-@pytest.fixture(scope="module", params=["minilm", "wordllama"])
+@pytest.fixture(scope="module", params=[pytest.param("minilm", marks=pytest.mark.system), "wordllama"])
 def embedder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Embedder:
     folder: Path = tmp_path_factory.mktemp("embedders")
     return open_embedder(request.param, cache_dir=folder)

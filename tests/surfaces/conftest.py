@@ -73,7 +73,7 @@ def http(server: Server, client: Recollect) -> Iterator[Callable[..., httpx.Clie
     ) -> httpx.Client:
         token = client.keys.create("test", user=user, roles=roles, **more).token
         made = httpx.Client(
-            base_url=at.url, headers={"Authorization": f"Bearer {token}"}, timeout=30, trust_env=False
+            base_url=at.url, headers={"Authorization": f"Bearer {token}"}, timeout=120, trust_env=False
         )
         opened.append(made)
         return made

@@ -155,6 +155,7 @@ def test_every_verb_has_an_example_and_no_example_is_of_anything_else() -> None:
     assert set(EXAMPLES) == {operation(verb) for verb in VERBS}
 
 
+@pytest.mark.system
 def test_every_example_is_answered_and_all_surfaces_answer_the_same(
     doors: dict[str, tuple[World, Ask]],
 ) -> None:

@@ -25,13 +25,13 @@ def test_two_servers_on_one_store_answer_the_same_and_stop_when_told(
         ask: dict[str, Any] = {
             "headers": {"Authorization": f"Bearer {token}"},
             "trust_env": False,
-            "timeout": 30,
+            "timeout": 120,
         }
         added = httpx.post(f"{one}/v1/memories", json={"text": "The kiln is hot."}, **ask).json()
         assert httpx.get(f"{two}/v1/memories/{added['id']}", **ask).json() == added
         for process in (first, second):
             process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == 0
+            assert process.wait(120) == 0
 
 
 @pytest.mark.system

@@ -13,19 +13,23 @@ from recollect.providers.embedders.contract import (
     EmbeddingSpace,
 )
 from recollect.providers.embedders.registry import (
+    LOCAL,
     EmbedderInfo,
     available_embedders,
+    best_installed,
     better_than,
     open_embedder,
 )
 
 __all__ = [
+    "LOCAL",
     "Embedder",
     "EmbedderFactory",
     "EmbedderInfo",
     "EmbedderOptions",
     "EmbeddingSpace",
     "available_embedders",
+    "best_installed",
     "better_than",
     "open_embedder",
 ]

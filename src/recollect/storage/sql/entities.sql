@@ -115,11 +115,11 @@ met as (
         limit %(per_key)s) k
     union all
     select c.entity, '', 'recent', 1, 'name', r.place::int from (
-        select v.entities, row_number() over (order by v.at desc) as place
+        select v.entities, row_number() over (order by v.at desc, v.query_id desc) as place
         from recollect.retrieval_event v
         where v.tenant_id = %(tenant)s and v.user_id = %(user)s and v.session = %(session)s
             and v.at >= %(since)s and cardinality(v.entities) > 0
-        order by v.at desc limit %(recent)s) r
+        order by v.at desc, v.query_id desc limit %(recent)s) r
     cross join lateral unnest(r.entities) as c(entity))
 select t.entity, t.key, t.via, t.confidence, t.origin, t.place, e.name, e.kind, e.source, e.canonical
 from met t
@@ -127,7 +127,7 @@ left join lateral (
     select s.name, s.kind, s.source, s.canonical from (
         select z.name, z.kind, z.source, z.canonical from recollect.entity z
         where z.tenant_id = %(tenant)s and z.entity = t.entity limit 50) s
-    order by s.source not in ('declared', 'domain') limit 1) e on true;
+    order by s.source not in ('declared', 'domain'), s.source, s.name, s.kind limit 1) e on true;
 
 -- name: list_entities
 -- Entities the caller sees, by name, with how many visible memories name each.

@@ -7,7 +7,7 @@ select s.store_id from recollect.store s;
 select e.query_id, e.terms from recollect.retrieval_event e
 where e.tenant_id = %(tenant)s and e.user_id = %(user)s and e.session = %(session)s
     and e.at >= %(since)s and e.at <= %(at)s and e.query_id <> %(query)s
-order by e.at desc limit 5;
+order by e.at desc, e.query_id desc limit 5;
 
 -- name: lock_traces
 -- Before searches and runs are written down: wait until nobody erases memories of the tenant, and keep them waiting.
@@ -133,7 +133,7 @@ where h.tenant_id = %(tenant)s and h.query_id = %(query)s and h.memory_id = any(
 select f.feedback_id, f.memory_id, f.kind, f.score, f.at, f.query_id, f.applied from recollect.feedback f
 where f.tenant_id = %(tenant)s and f.memory_id = %(memory)s and f.user_id = %(user)s and f.kind = %(kind)s
     and f.query_id is not distinct from %(query)s::uuid and f.at > %(since)s
-order by f.at desc limit 1;
+order by f.at desc, f.feedback_id desc limit 1;
 
 -- name: rescore_feedback
 -- A judgement given again, with another score.
@@ -179,8 +179,8 @@ select x.reward from (
     from recollect.retrieval_event e
     join recollect.retrieval_hit h on h.tenant_id = %(tenant)s and h.query_id = e.query_id
     where e.tenant_id = %(tenant)s and e.at > %(since)s and (h.used or e.outcome = 'refined')
-    order by 1 desc limit 5000) x
-order by x.at;
+    order by 1 desc, 2 desc limit 5000) x
+order by x.at, x.reward;
 
 -- name: mark_ignored
 -- Searches of which nothing was used although their session says what it uses. A session that says nothing at all
@@ -210,7 +210,7 @@ select e.query_id, e.at, e.user_id, e.session, h.place, h.signals,
 from (select e.query_id, e.at, e.user_id, e.session, e.outcome from recollect.retrieval_event e
     where e.tenant_id = %(tenant)s and e.outcome in ('used', 'feedback') and e.strategy = %(strategy)s
         and (%(user)s = '' or e.user_id = %(user)s)
-    order by e.at desc limit %(limit)s) e
+    order by e.at desc, e.query_id desc limit %(limit)s) e
 join recollect.retrieval_hit h on h.tenant_id = %(tenant)s and h.query_id = e.query_id and h.user_id = e.user_id
 order by e.at, e.query_id, h.place;
 
@@ -222,7 +222,7 @@ select e.arm, e.propensity, e.user_id, e.session,
 from recollect.retrieval_event e
 where e.tenant_id = %(tenant)s and e.strategy = %(strategy)s and e.at > %(since)s and e.propensity < 1
     and (e.arm is null or e.arm ^@ 'explore/') and (%(user)s = '' or e.user_id = %(user)s)
-order by e.at desc limit %(limit)s;
+order by e.at desc, e.query_id desc limit %(limit)s;
 
 -- name: list_policies
 -- Learned weights, the active ones first.

@@ -65,7 +65,7 @@ where d.tenant_id = %(tenant)s and d.document_id = %(document)s
 select d.document_id, d.name from recollect.document d
 where d.tenant_id = %(tenant)s and d.state = 'indexing'
     and (recollect.caller_is_admin() or d.scope_id = any((select recollect.caller_scopes('writable'))::uuid[]))
-order by d.updated_at;
+order by d.updated_at, d.document_id;
 
 -- name: library_size
 -- How many documents the caller sees, and their tokens.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from recollect.surfaces.http.problems import respond
@@ -119,7 +119,7 @@ class RateLimit:
         """Take one request. Raises TooManyRequestsError when there is none left."""
         if self._most <= 0:
             return
-        now = time.monotonic()
+        now = monotonic()
         left, since = self._buckets.get(who, (self._most, now))
         left = min(self._most, left + (now - since) * self._per_s)
         self._buckets[who] = (left - 1 if left >= 1 else left, now)
