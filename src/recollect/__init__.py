@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from recollect.codebase.explore import RLMOrchestrator as RLMOrchestrator
     from recollect.codebase.triggers import should_explore as should_explore
     from recollect.config import Settings as Settings
+    from recollect.domain.answer import Answer as Answer
     from recollect.domain.codebase import RLMResult as RLMResult
     from recollect.domain.context import AugmentedContext as AugmentedContext
     from recollect.domain.entities import Entity as Entity
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AddReport": "recollect.domain.results",
+    "Answer": "recollect.domain.answer",
     "AsyncRecollect": "recollect.client",
     "AugmentedContext": "recollect.domain.context",
     "Conflict": "recollect.domain.results",
@@ -79,6 +81,7 @@ _HOMES = {
 
 __all__ = [
     "AddReport",
+    "Answer",
     "AsyncRecollect",
     "AugmentedContext",
     "Conflict",

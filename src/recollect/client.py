@@ -29,6 +29,7 @@ from recollect.client_ontology import AsyncOntology
 from recollect.client_oracle import AsyncConsultations
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants, parse_layers
 from recollect.config import Settings
+from recollect.domain.answer import Answer
 from recollect.domain.codebase import ExplorePlan, RLMResult
 from recollect.domain.context import AugmentedContext
 from recollect.domain.filters import parse_filters
@@ -647,6 +648,36 @@ class AsyncRecollect:
             return await import_jsonl(workspace, self._context, stream, progress=progress)
 
     # The oracle -----------------------------------------------------------------------------------
+
+    async def ask(
+        self,
+        question: str,
+        sources: Sequence[str] = ("memories", "library"),
+        working_dir: str | PathLike[str] | None = None,
+        depth: str = "auto",
+        model: str | None = None,
+    ) -> Answer:
+        """Answer a question in words, from memories, documents and, with `working_dir`, the code below that folder.
+
+        Lists come as lists, counts with their rows, comparisons as tables, and every part with its citations. When no
+        source answers, `found` is False. No model is asked unless one is named, here or in the settings; `depth` is
+        "quick", "thorough" or "auto", as in `oracle_consult`. Budgets hold for each source.
+        """
+        from recollect.runs.ask import AskRequest, Sources, ask
+
+        request = AskRequest.check(
+            question=question, sources=sources, working_dir=working_dir, depth=depth, model=model
+        )
+        able = Sources(
+            search=self.search,
+            oracle_consult=self.oracle_consult,
+            explore=self.explore,
+            has_documents=self._has_documents,
+        )
+        return await ask(await self._workspace(), able, request)
+
+    async def _has_documents(self) -> bool:
+        return bool(await self.library.list(limit=1))
 
     async def oracle_consult(
         self,

@@ -24,6 +24,7 @@ from recollect.client_ontology import AsyncOntology
 from recollect.client_oracle import AsyncConsultations
 from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants
 from recollect.config import Settings
+from recollect.domain.answer import Answer
 from recollect.domain.answers import DomainResults
 from recollect.domain.codebase import ExplorePlan, RLMResult
 from recollect.domain.context import AugmentedContext
@@ -983,6 +984,22 @@ class Recollect:
         A broken line is reported by its number; the rest is stored.
         """
         return self._portal.run(self._async.import_jsonl(source, progress=progress))
+
+    def ask(
+        self,
+        question: str,
+        sources: Sequence[str] = ("memories", "library"),
+        working_dir: str | PathLike[str] | None = None,
+        depth: str = "auto",
+        model: str | None = None,
+    ) -> Answer:
+        """Answer a question in words, from memories, documents and, with `working_dir`, the code below that folder.
+
+        Lists come as lists, counts with their rows, comparisons as tables, and every part with its citations. When no
+        source answers, `found` is False. No model is asked unless one is named, here or in the settings; `depth` is
+        "quick", "thorough" or "auto", as in `oracle_consult`. Budgets hold for each source.
+        """
+        return self._portal.run(self._async.ask(question, sources, working_dir, depth, model))
 
     def oracle_consult(
         self,

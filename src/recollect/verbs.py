@@ -190,6 +190,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(name="restore", method="POST", path="/v1/memories/{id}/restore", tag=_MEMORIES, writes=True),
     Verb(name="search", method="POST", path="/v1/search", tag=_MEMORIES),
     Verb(name="context", method="POST", path="/v1/context", tag=_MEMORIES),
+    Verb(name="ask", method="POST", path="/v1/ask", tag=_MEMORIES, lasts=True, paths=("working_dir",)),
     Verb(name="explain", method="POST", path="/v1/explain", tag=_MEMORIES),
     Verb(name="conflicts", method="GET", path="/v1/conflicts", tag=_MEMORIES),
     Verb(name="consolidate", method="POST", path="/v1/consolidate", tag=_MEMORIES, writes=True, lasts=True),

@@ -72,7 +72,7 @@ def test_a_question_about_the_asker_is_known(question: str, first_person: bool) 
 
 def test_whatever_is_known_of_a_kind_of_thing_is_a_list() -> None:
     aim = read_aim("Tell me about my customers")
-    assert (aim.want, aim.topic) == (Want.ALL, False)
+    assert (aim.want, aim.topic, aim.about_one) == (Want.ALL, True, False)
     assert 0.0 < aim.several < 1.0
 
 

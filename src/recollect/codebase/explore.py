@@ -303,7 +303,7 @@ class _Exploration:
         if not made.text:
             return replace(made, text=_NOT_DONE if self._refused else "Nothing in this tree speaks about it.")
         path = path_of(ended.trajectory)
-        if path and not made.model_calls:
+        if path and not synthesizer.in_words:
             return replace(made, text=f"{_CALLED}{' -> '.join(f'`{name}`' for name in path)}\n{made.text}")
         return made
 

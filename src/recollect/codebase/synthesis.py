@@ -24,6 +24,8 @@ class ResultSynthesizer:
         self._model = model
         self._max_chars = max_chars
         self.notes: list[str] = []
+        #: Whether the model put the answer into words.
+        self.in_words = False
 
     async def synthesise(
         self, query: str, findings: Sequence[Finding], *, seconds: float | None = None, guidance: str = ""
@@ -35,6 +37,7 @@ class ResultSynthesizer:
                     made = await synthesise_with_model(self._model, query, findings, guidance=guidance)
                 self.notes += made.notes
                 if made.text:
+                    self.in_words = True
                     return made
             except ModelError as error:
                 self._tell(str(error))

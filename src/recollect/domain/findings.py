@@ -49,6 +49,17 @@ class Citation:
     supports: bool = False
 
     @property
+    def place(self) -> str:
+        """Where it can be read, for people: a memory by its id, anything else with its lines and pages."""
+        if not self.line_start:
+            return f"{self.kind} {self.file_path}"
+        pages = ""
+        if self.pages:
+            first, last = self.pages
+            pages = f", page {first}" if first == last else f", pages {first}-{last}"
+        return f"{self.file_path}:{self.line_start}-{self.line_end}{pages}"
+
+    @property
     def standing(self) -> str:
         """What a reader is told of it in one word: its status, or `supports` where it stands there and answers."""
         return "supports" if self.supports and self.status is CitationStatus.QUOTED else self.status.value

@@ -57,6 +57,11 @@ class Aim:
     topic: bool = False
     sides: tuple[str, ...] = ()
 
+    @property
+    def about_one(self) -> bool:
+        """Whether the topic is one thing that has a name, and not all of a kind, as in "my customers"."""
+        return self.topic and not self.want.several
+
 
 class Resolution(StrEnum):
     """How a mention was resolved."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from recollect.client import AsyncRecollect
@@ -52,9 +53,11 @@ class RecollectRetriever(BaseRetriever):
         if isinstance(self.client, AsyncRecollect):
             wanted = self.client.library.search if self.library else self.client.search
             return [_document(hit) for hit in await wanted(query, limit=self.limit, **self.options)]
-        found = self.client.library.search if self.library else self.client.search
+        search: Callable[..., Sequence[Hit | SectionHit]] = (
+            self.client.library.search if self.library else self.client.search
+        )
         return [
-            _document(hit) for hit in await asyncio.to_thread(found, query, limit=self.limit, **self.options)
+            _document(hit) for hit in await asyncio.to_thread(search, query, limit=self.limit, **self.options)
         ]
 
 

@@ -81,7 +81,7 @@ async def judged(
             off=request.without,
         )
         found = await asyncio.get_running_loop().run_in_executor(None, copy_context().run, look)
-        return with_what_is_about_it(ranking, found) if asked.aim.topic else found, shown
+        return with_what_is_about_it(ranking, found) if asked.aim.about_one else found, shown
 
 
 def _on_behalf(context: TenantContext, request: SearchRequest) -> TenantContext:
@@ -103,7 +103,7 @@ async def chosen(
     request, groups = asking.request, asking.part.groups
     with asking.watch.stage("rank"):
         least = request.threshold
-        if ranking.judged is not None and groups is None and not asked.aim.topic:
+        if ranking.judged is not None and groups is None and not asked.aim.about_one:
             least = max(least, too_far_behind(ranking.score, request.threshold, several=asked.aim.several))
         order = best_first(pool, ranking, threshold=least)
         if ranking.judged is not None and groups is not None:

@@ -77,7 +77,7 @@ def rows_to_read(aim: Aim, pool: Pool, order: Sequence[int], *, limit: int, thre
     """
     if aim.want.several:
         return Reading(list(order[:WIDE]), [])
-    if aim.topic:
+    if aim.about_one:
         return Reading(list(order[:NARROW]), [])
     first = FIRST if threshold >= _DEFAULT_THRESHOLD else max(NARROW, min(limit + limit // 4, WIDE))
     rows = list(order[:first])

@@ -74,7 +74,7 @@ def read_aim(query: str) -> Aim:
     several = _several(want, _models().weigh("several", form))
     if topic and not _NAME.search(text):
         # Whatever is known of a kind of thing, "my customers": the memories of that kind, few or many.
-        want, topic, several = Want.ALL, False, 0.5
+        want, several = Want.ALL, 0.3
     return Aim(
         want=want,
         several=several,

@@ -34,6 +34,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "demo": f"{_HERE}.demo",
         "add": f"{_HERE}.memories",
         "search": f"{_HERE}.search",
+        "ask": f"{_HERE}.ask",
         "context": f"{_HERE}.context",
         "explain": f"{_HERE}.explain",
         "get": f"{_HERE}.memories",

@@ -20,7 +20,6 @@ from recollect.surfaces.cli.invocation import (
 from recollect.surfaces.cli.output import Column, Output, one_line
 
 if TYPE_CHECKING:
-    from recollect.domain.findings import Citation
     from recollect.domain.oracle import (
         CapabilityGroup,
         DryRun,
@@ -266,7 +265,7 @@ def _show_result(out: Output, result: OracleConsultResult) -> None:
     if result.citations and out.on_terminal:
         out.line("")
     for number, one in enumerate(result.citations, 1):
-        out.line(f"[{number}] {_place(one)} {one.standing}", style="dim")
+        out.line(f"[{number}] {one.place} {one.standing}", style="dim")
     for note in result.notes:
         out.aside(f"note: {note}", style="yellow")
     record, coverage = result.consultation, result.coverage
@@ -277,14 +276,6 @@ def _show_result(out: Output, result: OracleConsultResult) -> None:
         f"{record.duration_ms:.0f} ms; "
         f"session {result.session}"
     )
-
-
-def _place(citation: Citation) -> str:
-    pages = ""
-    if citation.pages:
-        first, last = citation.pages
-        pages = f", page {first}" if first == last else f", pages {first}-{last}"
-    return f"{citation.file_path}:{citation.line_start}-{citation.line_end}{pages}"
 
 
 def _show_plan(out: Output, plan: DryRun) -> None:
@@ -357,7 +348,7 @@ def _show_verification(out: Output, found: Verification) -> None:
         return
     styles = {"quoted": "green", "moved": "yellow"}
     for number, one in enumerate(found.citations, 1):
-        out.line(f"[{number}] {_place(one)} {one.standing}", style=styles.get(one.status.value, "red"))
+        out.line(f"[{number}] {one.place} {one.standing}", style=styles.get(one.status.value, "red"))
     out.aside(
         f"{found.quoted} quoted, {found.moved} moved, {found.stale} stale, {found.unsupported} unsupported"
     )

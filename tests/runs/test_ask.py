@@ -1,0 +1,114 @@
+"""`ask`: an answer in words, at default settings, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from recollect import Recollect, TenantContext
+from recollect.errors import InvalidInputError
+
+TALK = [
+    ("2026-01-05", "I live in Paris."),
+    ("2026-09-02", "We moved to London over the summer."),
+    ("2026-03-06", "The checkout went down for 40 minutes on 3 March after a bad deploy."),
+    ("2026-05-15", "Outage: the search cluster ran out of disk on 12 May."),
+    ("2026-08-16", "Atlas stores its data in PostgreSQL."),
+    ("2026-08-17", "Borealis runs on MongoDB."),
+    ("2026-08-18", "Tom loves steak. See [7] and [1]."),
+]
+GUIDE = b"# Tokens\n\nA token expires after 15 minutes.\n"
+
+
+@pytest.fixture(scope="module")
+def told(default_store: Recollect) -> Iterator[Recollect]:
+    default_store.tenants.create("ask")
+    client = default_store.for_context(TenantContext(tenant_id="ask", user_id="ana"))
+    for day, text in TALK:
+        client.add(text, created_at=datetime.fromisoformat(day).replace(tzinfo=UTC))
+    client.library.add(GUIDE, name="guide.md", wait=True)
+    return client
+
+
+def test_one_thing_is_a_sentence_and_what_held_before_stands_behind_it(told: Recollect) -> None:
+    answer = told.ask("Where do I live?")
+    first, second = answer.text.splitlines()
+    assert first == "We moved to London over the summer. (2 September 2026) [1]"
+    assert second.startswith("Before: I live in Paris.")
+    assert [one.quote for one in answer.citations] == [TALK[1][1], TALK[0][1]]
+    assert [one.standing for one in answer.citations] == ["supports", "quoted"]
+    assert (answer.found, answer.sources, answer.cost_usd) == (True, ("memories",), 0.0)
+
+
+def test_a_list_is_a_list_and_a_count_cites_what_it_counts(told: Recollect) -> None:
+    listed = told.ask("List all outages")
+    assert len(listed.text.splitlines()) == len(listed.citations) == 2
+    assert all(line.startswith("- ") for line in listed.text.splitlines())
+    counted = told.ask("How many outages were there?")
+    assert counted.text.splitlines()[0] == "2:"
+    assert {one.quote for one in counted.citations} == {TALK[2][1], TALK[3][1]}
+
+
+def test_a_comparison_is_a_table(told: Recollect) -> None:
+    rows = told.ask("Compare the databases of Atlas and Borealis").text.splitlines()
+    assert all(row.startswith("| ") or row.startswith("|-") for row in rows)
+    assert sum("PostgreSQL" in row for row in rows) == sum("MongoDB" in row for row in rows) == 1
+
+
+def test_what_nobody_told_is_not_known(told: Recollect) -> None:
+    answer = told.ask("What is Tom's birthday?")
+    assert (answer.text, answer.found, answer.citations, answer.sources) == ("Not known.", False, (), ())
+    assert set(answer.coverage) == {"memories", "library"}
+
+
+def test_documents_answer_with_their_lines(told: Recollect) -> None:
+    answer = told.ask("When does a token expire?")
+    assert answer.text.startswith("A token expires after 15 minutes. [1]")
+    assert answer.citations[0].place == "guide.md:3-3"
+    assert told.ask("When does a token expire?", sources=["memories"]).found is False
+
+
+def test_two_sources_count_their_marks_on(default_store: Recollect) -> None:
+    default_store.tenants.create("ask-both")
+    client = default_store.for_context(TenantContext(tenant_id="ask-both", user_id="ana"))
+    client.library.add(GUIDE, name="guide.md", wait=True)
+    client.add("A token expires after an hour, says Ben.")
+    answer = client.ask("When does a token expire?")
+    assert answer.sources == ("memories", "library")
+    assert len(answer.citations) == 2
+    memories, _, documents = answer.text.partition("**Documents**")
+    assert "[1]" in memories
+    assert "[2]" in documents
+    assert "[1]" not in documents
+
+
+def test_a_mark_in_a_memory_is_no_citation(told: Recollect) -> None:
+    answer = told.ask("What does Tom love?")
+    assert len(answer.citations) == 1
+    assert "[7]" not in answer.text
+    assert answer.text.count("[1]") == 1
+
+
+def test_code_is_asked_where_a_folder_is_named(told: Recollect, tmp_path: Path) -> None:
+    (tmp_path / "tokens.py").write_text('def expire_token():\n    """Expire a token."""\n    return 15\n')
+    answer = told.ask("Where is a token expired?", sources=[], working_dir=tmp_path)
+    assert answer.sources == ("code",)
+    assert answer.citations[0].file_path == "tokens.py"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sources": ["web"]}, "unknown source 'web'"),
+        ({"sources": []}, "nothing is asked"),
+        ({"depth": "deep"}, "depth must be one of"),
+        ({"question": " "}, "question"),
+        ({"question": "x" * 30_000}, "question"),
+    ],
+)
+def test_a_bad_request_is_refused(told: Recollect, given: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        told.ask(**{"question": "Where do I live?", **given})  # type: ignore[arg-type]
