@@ -1,11 +1,14 @@
 from recollect import Recollect
 
-with Recollect() as r:
-    r.add("The release train leaves every second Tuesday at eleven.")
-    r.add("Ana prefers a written design before any meeting about it.")
-    r.add(
-        "When a parcel has had no scan for 48 hours, ask the last depot for a shelf check.", type="procedural"
+with Recollect() as memory:
+    memory.add("Mia lives in Porto.", type="semantic")
+    memory.add("Mia moved to Lisbon.", type="semantic")  # retires the older fact
+    memory.add("Mia is allergic to peanuts.")
+    memory.add(
+        "If a parcel has no scan for 48 hours, ask the last depot for a shelf check.", type="procedural"
     )
 
-    for hit in r.search("what should I send Ana before we meet?"):
-        print(f"{hit.score:.2f}  {hit.text}")
+    for question in ("Where does Mia live?", "What is Mia allergic to?", "How tall is Mia?",
+                     "A parcel was not scanned for two days. What should I do?"):  # fmt: skip
+        hits = memory.search(question)
+        print(question, "->", hits[0].text if hits else "not known")

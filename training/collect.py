@@ -1,6 +1,7 @@
 """Ask worlds through the public search and keep what the judge saw of every candidate, for `calibrate.py`.
 
 python training/collect.py OUT.json WORLD...      (.world or .json; a store of its own, in a temporary home)
+python training/collect.py OUT.json locomo.json   (every second question, to its own conversation and to another)
 
 The vectors of the memories are written beside it, to OUT.npz.
 """
@@ -18,6 +19,8 @@ import numpy as np
 from worlds import read_world
 
 from recollect import Recollect, TenantContext
+from recollect.bench.locomo import read_locomo
+from recollect.bench.questions import KEY
 from recollect.config import Settings
 from recollect.providers.embedders import open_embedder
 from recollect.retrieval.judge.statements import is_asker
@@ -49,7 +52,9 @@ def main(out: Path, paths: list[Path]) -> None:
 
 
 def _asked(store: Recollect, path: Path) -> list[dict[str, Any]]:
-    world = json.loads(path.read_text()) if path.suffix == ".json" else read_world(path)
+    world = read_world(path) if path.suffix == ".world" else json.loads(path.read_text())
+    if isinstance(world, list):
+        world = _conversations(path)
     tenant = f"world-{path.stem}"
     store.tenants.create(tenant)
     admin = store.for_context(TenantContext(tenant_id=tenant, user_id="owner", roles=("admin",)))
@@ -59,7 +64,7 @@ def _asked(store: Recollect, path: Path) -> list[dict[str, Any]]:
             admin.members.add(user, _team(scope["scope"]))
     for item in world["items"]:
         given = {name: item[name] for name in ("type", "conversation", "speaker", "scope") if name in item}
-        if "scope" in given:
+        if not given.get("scope", "user/").startswith("user/"):
             given["scope"] = _team(given["scope"])
         who = (
             store.for_context(TenantContext(tenant_id=tenant, user_id=item["user"]))
@@ -72,15 +77,17 @@ def _asked(store: Recollect, path: Path) -> list[dict[str, Any]]:
             created_at=datetime.fromisoformat(item["created_at"]),
             **given,
         )
-    now = datetime.fromisoformat(world["now"])
+    now = datetime.fromisoformat(world["now"]) if "now" in world else None
     rows = []
     for question in world["questions"]:
-        asker = store.for_context(TenantContext(tenant_id=tenant, user_id=question["as"]))
-        hits = asker.search(question["question"], now=now, threshold=0.0, limit=LIMIT, explain=True)
+        roles = ("admin",) if "scope" in question else ()
+        asker = store.for_context(TenantContext(tenant_id=tenant, user_id=question["as"], roles=roles))
+        asked = {"scope": question["scope"]} if "scope" in question else {}
+        hits = asker.search(question["question"], now=now, threshold=0.0, limit=LIMIT, explain=True, **asked)
         rows.append(
             {
                 **question,
-                "world": path.stem,
+                "world": question.get("scope", path.stem).removeprefix("user/"),
                 "hits": [
                     {
                         "key": hit.metadata["key"],
@@ -100,6 +107,24 @@ def _asked(store: Recollect, path: Path) -> list[dict[str, Any]]:
         )
     print(path.stem, len(rows), flush=True)
     return rows
+
+
+def _conversations(path: Path) -> dict[str, Any]:
+    """LoCoMo as one world: each question asked of its own conversation, and of another, which can't answer it."""
+    corpus = read_locomo(path)
+    items = [
+        {**item, "key": item["metadata"][KEY], "created_at": item["created_at"].isoformat()}
+        for item in corpus.items
+    ]
+    scopes = list(dict.fromkeys(question.scope for question in corpus.questions))
+    questions = []
+    for number, question in enumerate(corpus.questions[::2]):
+        others = [scope for scope in scopes if scope != question.scope]
+        asked = {"question": question.text, "as": "owner"}
+        own = {"scope": question.scope, "kind": question.group, "answers": sorted(question.gold)}
+        foreign = {"scope": others[number % len(others)], "kind": "absent", "answers": []}
+        questions += [asked | own, asked | foreign]
+    return {"items": items, "questions": questions}
 
 
 def _team(scope: str) -> str:

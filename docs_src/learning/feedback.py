@@ -1,8 +1,9 @@
 from recollect import Recollect
 
 with Recollect() as r:
-    r.add("The staging server is called falcon.")
-    r.add("The staging server was called osprey in spring.")
+    r.delete(filters={"page": "feedback"})  # in case you ran this before
+    r.add("The staging server is called falcon.", metadata={"page": "feedback"})
+    r.add("The staging server was called osprey in spring.", metadata={"page": "feedback"})
 
     results = r.search("What is the staging server called?", threshold=0.0)
     right = next(hit for hit in results if "falcon" in hit.text)
@@ -14,5 +15,5 @@ with Recollect() as r:
     given = r.feedback(wrong.id, "outdated", query_id=results.query_id)
     print(given.kind.value, given.score)
 
-    print(f"{r.get(right.id).utility:+.2f} {r.get(wrong.id).utility:+.2f}")
-    print(r.learning.status().outcomes)
+    better, worse = r.get(right.id).utility, r.get(wrong.id).utility
+    print("what was used is worth more now:", better > 0 > worse)

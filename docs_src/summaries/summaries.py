@@ -11,13 +11,14 @@ Ana: See you soon, take care!
 """
 
 with Recollect() as r:
+    r.delete(conversation="coffee")  # in case you ran this before
     turns = [line.partition(": ") for line in TALK.strip().splitlines()]
     messages = [{"speaker": speaker, "content": said} for speaker, _, said in turns]
     r.add(messages, conversation="coffee", created_at="2026-03-02T10:00:00Z")
 
-    report = r.consolidate(kinds=["session"])
+    report = r.consolidate(conversation="coffee")
     print(report.made, "made")
-    [summary] = r.list(types=["summary"])
+    [summary] = r.list(types=["summary"], filters={"summary.about": "coffee"})
     print(summary.text)
 
     # Each line has the numbers of its sources.
@@ -25,10 +26,10 @@ with Recollect() as r:
     source = r.get(summary.metadata["sources"][first - 1])
     print("turn", source.position, "said by", source.speaker)
 
-    print(r.consolidate(kinds=["session"]).unchanged, "up to date")
+    print(r.consolidate(conversation="coffee").unchanged, "up to date")
 
     # What is erased is erased from summaries, too.
     receipt = r.delete(source.id)
     print(receipt.rows["summary"], "summary erased,", receipt.rebuilt, "made again")
-    [summary] = r.list(types=["summary"])
+    [summary] = r.list(types=["summary"], filters={"summary.about": "coffee"})
     print("greyhound" in summary.text)

@@ -263,7 +263,7 @@ class AsyncRecollect:
         self,
         text_or_messages: str | bytes | Sequence[Mapping[str, Any]] | None,
         *,
-        layer: str = "user",
+        layer: str | None = None,
         scope: str | None = None,
         type: str = "episodic",
         subject: str | None = None,
@@ -285,15 +285,15 @@ class AsyncRecollect:
     ) -> Memory | Memories | Inference:
         """Store a memory, or one memory per message of a conversation. Returns when it is durable.
 
+        `scope`, such as "team/api", says who shares it; `layer` alone is the team (project, org ...) the caller stands
+        in, and with neither it is the caller's own.
         A repeat of the same text in the same scope reinforces the memory that is there; turns of a
         conversation are never merged. A fact (`type="semantic"`) retires an older value of the same thing;
         `restore` undoes it. With `infer` facts are derived from what is said, by rule and with a chat model if one is
         set, and an `Inference` tells what was stored and why.
         """
         fields = {
-            # A scope such as "team/api" says its layer; the default must not contradict it.
-            "layer": None if layer == "user" and scope else layer,
-            "scope": scope, "type": type, "subject": subject, "predicate": predicate,
+            "layer": layer, "scope": scope, "type": type, "subject": subject, "predicate": predicate,
             "object": object, "trigger": trigger, "action": action, "entities": entities, "importance": importance,
             "metadata": metadata, "created_at": created_at, "valid_from": valid_from, "valid_to": valid_to,
             "expires_at": expires_at, "conversation": conversation, "speaker": speaker, "source": source,

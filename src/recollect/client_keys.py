@@ -178,7 +178,10 @@ class AsyncKeys:
         # Whatever it is, it is no key: nobody is told why.
         found = await keys.authenticate(workspace.store, token) if isinstance(token, str) else None
         if found is None:
-            raise UnauthorizedError("this key opens nothing; `recollect keys create` makes one that does")
+            raise UnauthorizedError(
+                "this key is not valid: it may be mistyped, expired or revoked; "
+                "`recollect keys create` makes a new one"
+            )
         return found
 
     def _check_rights(self, speaks_for: TenantContext | None = None) -> None:

@@ -42,7 +42,7 @@ class AsyncLibrary:
         name: str | None = None,
         title: str | None = None,
         tags: Sequence[str] | None = None,
-        layer: str = "user",
+        layer: str | None = None,
         scope: str | None = None,
         kind: str | None = None,
         wait: bool = False,
@@ -90,7 +90,7 @@ class AsyncLibrary:
         *,
         id: str | None = None,
         tags: Sequence[str] | None = None,
-        layer: str = "user",
+        layer: str | None = None,
         scope: str | None = None,
         progress: OnProgress | None = None,
     ) -> FolderReport:

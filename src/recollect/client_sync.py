@@ -309,7 +309,7 @@ class Library:
         name: str | None = None,
         title: str | None = None,
         tags: Sequence[str] | None = None,
-        layer: str = "user",
+        layer: str | None = None,
         scope: str | None = None,
         kind: str | None = None,
         wait: bool = False,
@@ -342,7 +342,7 @@ class Library:
         *,
         id: str | None = None,
         tags: Sequence[str] | None = None,
-        layer: str = "user",
+        layer: str | None = None,
         scope: str | None = None,
         progress: OnProgress | None = None,
     ) -> FolderReport:
@@ -677,7 +677,7 @@ class Recollect:
         self,
         text_or_messages: str | bytes | Sequence[Mapping[str, Any]] | None,
         *,
-        layer: str = "user",
+        layer: str | None = None,
         scope: str | None = None,
         type: str = "episodic",
         subject: str | None = None,
@@ -699,6 +699,8 @@ class Recollect:
     ) -> Memory | Memories | Inference:
         """Store a memory, or one memory per message of a conversation. Returns when it is durable.
 
+        `scope`, such as "team/api", says who shares it; `layer` alone is the team (project, org ...) the caller stands
+        in, and with neither it is the caller's own.
         A repeat of the same text in the same scope reinforces the memory that is there; turns of a
         conversation are never merged. A fact (`type="semantic"`) retires an older value of the same thing;
         `restore` undoes it. With `infer` facts are derived from what is said, by rule and with a chat model if one is

@@ -31,6 +31,8 @@ FILE_NAME = "recollect.toml"
 VARIABLE_PREFIX = "RECOLLECT_"
 #: Settings whose variables have this prefix alone: RLM_MAX_SUBCALLS and the like.
 _OWN_PREFIX = "rlm_"
+#: How long a model that reasons may think, least first.
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 #: The source of a value nobody set.
@@ -93,6 +95,23 @@ def _seconds(low: float, high: float) -> Callable[[object], float]:
         return seconds
 
     return parse
+
+
+def _dollars(value: object) -> float:
+    try:
+        usd = float(value) if isinstance(value, (str, int, float)) else -1.0
+    except ValueError:
+        usd = -1.0
+    if isinstance(value, bool) or not 0.0 <= usd <= 1e6:
+        raise ValueError("is not a number of dollars from 0 to 1000000")
+    return usd
+
+
+def _effort(value: object) -> str:
+    text = _line(value).lower()
+    if text not in EFFORTS:
+        raise ValueError(f"is not an effort; efforts are {', '.join(EFFORTS)}")
+    return text
 
 
 def _share(value: object) -> float:
@@ -304,7 +323,48 @@ class Settings:
         "Key for the chat model.", _optional(_line), default_text="the vendor's variable", secret=True
     )
     model_timeout_s: float = _setting(
-        "Seconds the chat model may take for one answer.", _seconds(0.05, 3600), default=30.0
+        "Seconds the chat model may take for one answer, waiting and trying again included.",
+        _seconds(0.05, 3600),
+        default=120.0,  # 8,000 tokens at the 70 a second that large models write
+    )
+    model_retries: int = _setting(
+        "How often a request that the model's server turned away (429, 5xx) is sent again within that time.",
+        _whole_number(0, 100),
+        default=4,
+    )
+    model_window: int | None = _setting(
+        "Tokens that the chat model's window holds, question and answer together.",
+        _optional(_whole_number(1_024, 100_000_000)),
+        default_text="as published; 32768 for a model that nobody knows",
+    )
+    model_max_output: int | None = _setting(
+        "Tokens of the chat model's longest answer, its reasoning included.",
+        _optional(_whole_number(64, 10_000_000)),
+        default_text="as published",
+    )
+    model_effort: str | None = _setting(
+        "How much a model that reasons thinks before it answers: 'none', 'minimal', 'low', 'medium', 'high', "
+        "'xhigh', 'max'.",
+        _optional(_effort),
+        default_text="the vendor's",
+    )
+    model_native_tools: bool | None = _setting(
+        "Whether the chat model takes tools: with a large window it then works in one conversation.",
+        _optional(_switch),
+        default_text="as published",
+    )
+    model_input_usd: float | None = _setting(
+        "Price of a million tokens to the chat model, for limits in dollars; together with `model_output_usd`.",
+        _optional(_dollars),
+        default_text="as published",
+    )
+    model_output_usd: float | None = _setting(
+        "Price of a million tokens from the chat model.", _optional(_dollars), default_text="as published"
+    )
+    model_max_usd: float | None = _setting(
+        "Dollars that models may cost in one consultation, exploration, search, `add` with `infer` or consolidation.",
+        _optional(_dollars),
+        default_text="no limit",
     )
     root_model: str | None = _setting(
         "Chat model that plans how complex questions are decomposed; a learned policy does when none is named.",
@@ -342,6 +402,11 @@ class Settings:
         "Folders that consultations may read code from, with those inside them; a list, or separated as in PATH.",
         _optional(_folders),
         default_text="any folder",
+    )
+    oracle_timeout_s: float = _setting(
+        "Seconds a consultation may take in all; then it answers with what it has.",
+        _seconds(0.05, 86_400),
+        default=900.0,
     )
     rlm_max_subcalls: int = _setting(
         "Tool calls that one exploration of code may make; answers from its cache are free.",

@@ -20,7 +20,7 @@
     │   ├── SourceNotFoundError
     │   ├── ScopeNotFoundError
     │   └── TenantNotFoundError
-    ├── UnauthorizedError            no key, or one that opens nothing: unknown, expired and revoked look the same
+    ├── UnauthorizedError            no key, or an invalid one: unknown, expired and revoked look the same
     ├── ForbiddenError               visible, but not allowed
     ├── ConflictError                it exists already, or changed meanwhile
     ├── EmbedderError
@@ -32,6 +32,8 @@
     │   ├── ModelUnavailableError    it can't be reached, or its server failed
     │   ├── ModelTimeoutError        it did not answer in time
     │   ├── ModelRefusedError        it would not answer: wrong key, or a content filter
+    │   ├── ModelBudgetError         asking might pass a limit of tokens or dollars; nothing was sent
+    │   ├── ModelWindowError         what it was sent is longer than its window
     │   └── ModelOutputError         what it answered is not of the asked form
     ├── RunError                     something about a run over some material; what was found is kept
     │   ├── RunInterruptedError      it was cut short; asking again goes on with what was found
@@ -176,7 +178,7 @@ class TenantNotFoundError(NotFoundError):
 
 
 class UnauthorizedError(RecollectError):
-    """No key was shown, or one that opens nothing: unknown, expired and revoked ones look the same."""
+    """No key was sent, or an invalid one: unknown, expired and revoked keys look the same."""
 
     code = "unauthorized"
 
@@ -247,6 +249,22 @@ class ModelRefusedError(ModelError):
     code = "model_refused"
 
 
+class ModelBudgetError(ModelError):
+    """A request whose worst case would pass a limit of tokens or dollars; it was not sent. `limit` says which."""
+
+    code = "model_budget"
+
+    def __init__(self, message: str, *, limit: str = "usd") -> None:
+        super().__init__(message)
+        self.limit = limit
+
+
+class ModelWindowError(ModelError):
+    """What the chat model was sent is longer than its window."""
+
+    code = "model_window"
+
+
 class ModelOutputError(ModelError):
     """What the chat model answered is not of the asked form."""
 
@@ -278,12 +296,21 @@ class DepthLimitError(RunError):
 
 
 class PlannerError(RunError):
-    """A planner could not say what to do next. The numbers are what it had used by then."""
+    """A planner could not say what to do next. `limit` is what was in its way, the numbers what it had used."""
 
     code = "planner_failed"
 
-    def __init__(self, message: str, *, tokens: int = 0, usd: float = 0.0, model_calls: int = 0) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        tokens: int = 0,
+        usd: float = 0.0,
+        model_calls: int = 0,
+        limit: str | None = None,
+    ) -> None:
         super().__init__(message)
+        self.limit = limit
         self.tokens = tokens
         self.usd = usd
         self.model_calls = model_calls

@@ -21,7 +21,7 @@ from recollect.learning.policies import PolicyBook
 from recollect.learning.strategies import StrategyBook
 from recollect.providers.embedders import LOCAL, Embedder, best_installed, better_than, open_embedder
 from recollect.providers.judge import open_judge
-from recollect.providers.models import ChatModel, open_model
+from recollect.providers.models import ChatModel, model_of
 from recollect.providers.shared import opened_once
 from recollect.storage import spaces
 from recollect.storage.jobs import Handover
@@ -121,9 +121,7 @@ class Workspace:
         if name is None:
             return None
         if name not in self._models:
-            self._models[name] = open_model(
-                name, base_url=s.model_base_url, api_key=s.model_api_key, timeout_s=s.model_timeout_s
-            )
+            self._models[name] = model_of(name, s)
         return self._models[name]
 
     async def ensure_tenant(self, context: TenantContext) -> None:

@@ -62,6 +62,16 @@ def test_json_may_stand_before_and_after_the_command(cli: Any, args: list[str]) 
     assert done.out == ""
 
 
+def test_who_asks_may_be_said_before_and_behind_the_command(cli: Any) -> None:
+    cli("--user", "ana", "add", "Ana likes tea.")
+    cli("add", "Ben likes coffee.", "--user", "ben")
+    for user, text in (("ana", "Ana likes tea."), ("ben", "Ben likes coffee.")):
+        for args in (["--user", user, "list"], ["list", "--user", user], ["list", "--user", user, "--json"]):
+            assert [item["text"] for item in cli("--json", *args).json["items"]] == [text], args
+    assert "no tenant 'nobody'" in cli("search", "x", "--tenant", "nobody", code=3).err
+    assert "--tenant" not in cli("search", "--help").out
+
+
 def test_json_after_two_dashes_is_text(cli: Any) -> None:
     assert cli("add", "--", "--json").out.strip()
     assert [item["text"] for item in cli("list", "--json").json["items"]] == ["--json"]

@@ -62,35 +62,38 @@ def test_the_world_is_large_and_varied_enough(world: World) -> None:
     assert len(world.questions) >= 12
 
 
-def test_the_demo_stores_the_world_and_answers_its_questions(shown: Any, world: World) -> None:
+def test_the_demo_tells_its_story_and_every_answer_is_right(shown: Any, world: World) -> None:
     assert shown["stored"] is True
     assert shown["memories"] == len(world.memories)
-    expected = sum(len(answer["expected"]) for answer in shown["answers"])
-    missed = [
-        (answer["ask"], set(answer["expected"]) - set(answer["found"]))
-        for answer in shown["answers"]
-        if answer["expected"] != answer["found"]
-    ]
-    found = sum(len(answer["found"]) for answer in shown["answers"])
-    # The one that is missed is a reason told apart from its decision.
-    assert found >= expected - 1, missed
+    assert [answer["ask"] for answer in shown["answers"]] == [q.ask for q in world.questions if q.told]
+    for answer in shown["answers"]:
+        first = [hit["metadata"]["key"] for hit in answer["hits"][: len(answer["expected"])]]
+        assert sorted(first) == sorted(answer["expected"]), answer["ask"]
 
 
-def test_the_first_answer_to_every_question_of_the_demo_is_the_right_one(shown: Any, world: World) -> None:
-    texts = {memory["key"]: memory["text"] for memory in world.memories}
-    # What Jonas suggests about the battery stands behind what he says and hears about it.
-    questions = [answer for answer in shown["answers"] if "battery" not in answer["ask"]]
-    wrong = [
-        (answer["ask"], answer["hits"][0]["text"])
-        for answer in questions
-        if answer["hits"][0]["text"] not in {texts[key] for key in answer["expected"]}
-    ]
+def test_what_is_forgotten_was_known_before_and_is_not_known_after(shown: Any) -> None:
+    told = shown["forgotten"]
+    assert told["before"]["hits"][0]["text"] == "The code of the side door at the Ghent depot is 4711."
+    assert told["receipt"]["memories"] == 1
+    assert told["after"]["hits"] == []
+
+
+def test_the_first_answer_to_every_question_about_the_world_is_the_right_one(
+    shown: Any, newcomer: dict[str, str], world: World
+) -> None:
+    wrong, missed = [], []
+    with Recollect(home=newcomer["RECOLLECT_HOME"]) as client:
+        for question in world.questions:
+            asker = client.for_context(world.context(question.asked_by))
+            hits = asker.search(question.ask, limit=5, now=world.now, as_of=question.as_of)
+            keys = [hit.metadata.get("key") for hit in hits]
+            missed += [(question.ask, key) for key in question.expect if key not in keys]
+            # What Jonas suggests about the battery stands behind what he says and hears about it.
+            if not set(keys[:1]) & set(question.expect) and "battery" not in question.ask:
+                wrong.append((question.ask, [hit.text for hit in hits[:1]]))
     assert not wrong
-
-
-def test_people_of_different_teams_get_their_own_answers(shown: Any) -> None:
-    scopes = [max(answer["hits"], key=lambda hit: hit["score"])["scope"] for answer in shown["same_question"]]
-    assert scopes == ["team/api", "team/routing", "team/mobile", "team/data"]
+    # The one that is missed is a reason told apart from its decision.
+    assert len(missed) <= 1, missed
 
 
 def test_what_a_project_keeps_to_itself_is_not_found_outside(shown: Any) -> None:
@@ -100,7 +103,7 @@ def test_what_a_project_keeps_to_itself_is_not_found_outside(shown: Any) -> None
 def test_nobody_is_shown_what_they_may_not_see(shown: Any, world: World) -> None:
     parents = dict(world.scopes)
     places = {person.id: {*person.lead, *person.member} for person in world.people}
-    for answer in shown["answers"] + shown["same_question"] + shown["secret"]:
+    for answer in shown["answers"] + shown["secret"]:
         allowed = {f"company/{DEMO_TENANT}", f"user/{answer['asked_by']}"}
         below = set(places[answer["asked_by"]])
         while further := {child for child, parent in world.scopes if parent in below} - below:
@@ -121,7 +124,8 @@ def test_a_second_demo_reuses_the_world_and_a_person_can_read_it(
     assert done.returncode == 0, done.stderr
     assert "Already stored" in done.stdout
     for question in world.questions:
-        assert question.ask in done.stdout
+        assert (question.ask in done.stdout) is question.told
+    assert len(done.stdout.splitlines()) <= 45
     assert "Try next" in done.stdout
     assert "\x1b" not in done.stdout
 

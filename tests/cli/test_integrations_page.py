@@ -26,7 +26,9 @@ def test_the_page_shows_every_example_as_it_is() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["mem0_facade", "langgraph_store", "pydantic_ai_toolset", "import"])
+@pytest.mark.parametrize(
+    "name", ["mem0_facade", "langgraph_store", "pydantic_ai_toolset", "langchain_retriever", "import"]
+)
 def test_an_example_prints_what_the_page_shows(name: str, newcomer: dict[str, str], tmp_path: Path) -> None:
     script = EXAMPLES / f"{name}.py"
     command = (
@@ -44,6 +46,7 @@ def test_the_page_names_the_versions_it_was_tested_with() -> None:
     for package, name in (
         ("mem0ai", "mem0ai"),
         ("langgraph", "langgraph"),
+        ("langchain-core", "langchain-core"),
         ("pydantic-ai-slim", "pydantic-ai"),
         ("chromadb", "chromadb"),
     ):

@@ -68,6 +68,28 @@ def test_a_document_comes_from_standard_input(cli) -> None:  # type: ignore[no-u
     assert done.err == "recollect: a document from standard input needs a name; add --id NAME\n"
 
 
+def test_several_files_and_folders_are_added_at_once(cli, guide: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    other, folder = tmp_path / "other.md", tmp_path / "notes"
+    other.write_text("# Other\n\nAnother text.\n", encoding="utf-8")
+    folder.mkdir()
+    (folder / "day.md").write_text("# Day\n\nIt rained.\n", encoding="utf-8")
+    done = cli("library", "add", str(guide), str(other), str(folder), str(tmp_path / "none.md"), code=8)
+    assert done.out == "3 added, 1 not added\n"
+    assert "none.md" in done.err
+    assert "no such file" in done.err
+    assert cli("library", "add", str(guide), str(other), "--json").json["counts"] == {"unchanged": 2}
+    for option in ("--id", "--title", "--kind"):
+        done = cli("library", "add", str(guide), str(other), option, "x", code=2)
+        assert f"{option} is for one document, and there are 2" in done.err
+
+
+def test_an_address_is_not_a_file(cli) -> None:  # type: ignore[no-untyped-def]
+    done = cli("library", "add", "https://example.org/guide.html", code=2)
+    assert (
+        "'https://example.org/guide.html' is an address, and the library takes files; download it" in done.err
+    )
+
+
 def test_a_folder_is_added_and_a_bad_file_is_named(cli, guide: Path) -> None:  # type: ignore[no-untyped-def]
     folder = guide.parent / "docs"
     folder.mkdir()

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.codebase.shop import FILES, lay_out
-from tests.recursion.model_server import ModelServer, serve
+from tests.recursion.model_server import ModelServer, Said, serve
 
 from recollect import Settings
 from recollect.codebase.explore import RLMOrchestrator
@@ -30,7 +30,7 @@ MADE_UP = {
     "confidence": 1.0,
     "group": "",
 }
-WORDS = {"sentences": [{"text": "Ten percent are taken off.", "sources": [1]}]}
+WORDS = {"blocks": [{"text": "Ten percent are taken off.", "sources": [1]}]}
 
 Explore = Callable[..., RLMResult]
 
@@ -64,6 +64,9 @@ def explore(tmp_path: Path, chat: ModelServer) -> Explore:
             rlm_model=name,
             model_base_url=url,
             model_timeout_s=more.pop("model_timeout_s", 60.0),
+            model_retries=0,
+            model_window=more.pop("model_window", None),
+            model_native_tools=more.pop("model_native_tools", None),
         )
         root, changed = tmp_path / "shop", more.pop("files", {})
         if not root.exists():
@@ -196,7 +199,7 @@ def test_instructions_hidden_in_source_files_are_data_between_fences(
     ]
     result = explore(files={"shop/season.py": evil})
     shown = chat.shown(1).replace("\\n", "\n")
-    [boundary] = set(re.findall(r"the word `(data-[0-9a-f]{16})`", shown))
+    [boundary] = set(re.findall(r"boundary word of this message is `(data-[0-9a-f]{16})`", shown))
     fenced = re.findall(rf"--- {boundary} [^\n]* begins\n(.*?)\n--- {boundary} [^\n]* ends", shown, re.DOTALL)
     assert any(order in text for text in fenced)
     outside = shown
@@ -281,27 +284,82 @@ def test_a_model_that_is_only_set_and_has_no_key_is_not_asked(
         )
 
 
-@pytest.mark.parametrize("left", [{"tokens": 100}, {"usd": 0.000001}])
+@pytest.mark.parametrize("left", [{"max_tokens": 100}, {"max_usd": 0.000001}])
 def test_findings_are_put_into_words_only_within_the_budget(chat: ModelServer, left: dict[str, Any]) -> None:
     from recollect.codebase.synthesis import ResultSynthesizer
     from recollect.domain.findings import Finding
-    from recollect.providers.models import open_model
+    from recollect.providers.models import Purse, open_model
 
     found = [Finding(description="Ten percent are taken off.", evidence="x", source_file="a.py")]
 
-    async def main(**limits: Any) -> tuple[ResultSynthesizer, Any]:
+    async def main(purse: Purse) -> tuple[ResultSynthesizer, Any]:
         model = open_model("openai:gpt-4.1-mini", base_url=chat.url)
         try:
-            synthesizer = ResultSynthesizer(model)
-            return synthesizer, await synthesizer.synthesise(QUESTION, found, **limits)
+            synthesizer = ResultSynthesizer(model.charged_to(purse))
+            return synthesizer, await synthesizer.synthesise(QUESTION, found)
         finally:
             await model.close()
 
-    synthesizer, made = asyncio.run(main(**left))
+    synthesizer, made = asyncio.run(main(Purse(**left)))
     assert chat.asked == []
-    assert "its budget is used up" in synthesizer.notes[0]
+    assert "might cost more than the" in synthesizer.notes[0]
     assert "Ten percent are taken off." in made.text
-    chat.answers = [{"sentences": [{"text": "Ten percent.", "sources": [1]}]}]
-    _, worded = asyncio.run(main(tokens=10_000, usd=1.0))
-    assert (worded.text, worded.tokens, worded.model_calls) == ("Ten percent.", 18, 1)
-    assert worded.usd > 0
+    chat.answers = [{"blocks": [{"text": "Ten percent.", "sources": [1]}]}]
+    purse = Purse(max_tokens=20_000, max_usd=1.0)
+    _, worded = asyncio.run(main(purse))
+    assert (worded.text, purse.spent.tokens, purse.spent.requests) == ("Ten percent.", 18, 1)
+    assert purse.spent.usd > 0
+
+
+def test_a_budget_in_dollars_is_never_passed_however_the_model_answers(
+    explore: Explore, chat: ModelServer
+) -> None:
+    def dear(state: ModelServer) -> Said:
+        """Nothing that can be used, as long as it may be."""
+        return Said(content="well", usage=(1_000, state.asked[-1]["max_completion_tokens"]))
+
+    chat.answers = [dear]
+    result = explore(name="openai:gpt-4.1", max_usd=0.05, model_window=32_768, model_native_tools=False)
+    paid = sum(1_000 * 2 + one["max_completion_tokens"] * 8 for one in chat.asked) / 1e6
+    assert 0 < paid <= 0.05
+    assert result.usage.usd == pytest.approx(paid), "what was paid is what is recorded"
+    assert result.usage.model_calls == len(chat.asked)
+    assert result.success, "what can be found without the model is"
+
+
+LONG = "".join(f"# line {number}: nothing to see\n" for number in range(2_000))
+
+
+def test_a_large_model_works_in_one_conversation_with_whole_files(
+    explore: Explore, chat: ModelServer
+) -> None:
+    recorded = {
+        "findings": [
+            {"description": "apply_discount takes it off", "quote": f"20: {QUOTE}", "result": "2.1"},
+            {"description": "it is 50 %", "quote": "SEASON_DISCOUNT_PERCENT = 50", "result": "2.1"},
+        ]
+    }
+    chat.answers = [
+        Said(calls=(("read_file", {"path": "shop/prices.py"}), ("read_file", {"path": "shop/long.py"}))),
+        Said(calls=(("record_findings", recorded), ("grep", {"pattern": "DISCOUNT"}))),
+        Said(calls=(("finish", {"open": "who set the season"}),)),
+        {"blocks": [{"text": "Ten percent are taken off [1].", "sources": [1]}]},
+    ]
+    result = explore(model_window=200_000, files={"shop/long.py": LONG})
+    assert len(chat.asked) == 4
+    before, after = (one["messages"] for one in chat.asked[1:3])
+    assert after[: len(before)] == before, "what was sent before is sent again as it was"
+    tools = {one["function"]["name"] for one in chat.asked[0]["tools"]}
+    assert {"read_file", "record_findings", "finish"} <= tools
+    assert "line 1999: nothing to see" in chat.shown(1), "a file that fits is read whole"
+    assert "1 recorded" in chat.shown(2)
+    assert "is in no result" in chat.shown(2), "what was not kept is said"
+    assert result.synthesis == "Ten percent are taken off [1]."
+    [citation] = result.citations
+    assert (citation.file_path, citation.line_start, citation.status) == (
+        "shop/prices.py",
+        20,
+        CitationStatus.QUOTED,
+    )
+    assert "left open: who set the season" in result.notes
+    assert result.stopped_by == "done"

@@ -121,9 +121,22 @@ def test_messages_without_a_conversation_are_one_of_their_own(client: Recollect)
     assert [turn.position for turn in first] == [0, 1]
 
 
+def test_the_text_parts_of_chat_messages_are_one_turn(client: Recollect) -> None:
+    parts = [{"type": "text", "text": "I moved to Porto."}, {"type": "text", "text": "It rains."}]
+    answer = [{"type": "output_text", "text": "Noted."}]
+    turns = client.add([{"role": "user", "content": parts}, {"role": "assistant", "content": answer}])
+    assert isinstance(turns, list)
+    assert [turn.text for turn in turns] == ["I moved to Porto.\nIt rains.", "Noted."]
+
+
 @pytest.mark.parametrize(
     ("messages", "complaint"),
     [
+        (
+            [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}],
+            "message 0 has a part of type 'image_url', and only text is remembered",
+        ),
+        ([{"role": "user", "content": []}], "message 0 is empty"),
         ([], "messages is empty"),
         (["hi"], r"text_or_messages\[0\] must be a dict, not 'hi'"),
         ([{"role": "user", "content": ""}], "message 0 is empty"),

@@ -359,3 +359,72 @@ def test_a_model_s_paraphrase_of_a_known_predicate_is_grounded() -> None:
     )
     assert statement is not None
     assert (statement.predicate, statement.object) == ("lives in", "Lyon")
+
+
+# ------------------------------------------------------------ a model with a large window
+
+
+def test_a_large_model_adds_replaces_and_retracts_with_quotes_from_any_turn(
+    settings: Settings, tenant_id: str
+) -> None:
+    from tests.recursion.model_server import serve
+
+    with serve() as chat:
+        changed = settings.replace(model="openai:m", model_base_url=chat.url, model_window=200_000)
+        context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin",))
+        with Recollect(settings=changed, context=context) as client:
+            chat.answers = [{"changes": [], "procedures": [], "entities": []}]
+            before = infer(client, "I live in Lyon. I use Vim as my editor.", created_at="2026-01-05")
+            home = next(one for one in before.facts if one.object == "Lyon")
+
+            def change(kind: str, words: str, turn: int, quote: str, **more: Any) -> dict[str, Any]:
+                subject, predicate, value = words.split("|")
+                return {
+                    "kind": kind, "subject": subject, "predicate": predicate, "object": value,
+                    "turn": turn, "quote": quote, **more,
+                }  # fmt: skip
+
+            def answer(state: Any) -> dict[str, Any]:
+                shown = [json.loads(line) for line in state.asked[-1]["messages"][-1]["content"].splitlines()]
+                known = {one["fact"]: one["known"] for one in shown if "known" in one}
+                editor = next(number for fact, number in known.items() if "Vim" in fact)
+                lyon = next(number for fact, number in known.items() if "Lyon" in fact)
+                return {
+                    "changes": [
+                        change("add", "dinner|is booked at|Chez Paul, 7 pm", 2, "a table at Chez Paul for 7 pm"),
+                        change("replace", "root|lives in|Porto", 1, "we ended up in Porto", known=lyon,
+                               since="2026-02-01"),
+                        change("retract", "root|uses|Vim", 3, "gave up on Vim", known=editor),
+                        change("add", "root|owns|a boat", 1, "I bought a boat"),
+                        change("replace", "root|likes|tea", 3, "gave up on Vim", known=99),
+                    ],
+                    "procedures": [],
+                    "entities": ["Chez Paul"],
+                }  # fmt: skip
+
+            chat.answers = [answer]
+            done = infer(
+                client,
+                [
+                    {"role": "user", "content": "Lyon was too hot.\nSo we ended up in Porto."},
+                    {"role": "assistant", "content": "Booked: a table at Chez Paul for 7 pm."},
+                    {"role": "user", "content": "And I finally gave up on Vim."},
+                ],
+                conversation="c",
+                created_at="2026-02-20",
+            )
+            prompt = chat.shown()
+            assert '"date": "2026-02-20"' in prompt
+            assert "Booked: a table at Chez Paul" in prompt, "what the assistant said is shown, too"
+            texts = {one.object for one in done.facts}
+            assert {"Chez Paul, 7 pm", "Porto"} <= texts
+            kinds = [(one.kind, one.reason) for one in done.decisions]
+            assert ("skip", "from the model: its quote is not in the turn") in kinds
+            assert ("skip", "from the model: the model wants to replace a fact that is not there") in kinds
+            retired = client.get(home.id)
+            porto = next(one for one in done.facts if one.object == "Porto")
+            assert retired.superseded_by == porto.id
+            assert porto.valid_from is not None
+            assert porto.valid_from.date().isoformat() == "2026-02-01"
+            [vim] = [one for one in before.facts if one.object and "Vim" in one.object]
+            assert client.get(vim.id).superseded_by is not None, "what is retracted is believed no longer"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.oracle.small_library import put_document
-from tests.recursion.model_server import ModelServer
+from tests.recursion.model_server import ModelServer, Said
 
 from recollect import EventType, Recollect
 from recollect.domain.findings import CitationStatus
@@ -39,7 +39,7 @@ def test_a_models_sentences_stand_only_on_what_they_quote(
 ) -> None:
     chat.answers = [ANSWER]
     result = with_model(name).oracle_consult(PROBLEM, "quick")
-    assert result.answer == "- A token lives for 15 minutes. [1]"
+    assert result.answer == "A token lives for 15 minutes. [1]"
     assert [(one.file_path, one.line_start, one.status) for one in result.citations] == [
         ("shop.md", 9, CitationStatus.QUOTED)
     ]
@@ -98,7 +98,7 @@ def test_a_model_reads_step_by_step_and_its_claims_are_anchored(
             ),
         ),
         step(findings=[claim, made_up], done=True),
-        {"sentences": [{"text": "A token lives for a quarter of an hour.", "sources": [1]}]},
+        {"blocks": [{"text": "A token lives for a quarter of an hour.", "sources": [1]}]},
     ]
     heard: list[OracleEvent] = []
     result = with_model().oracle_consult(PROBLEM, "thorough", on_event=heard.append)
@@ -122,7 +122,7 @@ def test_a_part_is_asked_of_the_model_and_quoted_from_where_it_stands(
         step(call("query_subset", content="bread.md#Rye bread", question="how long does it rest?")),
         {"answer": "Twelve hours.", "quotes": ["Rye bread rests for twelve hours"]},
         step(done=True),
-        {"sentences": [{"text": "Twelve hours.", "sources": [1]}]},
+        {"blocks": [{"text": "Twelve hours.", "sources": [1]}]},
     ]
     result = with_model().oracle_consult("How long does rye bread rest?", "thorough", doc_ids=["bread.md"])
     assert result.answer == "Twelve hours. [1]"
@@ -147,7 +147,7 @@ def test_instructions_in_a_document_are_data_between_fences_nobody_can_guess(
     boundaries = set()
     for at in (-1, -2):
         shown = chat.shown(at)
-        [boundary] = set(re.findall(r"the word `(data-[0-9a-f]{16})`", shown))
+        [boundary] = set(re.findall(r"boundary word of this message is `(data-[0-9a-f]{16})`", shown))
         boundaries.add(boundary)
         fenced = re.findall(
             rf"--- {boundary} [^\n]* begins\n(.*?)\n--- {boundary} [^\n]* ends",
@@ -167,7 +167,7 @@ def test_a_real_small_model_answers_over_http_with_citations_that_hold(
 ) -> None:
     # So small a model says something else for every other word it is given: it is given the same ones each time.
     monkeypatch.setattr("recollect.oracle.direct.new_boundary", lambda: "data-1")
-    client = with_model("openai:smollm2", model_base_url=model_url, model_timeout_s=120.0)
+    client = with_model("openai:smollm2", model_base_url=model_url, model_timeout_s=120.0, model_window=4_096)
     result = client.oracle_consult(PROBLEM, "quick", doc_ids=["shop.md"])
 
     # It is not clever, but it did answer, in the asked form: the schema bounds what it can say.
@@ -177,3 +177,60 @@ def test_a_real_small_model_answers_over_http_with_citations_that_hold(
     assert result.consultation.tokens["openai:smollm2:output"] > 0
     assert all(one.status is CitationStatus.QUOTED for one in result.citations)
     assert client.verify(result).holds
+
+
+def test_a_large_model_opens_documents_that_no_look_found_and_all_its_findings_reach_the_answer(
+    library: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    rows = [f"| port {8000 + number} | service {number} |" for number in range(30)]
+    put_document(library, "ports.md", "# Ports\n\n| port | service |\n|---|---|\n" + "\n".join(rows) + "\n")
+    recorded = [
+        {"description": f"service {number} has {8000 + number}", "quote": row, "result": "2.1"}
+        for number, row in enumerate(rows)
+    ]
+    chat.answers = [
+        Said(calls=(("list_documents", {}),)),
+        Said(calls=(("read_document", {"doc_id": "ports.md"}),)),
+        Said(calls=(("record_findings", {"findings": recorded}), ("finish", {}))),
+        {
+            "blocks": [
+                {
+                    "text": "\n".join(f"- {8000 + at} [{at + 1}]" for at in range(30)),
+                    "sources": list(range(1, 31)),
+                }
+            ]
+        },
+    ]
+    result = with_model(model_window=200_000).oracle_consult("How long does rye bread rest?", "thorough")
+    assert "ports.md" in chat.shown(1)
+    assert rows[29] in chat.shown(2), "the document is shown whole"
+    assert "[30] service 29" in chat.shown(3), "all findings reach the answer"
+    assert len(result.citations) == 30
+    assert {one.line_start for one in result.citations} == set(range(5, 35))
+    assert result.answer.startswith("- 8000 [1]\n- 8001 [2]\n")
+
+
+def test_a_claim_that_quotes_no_line_is_said_in_the_notes(
+    library: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    listed = {
+        "description": "there is a library",
+        "quote": "documents",
+        "confidence": 0.9,
+        "group": "",
+        "observation": "1.1",
+    }
+    chat.answers = [step(call("list_documents")), step(findings=[listed], done=True), {"blocks": []}]
+    result = with_model().oracle_consult(PROBLEM, "thorough")
+    assert any("quote no line of a document" in note for note in result.notes)
+
+
+def test_a_consultation_within_dollars_never_passes_them(
+    library: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    chat.answers = [lambda state: Said(content="well", usage=(500, state.asked[-1]["max_completion_tokens"]))]
+    client = with_model("openai:gpt-4.1", model_max_usd=0.02, model_window=32_768, model_native_tools=False)
+    record = client.oracle_consult(PROBLEM, "thorough").consultation
+    paid = sum(500 * 2 + one["max_completion_tokens"] * 8 for one in chat.asked) / 1e6
+    assert 0 < paid <= 0.02
+    assert record.cost_usd == pytest.approx(paid)

@@ -23,7 +23,7 @@ PLAN = {
 }
 END = {"thought": "enough", "calls": [], "findings": [], "done": True}
 READ = {"answer": "Twelve hours.", "quotes": ["Rye bread rests for twelve hours"]}
-SAID = {"sentences": [{"text": "Twelve hours.", "sources": [1]}]}
+SAID = {"blocks": [{"text": "Twelve hours.", "sources": [1]}]}
 
 
 def consult(client: Recollect, chat: ModelServer, *answers: object, session: str | None = "s") -> int:
@@ -57,11 +57,11 @@ def test_a_document_that_changed_is_asked_about_again(
 def test_a_call_that_no_model_answered_is_asked_again(
     library: Recollect, with_model: Callable[..., Recollect], chat: ModelServer
 ) -> None:
-    chat.answers = [PLAN, 500, 500, 500, 500, END, SAID]
+    chat.answers = [PLAN, 500, END, SAID]
     one = with_model()
     one.oracle_consult(PROBLEM, "thorough", doc_ids=["bread.md"], session="s")
     assert consult(with_model(), chat, PLAN, READ, END, SAID) == 4
     # Nor is the failure remembered by the process that met it, which had no other answer to go by.
-    chat.answers = [PLAN, 500, 500, 500, 500, END, SAID]
+    chat.answers = [PLAN, 500, END, SAID]
     one.oracle_consult(PROBLEM, "thorough", doc_ids=["bread.md"], session="t")
     assert consult(one, chat, PLAN, READ, END, SAID, session="t") == 4

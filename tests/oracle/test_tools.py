@@ -1,4 +1,4 @@
-"""The seven tools over documents, on plain values: what they give, what they cite, and how they refuse."""
+"""The tools over documents, on plain values: what they give, what they cite, and how they refuse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.oracle.small_library import BREAD, SHOP
 from recollect.domain.findings import CitationStatus
 from recollect.errors import DepthLimitError
 from recollect.library.environment import LibraryEnvironment
-from recollect.library.extract import locate, summary_lines
+from recollect.library.extract import summary_lines
 from recollect.library.leads import Leads, names_of, parts_of
 from recollect.library.material import PlainMaterial, Volume
 from recollect.library.reading import read_document
@@ -23,8 +23,11 @@ from recollect.recursion.citations import verify_findings
 from recollect.recursion.engine import Run, run
 from recollect.recursion.environment import CallContext, Observation
 from recollect.recursion.planners.contract import Call, Plan, Situation
+from recollect.recursion.quotes import locate
 
 TOOLS = [
+    "list_documents",
+    "read_document",
     "search_pattern",
     "get_section",
     "chunk_by_size",
@@ -76,7 +79,7 @@ def use(material: PlainMaterial, tool: str, **parameters: Any) -> Observation:
     return observation
 
 
-def test_the_tools_are_these_seven(material: PlainMaterial) -> None:
+def test_the_tools_are_these_nine(material: PlainMaterial) -> None:
     assert list(LibraryEnvironment(material).tools) == TOOLS
 
 
@@ -209,3 +212,65 @@ def test_an_equal_call_is_answered_from_the_cache_until_the_document_changes(mat
     before = environment.content_hash("get_section", parameters)
     changed = PlainMaterial({"shop.md": volume("shop.md", SHOP + "\nmore\n")})
     assert LibraryEnvironment(changed).content_hash("get_section", parameters) != before
+
+
+def test_documents_are_listed_by_words_of_their_ids_and_titles(material: PlainMaterial) -> None:
+    assert [one["doc_id"] for one in use(material, "list_documents").value["documents"]] == [
+        "shop.md",
+        "bread.md",
+    ]
+    assert use(material, "list_documents", filter="bre*").value["total"] == 1
+    assert "0 documents" in use(material, "list_documents", filter="nothing like it").text
+
+
+def test_a_document_is_read_whole_or_by_lines_with_their_numbers(material: PlainMaterial) -> None:
+    whole = use(material, "read_document", doc_id="bread.md")
+    assert whole.value["spans"] == [["bread.md", 1, len(material.volumes["bread.md"].lines)]]
+    part = use(material, "read_document", doc_id="bread.md", first_line=5, last_line=5)
+    assert part.value["spans"] == [["bread.md", 5, 5]]
+    assert f"5: {material.volumes['bread.md'].lines[4]}" in part.text
+
+
+def test_a_pattern_is_searched_through_all_documents_with_lines_around_it(material: PlainMaterial) -> None:
+    found = use(material, "search_pattern", doc_id="*", regex="(?i)rests|expire", context_lines=1)
+    assert {row["doc_id"] for row in found.value["matches"]} == {"shop.md", "bread.md"}
+    assert "of 2 documents match" in found.text
+    assert use(material, "search_pattern", doc_id="no*", regex="x").value["error"].startswith("no document")
+
+
+def test_a_long_line_is_shown_around_its_match() -> None:
+    text = "# Long\n\n" + "x" * 2_000 + " needle " + "y" * 2_000 + "\n"
+    found = use(
+        PlainMaterial({"long.md": volume("long.md", text)}),
+        "search_pattern",
+        doc_id="long.md",
+        regex="needle",
+    )
+    [row] = found.value["matches"]
+    assert " needle " in row["text"]
+    assert len(row["text"]) < 400
+
+
+def test_a_section_is_found_without_the_number_before_its_heading() -> None:
+    text = "# Manual\n\n## 4.2 Limits\n\nTen.\n\n## 4.3 Names\n\nMany.\n"
+    material = PlainMaterial({"m.md": volume("m.md", text)})
+    assert "Ten." in use(material, "get_section", doc_id="m.md", section_path="Limits").text
+    assert "Many." in use(material, "get_section", doc_id="m.md", section_path="Manual > Names").text
+
+
+@pytest.mark.parametrize(
+    ("quote", "lines"),
+    [
+        ("a.md:3: | cell | other |", (3, 3)),
+        ("3: | cell | other |", (3, 3)),
+        ("cell", (3, 3)),
+        ("bold words here", (4, 4)),
+        ("a.md:5: twice", (5, 5)),
+        ("a.md:6: twice", (6, 6)),
+        ("| cell | other |\nsome **bold** words", (3, 4)),
+        ("nowhere", None),
+    ],
+)
+def test_quotes_are_placed_as_models_copy_them(quote: str, lines: tuple[int, int] | None) -> None:
+    text = ["# Head", "", "| cell | other |", "some **bold** words here", "twice", "twice"]
+    assert locate(quote, text) == lines

@@ -31,3 +31,11 @@ def test_a_day_asked_for_with_what_is_asked_for_with_when(question: str, read: s
 )
 def test_other_questions_stay_as_they_are(question: str) -> None:
     assert asked(question) == question
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Tell me about my customers", "What do we know about my customers?", "Summarise my customers."],
+)
+def test_a_topic_is_asked_for_by_its_name_alone(question: str) -> None:
+    assert asked(question) == "my customers"

@@ -130,7 +130,7 @@ def ask(url: str, *, times: int = 1, model: str = "openai:some-model", **options
     name = model
 
     async def run() -> Answer[Colour]:
-        model = open_model(name, base_url=url, **options)
+        model = open_model(name, base_url=url, **{"retries": 0, **options})
         try:
             for _ in range(times):
                 answer = await model.answer("Name the colour.", "Grass is green.", Colour, max_tokens=60)

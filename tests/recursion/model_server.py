@@ -12,11 +12,25 @@ from typing import Any
 
 
 @dataclass
+class Said:
+    """An answer in detail: tools that are called, why it ended, what it used, or that it was turned away."""
+
+    content: Any = ""
+    calls: tuple[tuple[str, Any], ...] = ()
+    finish: str = "stop"
+    usage: tuple[int, int] | None = None
+    cached: int = 0
+    reasoning: int = 0
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
 class ModelServer:
     """`answers` are given one after another, the last for ever.
 
-    One is JSON to say, a text, bytes to send as they are, a status, "hang", or a function that makes one. It speaks
-    OpenAI's protocol, and Anthropic's to who asks for messages.
+    One is JSON to say, a text, bytes to send as they are, a status, `Said`, "hang", "die" (the connection ends without
+    a word), or a function that makes one. It speaks OpenAI's protocol, and Anthropic's to who asks for messages.
     """
 
     url: str = ""
@@ -45,8 +59,12 @@ def serve() -> Iterator[ModelServer]:
             if answer == "hang":
                 state.hold.wait(30)
                 answer = 500
-            status = answer if isinstance(answer, int) else 200
+            if answer == "die":
+                self.close_connection = True
+                return
             answer = answer(state) if callable(answer) else answer
+            said = answer if isinstance(answer, Said) else Said()
+            status = answer if isinstance(answer, int) else said.status
             say = _message if self.path.endswith("/messages") else _completion
             body = say(answer, state) if status == 200 else {"error": {"message": "no luck"}}
             data = answer if isinstance(answer, bytes) else json.dumps(body).encode()
@@ -54,6 +72,8 @@ def serve() -> Iterator[ModelServer]:
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(data)))
+                for name, value in said.headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(data)
             except OSError:
@@ -77,6 +97,7 @@ def serve() -> Iterator[ModelServer]:
 
 
 def _content(answer: Any) -> str:
+    answer = answer.content if isinstance(answer, Said) else answer
     return "" if isinstance(answer, bytes) else answer if isinstance(answer, str) else json.dumps(answer)
 
 
@@ -104,16 +125,35 @@ def _completion(answer: Any, state: ModelServer) -> dict[str, Any]:
     content = _content(answer)
     request = state.asked[-1]
     message: dict[str, Any] = {"role": "assistant", "content": content}
-    if request.get("tools"):
+    said = answer if isinstance(answer, Said) else Said()
+    if said.calls:
+        message["tool_calls"] = [
+            {
+                "id": f"call_{len(state.asked)}_{place}",
+                "type": "function",
+                "function": {
+                    "name": name,
+                    "arguments": given if isinstance(given, str) else json.dumps(given),
+                },
+            }
+            for place, (name, given) in enumerate(said.calls)
+        ]
+    elif request.get("tools") and not isinstance(answer, Said):
         name = request["tools"][0]["function"]["name"]
         called = {"id": "1", "type": "function", "function": {"name": name, "arguments": content}}
         message = {"role": "assistant", "content": None, "tool_calls": [called]}
-    asked, said = state.usage
+    asked, told = said.usage or state.usage
     return {
         "id": "1",
         "object": "chat.completion",
         "created": 1,
         "model": "m",
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said},
+        "choices": [{"index": 0, "message": message, "finish_reason": said.finish}],
+        "usage": {
+            "prompt_tokens": asked,
+            "completion_tokens": told,
+            "total_tokens": asked + told,
+            "prompt_tokens_details": {"cached_tokens": said.cached},
+            "completion_tokens_details": {"reasoning_tokens": said.reasoning},
+        },
     }

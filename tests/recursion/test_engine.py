@@ -59,7 +59,10 @@ def test_results_go_back_to_the_planner() -> None:
 
     first, second, third = planner.situations
     assert first.steps == ()
-    assert second.last_texts == (says(3), "error: RuntimeError: the floor gave way")
+    assert tuple(one.text for one in second.observed[-1]) == (
+        says(3),
+        "error: RuntimeError: the floor gave way",
+    )
     assert second.steps[0].tool_calls[0].result["says"] == says(3)
     assert [one.description for one in third.findings] == ["room 3", "room 4"]
     assert first.remaining.subcalls - third.remaining.subcalls == 3
@@ -116,7 +119,7 @@ def test_a_wrong_call_is_counted_and_told_to_the_planner(wrong: Call, message: s
     error = calls(result)[0].error
     assert error is not None
     assert message in error
-    assert message in planner.situations[1].last_texts[0]
+    assert message in planner.situations[1].observed[-1][0].text
     assert found(result) == ["room 2"]
     assert result.trajectory.usage.subcalls == 2
 
@@ -299,7 +302,7 @@ def test_an_answer_too_long_is_cut_and_says_so() -> None:
     result = explore(planner)
     [record] = calls(result)
     assert record.result == {"truncated_chars": 150_002, "beginning": '"' + "A" * 49_999}
-    text = planner.situations[1].last_texts[0]
+    text = planner.situations[1].observed[-1][0].text
     assert text.startswith("AAA")
     assert text.endswith("[truncated: 50000 of 200000 characters]")
     assert result.trajectory.notes == ("an answer of shout was cut to 50000 characters",)

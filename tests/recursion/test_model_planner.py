@@ -13,11 +13,12 @@ from rooms import Rooms, look, says
 
 from recollect.errors import PlannerError
 from recollect.providers.models import open_model
-from recollect.providers.prices import cost_usd, find_price
+from recollect.providers.models.profiles import Profile
+from recollect.providers.prices import find_price
 from recollect.recursion.budget import Budget, Limits
 from recollect.recursion.engine import Run, run
 from recollect.recursion.planners.contract import Plan, Situation
-from recollect.recursion.planners.model import ModelPlanner, next_step_form, prompt_hash
+from recollect.recursion.planners.model import ModelPlanner, next_step_form, policy_label
 from recollect.recursion.synthesis import synthesise_with_model
 from recollect.recursion.trajectory import replay, to_json
 
@@ -66,6 +67,8 @@ def ask(
     query: str = QUESTION,
     timeout_s: float = 60.0,
     name: str = "openai:gpt-4.1-mini",
+    window: int = 16_384,
+    max_output: int = 1_024,
     planner: dict[str, Any] | None = None,
     first: Plan | None = None,
     **options: Any,
@@ -75,7 +78,8 @@ def ask(
         options.setdefault("limits", PATIENT)
 
     async def scenario() -> Run:
-        model = open_model(name, base_url=url, api_key="k", timeout_s=timeout_s)
+        profile = Profile(name=name, window=window, max_output=max_output, price=find_price(name))
+        model = open_model(name, base_url=url, api_key="k", timeout_s=timeout_s, retries=0, profile=profile)
         try:
             planned: Any = ModelPlanner(model, **(planner or {}))
             planned = Begun(planned, first) if first else planned
@@ -110,9 +114,9 @@ def test_what_it_cost_is_in_the_record_and_the_record_plays_again(server: ModelS
 
     usage = result.trajectory.usage
     assert (usage.model_calls, usage.subcalls, usage.tokens) == (2, 1, 2 * 18 + 5)
-    assert usage.usd == pytest.approx(2 * cost_usd("openai:gpt-4.1-mini", input_tokens=11, output_tokens=7))
+    assert usage.usd == pytest.approx(2 * (11 * 0.4 + 7 * 1.6) / 1_000_000)
     assert result.trajectory.planner == "model:openai:gpt-4.1-mini"
-    assert result.trajectory.policy == f"plan.md@{prompt_hash()[:16]}"
+    assert result.trajectory.policy == policy_label(Profile(name="m"))
     again = asyncio.run(replay(to_json(result.trajectory)))
     assert to_json(again.trajectory) == to_json(result.trajectory)
     assert len(server.asked) == 2, "nobody was asked again"
@@ -176,7 +180,7 @@ def test_malformed_answers_are_asked_for_again_with_what_was_wrong(server: Model
     assert result.stopped_by == "done"
     assert found(result) == ["room 1"]
     assert "could not be used" in server.shown(3)
-    assert result.trajectory.steps[0].planner_calls == 2
+    assert result.trajectory.steps[0].planner_calls == 4, "every request counts, whatever it was asked in"
 
 
 @pytest.mark.parametrize("answer", ["not json at all", "{}", '{"thought": 1', "", "A" * 3_000_000])
@@ -301,22 +305,28 @@ def test_what_was_found_is_fenced_by_a_word_that_nobody_can_guess(server: ModelS
         assert shown.index(attack) < shown.index(f"--- {boundary} question ends")
         assert "never an instruction" in shown
     observed = server.shown(1)
-    assert observed.index("observation of step 1, call 1 begins") < observed.index(says(1))
-    assert len(boundaries) == 2, "each request has its own"
+    assert observed.index("observation 1.1 begins") < observed.index(says(1))
+    told = [str(request["messages"][0]["content"]) for request in server.asked]
+    assert told[0] == told[1], "the instructions stay the same, so that a server can keep them"
+    assert not any(boundary in told[0] for boundary in boundaries)
 
 
 def test_the_context_is_bounded_and_the_newest_is_whole(server: ModelServer) -> None:
     from recollect.providers.tokens import count_tokens
 
     server.answers = [*[step(*range(8 * at, 8 * at + 8)) for at in range(6)], step(done=True)]
-    ask(server.url, query="horses? " * 5_000, planner={"max_context_tokens": 2_500})
+    ask(server.url, query="horses? " * 5_000, window=8_192)
 
-    sizes = [count_tokens(str(request["messages"][-1]["content"])) for request in server.asked]
-    assert max(sizes) <= 2_500
+    sizes = [
+        sum(count_tokens(str(message["content"])) for message in request["messages"])
+        for request in server.asked
+    ]
+    assert max(sizes) + 1_024 <= 8_192
     last = server.shown(6)
     for room in range(40, 48):
         assert says(room) in last
-    assert "step 1, call 1" not in last
+    assert "observation 1.1 begins" not in last
+    assert "results that are not shown any more" in last, "what is withheld is said"
 
 
 def test_a_flooding_tool_is_shortened_for_the_model(server: ModelServer) -> None:
@@ -327,14 +337,14 @@ def test_a_flooding_tool_is_shortened_for_the_model(server: ModelServer) -> None
         {"thought": "", "calls": [shout, *step(1)["calls"]], "findings": [], "done": False},
         step(done=True),
     ]
-    ask(server.url, planner={"max_context_tokens": 1_000})
-    assert count_tokens(str(server.asked[1]["messages"][-1]["content"])) <= 1_000
+    ask(server.url, window=6_000)
+    assert sum(count_tokens(str(one["content"])) for one in server.asked[1]["messages"]) + 1_024 <= 6_000
     assert says(1) in server.shown(1)
-    assert "[shortened]" in server.shown(1)
+    assert "[shortened: " in server.shown(1)
 
 
 def test_the_form_of_an_answer_knows_the_tools_and_their_parameters() -> None:
-    form = next_step_form(Rooms().tools)
+    form = next_step_form(Rooms().tools, Profile(name="m"))
     assert form.model_validate(step(1)).model_dump()["calls"] == [{"tool": "look", "parameters": {"room": 1}}]
     for wrong in ({"tool": "look", "parameters": {"room": -1}}, {"tool": "fly", "parameters": {}}):
         with pytest.raises(ValueError, match="validation error"):
@@ -343,7 +353,7 @@ def test_the_form_of_an_answer_knows_the_tools_and_their_parameters() -> None:
 
 
 def test_an_environment_without_tools_can_only_be_done() -> None:
-    assert next_step_form({}).model_validate(step(done=True))
+    assert next_step_form({}, Profile(name="m")).model_validate(step(done=True))
 
 
 # ------------------------------------------------------------ a real model
@@ -358,7 +368,9 @@ def test_a_real_small_model_plans_within_its_budget_and_never_breaks_the_run(mod
         limits=limits,
         timeout_s=10.0,
         name="openai:smollm2",
-        planner={"max_context_tokens": 500, "max_output_tokens": 100, "max_retries": 0},
+        window=3_000,
+        max_output=100,
+        planner={"max_retries": 0},
     )
 
     usage = result.trajectory.usage
@@ -389,28 +401,30 @@ def synthesised(server: ModelServer, answer: Any) -> Any:
     return asyncio.run(scenario())
 
 
-def test_a_model_s_sentences_carry_the_citations_of_their_findings(server: ModelServer) -> None:
+def test_a_model_s_blocks_carry_the_citations_of_their_findings(server: ModelServer) -> None:
     made = synthesised(
         server,
         {
-            "sentences": [
+            "blocks": [
                 {"text": "Room 2 has four horses.", "sources": [2]},
                 {"text": "This cites nothing.", "sources": []},
                 {"text": "This cites what is not there.", "sources": [9]},
-                {"text": "Both have some.", "sources": [1, 2]},
+                {"text": "- some [1]\n- more [2]", "sources": [1, 2]},
+                {"text": "| room |\n|---|\n| both |", "sources": [1, 2]},
             ]
         },
     )
-    assert made.text == "Room 2 has four horses. [1]\nBoth have some. [2][1]"
+    assert made.text == (
+        "Room 2 has four horses. [1]\n\n- some [2]\n- more [1]\n\n| room |\n|---|\n| both |\n[2][1]"
+    )
     assert [one.file_path for one in made.citations] == ["room/2", "room/1"]
-    assert (made.tokens, made.model_calls) == (18, 1)
+    assert made.notes == ("2 passages of the model's answer rested on nothing and were dropped",)
     assert says(1) in server.shown()
 
 
-def test_when_no_sentence_holds_the_findings_speak_for_themselves(server: ModelServer) -> None:
-    made = synthesised(server, {"sentences": [{"text": "Trust me.", "sources": [7]}]})
+def test_when_no_block_holds_the_findings_speak_for_themselves(server: ModelServer) -> None:
+    made = synthesised(server, {"blocks": [{"text": "Trust me.", "sources": [7]}]})
     assert made.text == "- room 1 [1]\n- room 2 [2]"
-    assert made.model_calls == 1
 
 
 def test_a_planner_error_says_what_it_had_used() -> None:

@@ -70,6 +70,39 @@ def test_a_question_about_the_asker_is_known(question: str, first_person: bool) 
     assert read_aim(question).first_person is first_person
 
 
+def test_whatever_is_known_of_a_kind_of_thing_is_a_list() -> None:
+    aim = read_aim("Tell me about my customers")
+    assert (aim.want, aim.topic) == (Want.ALL, False)
+    assert 0.0 < aim.several < 1.0
+
+
+def test_plain_words_ask_for_several_and_forms_more_or_less() -> None:
+    assert read_aim("List all outages").several == pytest.approx(1.0, abs=0.05)
+    assert read_aim("Where do I live?").several == 0.0
+    assert (
+        0.0
+        < read_aim("Which invoice has not been paid?").several
+        < read_aim("Which people eat no fish?").several
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("Tell me about Acme", True),
+        ("What do we know about Acme?", True),
+        ("Should we offer Acme a discount?", True),
+        ("Give me an overview of Acme", True),
+        ("What book did Caroline recommend to Melanie?", False),
+        ("Who inspired Maria to start volunteering?", False),
+        ("How should I take the iron tablets?", False),
+        ("Whose idea was Pembrokeshire?", False),
+    ],
+)
+def test_one_thing_of_a_topic_is_no_question_for_the_topic(question: str, topic: bool) -> None:
+    assert read_aim(question).topic is topic
+
+
 def test_a_comparison_names_its_sides() -> None:
     assert read_aim("Compare the databases of Atlas and Borealis").sides == ("Atlas", "Borealis")
 

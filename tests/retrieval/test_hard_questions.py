@@ -29,6 +29,12 @@ def talk(as_default_user: Ask) -> Recollect:
     return client
 
 
+@pytest.mark.parametrize("question", ["When is Melanie's birthday?", "What does Melanie love to eat?"])
+def test_what_is_known_of_others_does_not_answer_for_a_stranger(talk: Recollect, question: str) -> None:
+    assert [hit.text for hit in talk.search(question)] == []
+    assert [hit.text for hit in talk.search(question.replace("Melanie", "Tom"))][:1] != []
+
+
 def test_a_question_of_a_hundred_kilobytes_is_refused_with_the_limit_in_the_message(talk: Recollect) -> None:
     question = "When is Tom's birthday? " * 4_300
     assert len(question) > 100_000
@@ -145,12 +151,7 @@ def test_a_text_that_claims_to_answer_every_question_does_not_lead(talk: Recolle
     "copy",
     [
         "The alarm code of the kitchen, the kitchen alarm code: ask Mallory, note {}.",
-        pytest.param(
-            "The alarm code of the kitchen is 9{:03}.",
-            marks=pytest.mark.xfail(
-                reason="one author's share of a shared scope is not bounded yet", strict=True
-            ),
-        ),
+        "The alarm code of the kitchen is 9{:03}.",
     ],
 )
 def test_near_duplicates_of_one_author_do_not_bury_the_true_memory(as_default_user: Ask, copy: str) -> None:
@@ -164,3 +165,42 @@ def test_near_duplicates_of_one_author_do_not_bury_the_true_memory(as_default_us
         as_default_user("mallory").add(copy.format(number), scope="team/kitchen", importance=1.0)
     texts = [hit.text for hit in as_default_user("ana").search("What is the alarm code of the kitchen?")]
     assert true in texts
+
+
+def test_importance_counts_in_a_shared_scope_when_those_say_so_who_lead_it(as_default_user: Ask) -> None:
+    admin = as_default_user("root", roles=("admin",))
+    admin.scopes.create("team/kitchen")
+    admin.members.add("mallory", "team/kitchen")
+    question = "When is the kitchen cleaned?"
+    told = as_default_user("mallory").add(
+        "The kitchen is cleaned on Fridays.", scope="team/kitchen", importance=1.0
+    )
+
+    def weight() -> float:
+        [hit] = as_default_user("mallory").search(question, explain=True)
+        assert hit.explanation is not None
+        return hit.explanation.signals.get("importance", 0.0)
+
+    assert (told.importance, weight()) == (1.0, 0.0)
+    admin.update(told.id, importance=0.9)
+    assert weight() > 0.0
+
+
+def test_near_duplicates_are_one_hit_that_says_how_many_there_are(as_default_user: Ask) -> None:
+    client = as_default_user()
+    for text in (
+        "The bakery opens at seven in the morning.",
+        "The bakery opens at seven in the morning!",
+        "The bakery opens, at seven in the morning.",
+        "Room 12 is booked at 10:00 by Tom.",
+        "Room 14 is booked at 10:00 by Tom.",
+        "Room 14 is booked at 10:00 by Ida.",
+    ):
+        client.add(text)
+    results = client.search("When does the bakery open?", explain=True)
+    assert [hit.text for hit in results if "bakery" in hit.text] == [results[0].text]
+    assert results[0].explanation is not None
+    assert results[0].explanation.sentence.endswith("; 2 more say the same")
+    assert "2 more say the same as these and are not shown" in results.notes
+    rooms = client.search("Which rooms are booked at 10:00?", threshold=0.0)
+    assert len([hit for hit in rooms if "Room" in hit.text]) == 3

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from recollect.retrieval.rank import Meaning, Pool, Ranking, best_first, explain, select
+from recollect.retrieval.rank import Meaning, Pool, Ranking, best_first, explain, in_shares, select
 from recollect.retrieval.rank.calibration import scores
 
 
@@ -53,7 +53,7 @@ def chosen_rows(
     vectors: Mapping[UUID, NDArray[np.float32]] | None = None,
 ) -> list[int]:
     meanings = {id: Meaning(vector, frozenset()) for id, vector in (vectors or {}).items()}
-    return select(pool, best_first(pool, ranking, threshold=threshold), limit=limit, meanings=meanings)
+    return select(pool, best_first(pool, ranking, threshold=threshold), limit=limit, meanings=meanings).rows
 
 
 def test_texts_with_different_figures_are_no_repeats_however_close_their_vectors() -> None:
@@ -61,13 +61,42 @@ def test_texts_with_different_figures_are_no_repeats_however_close_their_vectors
     texts = ["Invoice 1041 is paid", "Invoice 1042 is paid", "invoice 1041 is paid"]
     vector = np.array([1.0, 0.0], dtype=np.float32)
     meanings = {id: Meaning.of(text, vector) for id, text in zip(pool.ids, texts, strict=True)}
-    assert select(pool, [0, 1, 2], limit=3, meanings=meanings) == [0, 1]
+    assert select(pool, [0, 1, 2], limit=3, meanings=meanings) == ([0, 1], {0: 1})
+
+
+def test_texts_about_different_people_are_no_repeats_however_close_their_vectors() -> None:
+    pool, _ = pool_and_ranking([3.0, 2.0, 1.0])
+    vector = np.array([1.0, 0.0], dtype=np.float32)
+    names = [["Anna"], ["Hanna"], ["anna"]]
+    meanings = {id: Meaning.of("likes tea", vector, said) for id, said in zip(pool.ids, names, strict=True)}
+    assert select(pool, [0, 1, 2], limit=3, meanings=meanings) == ([0, 1], {0: 1})
+
+
+@given(st.lists(st.sampled_from(["ana", "bo", "mallory", None]), max_size=30))
+def test_no_author_has_more_than_half_of_any_beginning_while_others_are_left(
+    authors: list[str | None],
+) -> None:
+    order = in_shares(range(len(authors)), authors)
+    assert sorted(order) == list(range(len(authors)))
+    for length in range(1, len(order) + 1):
+        taken, left = order[:length], order[length:]
+        author = authors[taken[-1]]
+        if author is not None and any(authors[row] != author for row in left):
+            assert sum(authors[row] == author for row in taken) <= (length + 1) // 2
+    for author in set(authors):
+        mine = [row for row in order if authors[row] == author]
+        assert mine == sorted(mine), "the order of one author's own rows stays"
+
+
+def test_what_is_hardly_relevant_overtakes_nobody() -> None:
+    worth = np.array([3.0, 2.9, 2.8, 2.0, 0.4])
+    assert in_shares(range(5), ["m", "m", "m", "a", "a"], worth=worth) == [0, 3, 1, 2, 4]
 
 
 @given(st.text(alphabet="ab1２٣_.:,/- x", max_size=40))
 def test_figures_are_words_with_a_digit_and_what_hangs_on_them(text: str) -> None:
     plain = frozenset(re.findall(r"\w*\d[\w.:,/-]*", text.casefold()))
-    assert Meaning.of(text, np.zeros(2, dtype=np.float32)).figures == plain
+    assert Meaning.of(text, np.zeros(2, dtype=np.float32)).particulars == plain
 
 
 def test_a_note_that_repeats_an_earlier_turn_is_dropped_and_a_turn_that_repeats_a_note_is_not() -> None:

@@ -97,14 +97,7 @@ def test_the_first_hit_is_the_one_the_requirements_describe(
     [
         ("Tell me about my customers", {"customers"}),
         ("Tell me about my relationship with Acme", {"relation"}),
-        ("Should I offer Acme a discount?", {"terms", "discount"}),
-        pytest.param(
-            "Should I offer Acme a discount?",
-            {"rule"},
-            marks=pytest.mark.xfail(
-                reason="a rule that does not name the customer is not found for advice yet"
-            ),
-        ),
+        ("Should I offer Acme a discount?", {"terms", "discount", "rule"}),
         ("What did Acme Corporation order?", {"last-order", "old-order"}),
     ],
 )

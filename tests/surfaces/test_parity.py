@@ -133,6 +133,9 @@ class Mcp:
 
     TOOLS: Mapping[str, str] = {
         "add": "memory_add",
+        "update": "memory_add",
+        "get": "memory_search",
+        "list": "memory_search",
         "search": "memory_search",
         "feedback": "memory_feedback",
         "delete": "memory_delete",
@@ -153,14 +156,13 @@ class Mcp:
                 AsyncRecollect(settings=self._settings, context=self._context) as client,
                 Client(local_server(client)) as agent,
             ):
-                return await agent.call_tool(self.TOOLS[verb], given)
+                asked = {"memory_id" if name == "id" else name: value for name, value in given.items()}
+                return await agent.call_tool(self.TOOLS[verb], asked)
 
         result = asyncio.run(main())
         if result.is_error:
-            told = result.content[0].text.removeprefix(f"Error executing tool {self.TOOLS[verb]}: ")
-            return {"error": told.split(":", 1)[0]}
-        document = result.structured_content
-        return document["result"] if set(document) == {"result"} else document
+            return {"error": result.content[0].text.split(":", 1)[0]}
+        return result.meta["recollect/result"]
 
 
 @pytest.fixture

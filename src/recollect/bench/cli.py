@@ -345,12 +345,30 @@ def learning(
 
 
 @app.command()
+def poisoning(ctx: typer.Context, out: OutOption = None, json: JsonOption = False) -> None:
+    """Store what means harm, and see what of it takes effect."""
+    from recollect.bench.poisoning import run_poisoning
+
+    show = _show(ctx, json, out)
+    _finish(ctx, json, out, run_poisoning(show=show))
+
+
+@app.command()
 def supersession(ctx: typer.Context, out: OutOption = None, json: JsonOption = False) -> None:
     """State facts and then newer ones, and see what is retired, rightly and wrongly."""
     from recollect.bench.supersession import run_supersession
 
     show = _show(ctx, json, out)
     _finish(ctx, json, out, run_supersession(show=show))
+
+
+@app.command()
+def models(ctx: typer.Context, out: OutOption = None, json: JsonOption = False) -> None:
+    """Show what models of different windows would be shown of recorded hard questions; none is asked."""
+    from recollect.bench.models import run_models
+
+    show = _show(ctx, json, out)
+    _finish(ctx, json, out, run_models(show=show))
 
 
 @app.command()

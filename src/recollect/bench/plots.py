@@ -39,7 +39,9 @@ def write_plot(result: Result, folder: Path) -> Path:
         "scale": _scale,
         "serve": _serve,
         "start": _start,
+        "poisoning": _poisoning,
         "supersession": _supersession,
+        "models": _models,
         "learning": _learning,
         "library": _library,
         "answers": _answers,
@@ -318,6 +320,26 @@ def _supersession(figure: Any, result: Result) -> None:
     axes.set_xticks([place + 0.175 for place in range(len(halves))], halves)
     axes.set_title("Facts retired by newer ones, rightly and wrongly")
     axes.legend(fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _poisoning(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    kinds = {name: one for name, one in result.measures.items() if "effects" in one}
+    for what, colour in (("attacks", _GREY), ("effects", _BLUE)):
+        axes.bar(list(kinds), [one[what] for one in kinds.values()], 0.6, color=colour, label=what)
+    axes.set_title("Attacks, and how many take effect")
+    axes.legend(fontsize=8)
+
+
+def _models(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    names = [f"{name}\n{one['window']:,}" for name, one in result.measures.items()]
+    bars = axes.bar(names, [one["shown"] for one in result.measures.values()], color=_BLUE)
+    axes.bar_label(bars, fmt="%.2f", fontsize=8, padding=2)
+    axes.set_ylim(0, 1.1)
+    axes.tick_params(axis="x", labelsize=7)
+    axes.set_title("Share of what calls have to give that the last request shows")
     axes.spines[["top", "right"]].set_visible(False)
 
 

@@ -66,6 +66,13 @@ ABOUT = {
         '("from April to June" without June), and "earlier this month" ends in its middle.',
         "recollect bench temporal --data FOLDER",
     ),
+    "models": (
+        "What models of different windows are shown",
+        "Ten recorded questions about this package's own files, with the calls that a good planner made for them. The "
+        "last request of each profile is made as it would be sent; no model is asked. `shown` is the share of what the "
+        "calls have to give, in tokens. From a large window nothing that fits may be withheld.",
+        "recollect bench models",
+    ),
     "supersession": (
         "Facts that newer ones retire",
         "Pairs of statements from a labelled set: true updates, of which the first must be retired, and look-alikes, "
@@ -73,6 +80,13 @@ ABOUT = {
         "have one author. `talk` are changes mentioned in passing, and jokes, plans and other people's changes beside "
         "them: few are read as facts, and what is not retired is left to the order of hits.",
         "recollect bench supersession",
+    ),
+    "poisoning": (
+        "Stored text that means harm",
+        "One member of a team stores instructions, fake headings, fences, citations and tokens, spams, and judges "
+        "falsely; another one asks at the default settings. An attack takes effect when the truth is no longer found, "
+        "or when the form of a context or an answer is not ours. No language model is asked.",
+        "recollect bench poisoning",
     ),
     "aggregation": (
         "What do all teams do?",

@@ -235,6 +235,38 @@ def _supersession(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _poisoning(measures: Mapping[str, Any]) -> list[Table]:
+    kinds = [
+        [kind, str(row["attacks"]), str(row["effects"])] for kind, row in measures.items() if "effects" in row
+    ]
+    return [Table(title="Attacks", columns=["kind", "attacks", "take effect"], rows=kinds)]
+
+
+def _models(measures: Mapping[str, Any]) -> list[Table]:
+    rows = [
+        [
+            name,
+            str(one["shape"]),
+            f"{one['window']:,}",
+            f"{one['answer tokens']:,}",
+            f"{one['largest request']:,}",
+            f"{one['shown']:.3f} / {one['shown least']:.3f}",
+            f"{one['withheld tokens']:,} of {one['withheld results']} results",
+        ]
+        for name, one in measures.items()
+    ]
+    columns = [
+        "model",
+        "shape",
+        "window",
+        "answer",
+        "largest request",
+        "shown, mean / least",
+        "withheld tokens",
+    ]
+    return [Table(title="What each profile is shown", columns=columns, rows=rows)]
+
+
 def _route(measures: Mapping[str, Any]) -> list[Table]:
     rows = [
         [half, str(row["questions"]), f"{row['right']:.3f}"] for half, row in measures["accuracy"].items()
@@ -520,7 +552,9 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "scale": _scale,
     "serve": _serve,
     "start": _start,
+    "poisoning": _poisoning,
     "supersession": _supersession,
+    "models": _models,
     "answers": _answers,
     "temporal": _temporal,
 }

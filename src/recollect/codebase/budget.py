@@ -16,8 +16,10 @@ MAX_SUBCALLS_PER_ITERATION = 8
 TIMEOUT_SECONDS = 300.0
 #: Explorations that calls start: a question of a question is rarely worth its calls.
 MAX_DEPTH = 2
-#: Steps of one exploration; with eight calls each the sub-calls are used up long before.
+#: Steps of one exploration without a model; with eight calls each the sub-calls are used up long before.
 MAX_STEPS = 25
+#: A tool that searches a large tree may take so long, whatever a model may.
+_TOOL_TIMEOUT_S = 30.0
 
 
 def limits_of(
@@ -27,7 +29,8 @@ def limits_of(
     timeout_seconds: float = TIMEOUT_SECONDS,
     max_tokens: int | None = None,
     max_usd: float | None = None,
-    model_timeout_s: float = 30.0,
+    max_steps: int = MAX_STEPS,
+    model_timeout_s: float = _TOOL_TIMEOUT_S,
 ) -> Limits:
     """The limits of an exploration. A call may take as long as a model may, and some more for tools that search."""
     for name, value in (
@@ -39,13 +42,12 @@ def limits_of(
     return Limits(
         max_subcalls=max_subcalls,
         max_subcalls_per_step=max_subcalls_per_iteration,
-        max_steps=MAX_STEPS,
+        max_steps=max_steps,
         max_depth=MAX_DEPTH,
         max_tokens=max_tokens,
         max_usd=max_usd,
         timeout_s=timeout_seconds,
-        sub_call_timeout_s=max(model_timeout_s, 30.0),
-        planner_timeout_s=max(3 * model_timeout_s, 60.0),
+        sub_call_timeout_s=max(model_timeout_s, _TOOL_TIMEOUT_S),
     )
 
 

@@ -25,12 +25,13 @@ _HOLDERS = frozenset("function method class interface struct enum trait module n
 
 
 class Calls:
-    """Edges between definitions, by their place in the list they were made from."""
+    """Edges between definitions, by their place in the list they were made from; `called`: not a mere mention."""
 
-    def __init__(self, sources: Array, targets: Array, weights: Array) -> None:
+    def __init__(self, sources: Array, targets: Array, weights: Array, called: Array) -> None:
         self.sources = sources
         self.targets = targets
         self.weights = weights
+        self.called = called
 
     @classmethod
     def between(cls, index: CodeIndex, definitions: Sequence[Definition]) -> Calls:
@@ -41,6 +42,7 @@ class Calls:
             named.setdefault(one.symbol.name, []).append(number)
             by_path.setdefault(one.path, []).append(number)
         edges: dict[tuple[int, int], float] = {}
+        called: set[tuple[int, int]] = set()
         for path, own in by_path.items():
             symbols = index.symbols(path)
             if symbols is None:
@@ -57,8 +59,11 @@ class Calls:
                 weight = (_USE if use.kind == "use" else 1.0) / len(targets)
                 for target in targets:
                     edges[source, target] = max(edges.get((source, target), 0.0), weight)
+                    if use.kind == "call":
+                        called.add((source, target))
         pairs = np.array(list(edges), np.int64).reshape(-1, 2)
-        return cls(pairs[:, 0], pairs[:, 1], np.array(list(edges.values())))
+        calls = np.array([pair in called for pair in edges], np.bool_)
+        return cls(pairs[:, 0], pairs[:, 1], np.array(list(edges.values())), calls)
 
     def near(self, worth: Array) -> Array:
         """What the best neighbour of each definition is worth: the best caller and the best callee together."""

@@ -5,30 +5,20 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from recollect.codebase.asking import MAX_INPUT_TOKENS as PART_TOKENS
 from recollect.codebase.audit import audit_path
-from recollect.codebase.budget import MAX_STEPS
 from recollect.codebase.mapping import outline
 from recollect.codebase.models import chosen_name
 from recollect.codebase.request import ExploreRequest
-from recollect.codebase.tool_parameters import MAX_ANSWER_TOKENS, Outline
+from recollect.codebase.tool_parameters import Outline
 from recollect.codebase.tree import SourceTree, open_tree
 from recollect.codebase.triggers import BYTES_PER_TOKEN, should_explore
 from recollect.codebase.view import View
 from recollect.domain.codebase import ExplorePlan
-from recollect.providers.models.contract import MAX_OUTPUT_TOKENS
-from recollect.providers.prices import TOKEN_MARGIN, cost_usd, find_price
+from recollect.providers.models import profile_of
+from recollect.recursion.bounds import Bound, bound_run
 
 if TYPE_CHECKING:
     from recollect.codebase.explore import RLMOrchestrator
-
-#: A planner shows this much of the run in one request, and its instructions and tools come on top.
-_PLAN_TOKENS = 6_000 + 2_500
-#: A step whose answer can't be used is asked for again, twice.
-_PLAN_ATTEMPTS = 3
-#: Findings of the last request, and what it may say.
-_SYNTHESIS_TOKENS = 8_000
-_SYNTHESIS_OUTPUT_TOKENS = 800
 
 
 async def dry_run(
@@ -42,14 +32,21 @@ async def dry_run(
     likely = await asyncio.to_thread(_likely, orchestrator, tree, request)
     name = chosen_name(settings, model) or ""
     notes = [] if files else ["the tree has no file that can be read"]
-    calls, most = _bound(request) if name else (0, 0)
-    usd: float | None = 0.0
+    bound = Bound(requests=0, input_tokens=0, output_tokens=0, usd=0.0)
     if name:
-        usd = None if find_price(name) is None else _usd(name, most)
-        if usd is None:
+        bound = bound_run(
+            profile_of(name, settings),
+            subcalls=request.max_subcalls,
+            material_tokens=tokens,
+            max_tokens=request.max_tokens,
+        )
+        if bound.usd is None:
             notes.append(f"no price is published for {name!r}")
-        elif request.max_usd is not None:
-            usd = min(usd, request.max_usd)
+    most_usd = request.max_usd if request.max_usd is not None else settings.model_max_usd
+    usd = bound.usd if bound.usd is None or most_usd is None else min(bound.usd, most_usd)
+    most = bound.input_tokens + bound.output_tokens
+    if request.max_tokens is not None:
+        most = min(most, request.max_tokens)
     return ExplorePlan(
         query=request.query,
         root=str(tree.root),
@@ -61,7 +58,7 @@ async def dry_run(
         max_subcalls=request.max_subcalls,
         max_subcalls_per_iteration=request.max_subcalls_per_iteration,
         timeout_seconds=request.timeout_seconds,
-        max_model_calls=calls,
+        max_model_calls=bound.requests,
         max_tokens=most,
         max_usd=usd,
         audit_file=str(audit_path(orchestrator.audit_dir, request.task_id)),
@@ -79,21 +76,3 @@ def _likely(orchestrator: RLMOrchestrator, tree: SourceTree, request: ExploreReq
         return tuple(row["path"] for row in outline(View(tree, index), wanted).value["files"])
     finally:
         index.close()
-
-
-def _bound(request: ExploreRequest) -> tuple[int, int]:
-    """The most requests to a model, and tokens to and from it."""
-    steps = min(MAX_STEPS, request.max_subcalls)
-    plans = steps * _PLAN_ATTEMPTS
-    asked = plans * _PLAN_TOKENS + request.max_subcalls * PART_TOKENS
-    said = plans * MAX_OUTPUT_TOKENS + request.max_subcalls * MAX_ANSWER_TOKENS
-    most = round(asked * TOKEN_MARGIN) + said
-    if request.max_tokens is not None:
-        most = min(most, request.max_tokens)
-    return plans + request.max_subcalls + 1, most + _SYNTHESIS_TOKENS + _SYNTHESIS_OUTPUT_TOKENS
-
-
-def _usd(name: str, tokens: int) -> float:
-    """As if a tenth of all tokens were written: a planner's answer is short against what it reads."""
-    written = tokens // 10
-    return round(cost_usd(name, input_tokens=tokens - written, output_tokens=written), 6)

@@ -13,13 +13,13 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.codebase import looking, mapping, reading
-from recollect.codebase.asking import ask_model, worst_cost
 from recollect.codebase.secrets import mask, mask_values
 from recollect.codebase.tool_parameters import (
-    MAX_ANSWER_TOKENS,
     ExtractSymbols,
     FindReferences,
     Grep,
@@ -29,9 +29,10 @@ from recollect.codebase.tool_parameters import (
     ParseAst,
     ReadFile,
 )
-from recollect.codebase.view import View
+from recollect.codebase.view import ROOM_CHARS, View
 from recollect.errors import GrammarMissingError, ModelError
 from recollect.recursion.environment import Action, CallContext, Observation, Tool
+from recollect.recursion.reading import ask_about, worst_reading
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -45,8 +46,8 @@ P = TypeVar("P", bound="BaseModel")
 
 #: Tools that read one file; the others depend on the whole tree.
 _OF_ONE_FILE = frozenset({"read_file", "extract_symbols", "parse_ast"})
-#: What a call gives back at most; a planner with a model reads a part of it.
-_OUTPUT_CHARS = 40_000
+#: What is around the text that a call gives back: its lines' numbers, the record's own words.
+_AROUND = 1.7
 
 OnCapability = Callable[[str, Mapping[str, Any]], None]
 
@@ -56,6 +57,7 @@ class CodebaseEnvironment:
 
     Without an `index` names are looked up by searching. `model` answers `llm_query`; without one that gives the lines
     that speak about the prompt. `masked`: what a planner reads has no secrets in it, since it goes to a model.
+    `room_chars` is what one call may give back, as the planner's window goes.
     `embedder` compares a question with definitions. Searches end when `seconds_left` does. `on_capability`
     hears what is missing: a language without a grammar.
     """
@@ -68,17 +70,19 @@ class CodebaseEnvironment:
         index: CodeIndex | None = None,
         *,
         model: ChatModel | None = None,
-        max_answer_tokens: int = MAX_ANSWER_TOKENS,
+        room_chars: int = ROOM_CHARS,
         cacheable: bool = True,
         masked: bool = False,
         seconds_left: Callable[[], float | None] = lambda: None,
         embedder: Embedder | None = None,
         on_capability: OnCapability | None = None,
     ) -> None:
-        self.view = View(tree, index, seconds_left=seconds_left, embedder=embedder)
+        self.view = View(
+            tree, index, seconds_left=seconds_left, embedder=embedder, room_chars=max(room_chars, ROOM_CHARS)
+        )
+        self._output_chars = round(self.view.room_chars * _AROUND)
         self._masked = masked
         self._model = model
-        self._max_answer_tokens = max_answer_tokens
         self._cacheable = cacheable
         self._on_capability = on_capability
         self._told: set[str] = set()
@@ -87,7 +91,7 @@ class CodebaseEnvironment:
     def content_hash(self, tool: str, parameters: Mapping[str, Any]) -> str:
         """Of the file that a call reads as it is now, or of the tree as it was found; of the model too, if asked."""
         parts = [str(self.view.tree.root), str(self.view.index is not None), str(self._masked)]
-        parts.append(str(self.view.embedder is not None))
+        parts.append(f"{self.view.embedder is not None} {self.view.room_chars}")
         if tool in _OF_ONE_FILE:
             parts.append(self.view.stamp_of(str(parameters.get("path", ""))))
         else:
@@ -142,7 +146,7 @@ class CodebaseEnvironment:
                 run=self._llm_query,
                 model_call=self._model is not None,
                 cacheable=self._cacheable,
-                max_output_chars=_OUTPUT_CHARS,
+                max_output_chars=self._output_chars,
                 worst_tokens=lambda wanted: self._worst(wanted)[0],
                 worst_usd=lambda wanted: self._worst(wanted)[1],
             ),
@@ -168,7 +172,7 @@ class CodebaseEnvironment:
             parameters=parameters,
             run=run,
             cacheable=self._cacheable,
-            max_output_chars=_OUTPUT_CHARS,
+            max_output_chars=self._output_chars,
         )
 
     async def _llm_query(self, wanted: LlmQuery, call: CallContext) -> Observation:
@@ -177,9 +181,14 @@ class CodebaseEnvironment:
         text, span = await asyncio.to_thread(reading.read_context, self.view, wanted.context)
         if self._model is None:
             return await asyncio.to_thread(looking.answering, self.view, wanted.prompt, text, span)
+        model = self._model.charged_to(self._model.purse.child())
         try:
-            asked = await ask_model(
-                self._model, wanted.prompt, text, max_tokens=min(wanted.max_tokens, self._max_answer_tokens)
+            asked = await ask_about(
+                model,
+                prompt(),
+                await asyncio.to_thread(mask, text),
+                question=wanted.prompt,
+                max_tokens=wanted.max_tokens,
             )
         except ModelError as error:
             plain = await asyncio.to_thread(looking.answering, self.view, wanted.prompt, text, span)
@@ -187,18 +196,21 @@ class CodebaseEnvironment:
             return Observation(
                 value={**plain.value, "note": note},
                 text=f"{note}\n{plain.text}",
+                tokens=model.purse.spent.tokens,
+                usd=model.purse.spent.usd,
                 findings=plain.findings,
                 passing=True,
             )
+        left_out = [f"[{asked.left_out} tokens of the text were not shown]"] if asked.left_out else []
         return Observation(
             value={
                 "answer": asked.answer,
                 "quotes": list(asked.quotes),
                 "spans": [list(span)] if span else [],
             },
-            text="\n".join([asked.answer or "the text says nothing about it", *asked.quotes]),
-            tokens=asked.tokens,
-            usd=asked.usd,
+            text="\n".join([asked.answer or "the text says nothing about it", *asked.quotes, *left_out]),
+            tokens=asked.spent.tokens,
+            usd=asked.spent.usd,
             findings=await asyncio.to_thread(looking.place_quotes, self.view, asked.quotes, span),
         )
 
@@ -213,9 +225,7 @@ class CodebaseEnvironment:
         )
 
     def _worst(self, wanted: LlmQuery) -> tuple[int, float]:
-        if self._model is None or not wanted.context.strip():
-            return 0, 0.0
-        return worst_cost(self._model, max_tokens=min(wanted.max_tokens, self._max_answer_tokens))
+        return worst_reading(self._model) if wanted.context.strip() else (0, 0.0)
 
     def _tell_missing(self, tool: str, problem: str) -> None:
         for suffix, path in self.view.unread.items():
@@ -225,6 +235,12 @@ class CodebaseEnvironment:
                 self._on_capability(
                     f"read the definitions of .{suffix} files: there is no grammar for them", context
                 )
+
+
+@cache
+def prompt() -> str:
+    """What the model of `llm_query` is told."""
+    return resources.files(__package__).joinpath("prompts", "llm_query.md").read_text(encoding="utf-8")
 
 
 def _without_secrets(seen: Observation) -> Observation:

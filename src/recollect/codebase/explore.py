@@ -18,30 +18,32 @@ from typing import TYPE_CHECKING, Any
 
 from recollect import telemetry
 from recollect.codebase.audit import audit_document, write_audit
-from recollect.codebase.budget import limits_of
+from recollect.codebase.budget import MAX_STEPS, limits_of
 from recollect.codebase.environment import CodebaseEnvironment
 from recollect.codebase.evidence import Pages
 from recollect.codebase.journal import Journal, JournaledEnvironment, JournaledPlanner, Past, read_journal
 from recollect.codebase.models import Models, open_models
 from recollect.codebase.planner import Course, RLMAgent
 from recollect.codebase.query import read_query
-from recollect.codebase.refine import refine, refused_answers, sharpen
+from recollect.codebase.refine import path_of, refine, refused_answers, sharpen
 from recollect.codebase.request import ExploreRequest
 from recollect.codebase.secrets import mask
 from recollect.codebase.synthesis import ResultSynthesizer
 from recollect.codebase.tree import SourceTree, open_tree
+from recollect.codebase.view import ROOM_CHARS
 from recollect.config import Settings
 from recollect.domain.codebase import ExplorationTrajectory, RLMResult, RLMUsage
 from recollect.domain.findings import CitationStatus, Finding
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import EmbedderError
+from recollect.providers.models.purse import Purse
 from recollect.recursion.budget import Limits
 from recollect.recursion.cache import Cache
 from recollect.recursion.citations import verify_findings
 from recollect.recursion.engine import Run, run
 from recollect.recursion.events import Subscriber
-from recollect.recursion.synthesis import Synthesis
+from recollect.recursion.synthesis import NO_MORE_QUESTIONS, Synthesis
 
 if TYPE_CHECKING:
     from recollect.codebase.index import CodeIndex
@@ -57,6 +59,7 @@ _HOLDS = frozenset({CitationStatus.QUOTED, CitationStatus.MOVED})
 #: What is kept of the wall clock for reading citations again and writing the record.
 _RESERVE_S = 0.2
 _NOT_DONE = "This code does not seem to do that."
+_CALLED = "Called in this order: "
 #: The embedder of definitions. It is local: no line of a tree leaves the machine for it.
 EMBEDDER = "arctic"
 _EMBEDDERS: dict[tuple[str, int | None], Embedder] = {}
@@ -161,7 +164,6 @@ class _Exploration:
         self._request = request
         self._query = read_query(request.query, request.context_hints)
         self._tree = tree
-        self._models = models
         self._on_event = on_event
         self._began = time.monotonic()
         self._notes: list[str] = list(models.notes)
@@ -169,6 +171,8 @@ class _Exploration:
         self._refused = False
         self._journal = Journal(self._folder, request.task_id)
         self._past = self._read_past() if resume else None
+        self._purse = self._open_purse()
+        self._models = models.charged_to(self._purse)
         self._agent = self._make_agent()
 
     async def go(self, on_progress: Progress | None) -> RLMResult:
@@ -233,6 +237,7 @@ class _Exploration:
             model=models.sub_call,
             cacheable=self._settings.rlm_cache_enabled,
             masked=models.root is not None,
+            room_chars=ROOM_CHARS if models.root is None else models.root.profile.result_chars,
             seconds_left=self._left_s,
             embedder=embedder,
             on_capability=self._missed,
@@ -260,6 +265,9 @@ class _Exploration:
         claimed = [one for one in ended.findings if one in self._agent.claims]
         rest = [one for one in ended.findings if one not in self._agent.claims]
         chosen = sharpen(ended.trajectory, claimed, pages)
+        unplaced = sum(one.confidence > 0 for one in claimed) - sum(one.confidence > 0 for one in chosen)
+        if unplaced:
+            self._notes.append(f"{unplaced} findings of the model quote no line of the tree and were dropped")
         if not any(one.confidence > 0 for one in chosen):
             preset = self._request.preset
             chosen = refine(
@@ -280,27 +288,30 @@ class _Exploration:
         return tuple(standing)
 
     async def _synthesise(self, findings: Sequence[Finding], ended: Run) -> Synthesis:
-        # A model that fell silent, or ran into a limit, is not asked to put the rest into words.
-        asked = self._models.root if self._spoke() and ended.stopped_by == "done" else None
+        # A model that fell silent is not asked to put the rest into words; limits are the purse's business.
+        silent = ended.stopped_by in NO_MORE_QUESTIONS
+        asked = self._models.root if self._spoke() and not silent else None
         synthesizer = ResultSynthesizer(asked)
-        request, used, past = self._request, ended.trajectory.usage, self._past or Past()
+        request = self._request
         made = await synthesizer.synthesise(
             request.query,
             findings,
             seconds=self._left_s(),
-            tokens=None if request.max_tokens is None else request.max_tokens - used.tokens - past.tokens,
-            usd=None if request.max_usd is None else request.max_usd - used.usd - past.usd,
+            guidance=request.preset.prompt if request.preset else "",
         )
         self._notes += synthesizer.notes
         if not made.text:
             return replace(made, text=_NOT_DONE if self._refused else "Nothing in this tree speaks about it.")
+        path = path_of(ended.trajectory)
+        if path and not made.model_calls:
+            return replace(made, text=f"{_CALLED}{' -> '.join(f'`{name}`' for name in path)}\n{made.text}")
         return made
 
     def _result(self, ended: Run, findings: tuple[Finding, ...], synthesis: Synthesis) -> RLMResult:
         record = ended.trajectory
         cited = dict.fromkeys(synthesis.citations)
         cited |= dict.fromkeys(one for finding in findings for one in finding.citations)
-        usage = self._usage(record, synthesis)
+        usage = self._usage(record)
         error = ended.error
         if self._agent.model_failure:
             self._notes.append(
@@ -410,7 +421,8 @@ class _Exploration:
             timeout_seconds=max(self._left_s(), 0.0),
             max_tokens=None if tokens is None else max(tokens, 1) if spent else tokens,
             max_usd=None if usd is None else max(usd, 1e-9) if spent else usd,
-            model_timeout_s=self._settings.model_timeout_s,
+            max_steps=MAX_STEPS if self._models.root is None else self._models.root.profile.steps,
+            model_timeout_s=self._settings.model_timeout_s if self._models.root is not None else 0.0,
         )
         return limits, spent
 
@@ -420,15 +432,27 @@ class _Exploration:
         kept = min(_RESERVE_S, limit * 0.1)
         return max(0.0, self._began + limit - kept - time.monotonic())
 
-    def _usage(self, record: Trajectory, synthesis: Synthesis) -> RLMUsage:
-        past, used = self._past or Past(), record.usage
+    def _usage(self, record: Trajectory) -> RLMUsage:
+        """Sub-calls as the record has them; what models used as it was counted where requests are sent."""
+        past, used, spent = self._past or Past(), record.usage, self._purse.spent
         return RLMUsage(
             subcall_count=used.subcalls + past.subcalls,
             cached_subcalls=used.cached_subcalls,
-            total_tokens=used.tokens + past.tokens + synthesis.tokens,
+            total_tokens=spent.tokens + past.tokens,
             wall_time_seconds=round(time.monotonic() - self._began, 3),
-            model_calls=used.model_calls + past.model_calls + synthesis.model_calls - _explorations(record),
-            usd=round(used.usd + past.usd + synthesis.usd, 9),
+            model_calls=spent.requests + past.model_calls,
+            usd=round(spent.usd + past.usd, 9),
+            cached_tokens=spent.cached_tokens,
+            reasoning_tokens=spent.reasoning_tokens,
+        )
+
+    def _open_purse(self) -> Purse:
+        """What models may use: the limits of the request without what a run that broke off has used."""
+        request, past = self._request, self._past or Past()
+        usd = request.max_usd if request.max_usd is not None else self._settings.model_max_usd
+        return Purse(
+            max_usd=None if usd is None else max(usd - past.usd, 0.0),
+            max_tokens=None if request.max_tokens is None else max(request.max_tokens - past.tokens, 0),
         )
 
     def _spoke(self) -> bool:
@@ -450,11 +474,3 @@ def _opened_embedder(settings: Settings) -> Embedder:
             EMBEDDER, cache_dir=settings.home / "models", threads=settings.embedder_threads
         )
     return _EMBEDDERS[key]
-
-
-def _explorations(record: Trajectory) -> int:
-    """Calls of `llm_query` that explored instead of asking: no model was asked by them."""
-    calls = [call for step in record.steps for call in step.tool_calls]
-    return sum(call.child is not None and call.model_call for call in calls) + sum(
-        _explorations(call.child) for call in calls if call.child is not None
-    )

@@ -17,6 +17,7 @@ from recollect.codebase.wording import stems_of
 from recollect.domain.findings import Finding
 from recollect.recursion.citations import lines_of
 from recollect.recursion.environment import Observation
+from recollect.recursion.quotes import locate
 
 #: Groups of findings that are no place the map named.
 USED_IN = "Used in"
@@ -30,9 +31,6 @@ _GREP_TIMEOUT_S = 20.0
 #: How far a use stands back behind a call.
 _KINDS = {"call": 0, "inherit": 0, "use": 2, "import": 100}
 _ANSWERING = 8
-#: An answer's quote of fewer characters could stand anywhere.
-_MIN_QUOTE_CHARS = 6
-_NUMBER_BEFORE = re.compile(r"^\s*\d+ \| ?", re.MULTILINE)
 
 
 def grep_tree(view: View, wanted: Grep) -> Observation:
@@ -42,7 +40,7 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
         wanted.pattern,
         wanted.paths,
         context_lines=wanted.context_lines,
-        limit=_MAX_MATCHES,
+        limit=view.most(_MAX_MATCHES, chars_each=300),
         timeout_s=search_seconds(view),
     )
     rows: list[dict[str, Any]] = []
@@ -244,28 +242,8 @@ def place_quotes(view: View, quotes: Sequence[str], span: Span | None) -> tuple[
     lines = (Pages(view.tree).lines(path) or [])[first - 1 : last]
     placed = []
     for quote in quotes:
-        where = locate(quote, lines)
+        where = locate(quote, lines, first=first)
         if where is not None:
-            citation = cite(path, first + where[0], lines[where[0] : where[1] + 1])
+            citation = cite(path, where[0], lines[where[0] - first : where[1] - first + 1])
             placed.append(found(citation, description=beginning(quote, 200), confidence=0.7))
     return tuple(placed)
-
-
-def locate(quote: str, lines: Sequence[str]) -> tuple[int, int] | None:
-    """Where words stand in lines, whatever the white space and the numbers before them; from 0, both ends."""
-    wanted = "".join(_NUMBER_BEFORE.sub("", quote).split())
-    if len(wanted) < _MIN_QUOTE_CHARS:
-        return None
-    squeezed: list[str] = []
-    ends: list[int] = []
-    total = 0
-    for line in lines:
-        squeezed.append("".join(line.split()))
-        total += len(squeezed[-1])
-        ends.append(total)
-    at = "".join(squeezed).find(wanted)
-    if at < 0:
-        return None
-    first = next(number for number, end in enumerate(ends) if end > at)
-    last = next(number for number, end in enumerate(ends) if end >= at + len(wanted))
-    return first, last

@@ -85,7 +85,9 @@ def _answers(view: View, index: CodeIndex, query: CodeQuery) -> Answers:
 
 def _answering(view: View, answers: Answers, query: CodeQuery) -> Observation:
     """The map around a question: definitions that answer it, best first, and their files in the same order."""
-    ranked = answers.ranked
+    # What lies between is cited behind what answers.
+    between = [one for one in answers.path if one not in answers.ranked]
+    ranked = (*answers.ranked, *between)
     words = weights_of(query)
     pages = Pages(view.tree)
     findings: list[Finding] = []
@@ -115,6 +117,7 @@ def _answering(view: View, answers: Answers, query: CodeQuery) -> Observation:
     return Observation(
         value={
             "summary": f"{len(ranked)} definitions, first {ranked[0].definition.symbol.qualified_name}",
+            "path": [one.definition.symbol.qualified_name for one in answers.path],
             "files": listed,
             "chance": round(answers.chance, 4),
             "answers": [[one.source_file, *(one.line_range or (1, 1))] for one in findings],

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.config import Settings
 from recollect.errors import ConfigurationError, ModelMissingError
 
 if TYPE_CHECKING:
-    from recollect.providers.models import ChatModel
+    from recollect.providers.models import ChatModel, Purse
 
 #: Vendors whose models are often named without them.
 _FAMILIES = ((re.compile(r"claude-"), "anthropic"), (re.compile(r"gpt-|o\d"), "openai"))
@@ -24,6 +24,14 @@ class Models:
     sub_call: ChatModel | None = None
     opened: tuple[ChatModel, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def charged_to(self, purse: Purse) -> Models:
+        """The same models on the account of one exploration."""
+        root = None if self.root is None else self.root.charged_to(purse)
+        sub_call = (
+            root if self.sub_call is self.root or self.sub_call is None else self.sub_call.charged_to(purse)
+        )
+        return replace(self, root=root, sub_call=sub_call)
 
     @property
     def name(self) -> str:
@@ -70,11 +78,6 @@ def open_models(settings: Settings, given: str | ChatModel | None = None) -> Mod
 
 
 def _open(name: str, settings: Settings) -> ChatModel:
-    from recollect.providers.models import open_model
+    from recollect.providers.models import model_of
 
-    return open_model(
-        name,
-        base_url=settings.model_base_url,
-        api_key=settings.model_api_key,
-        timeout_s=settings.model_timeout_s,
-    )
+    return model_of(name, settings)

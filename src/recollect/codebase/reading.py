@@ -18,9 +18,8 @@ from recollect.recursion.environment import Observation
 
 _MAX_FILES = 400
 _MAX_FOLDERS = 100
-#: Lines of one `read_file`, and the characters they may have together.
+#: Lines of one `read_file` where there is little room; with more, a file is read whole if it fits.
 MAX_LINES = 400
-MAX_CHARS = 24_000
 _MAX_SYMBOLS = 300
 _MAX_NODES = 250
 #: A span named as a part of a file: `src/a.py:10-80`, or one line `src/a.py:10`.
@@ -49,7 +48,7 @@ def list_files(view: View, wanted: ListFiles) -> Observation:
         name = below if by_path else below.rsplit("/", 1)[-1]
         if fnmatch.fnmatchcase(name, wanted.pattern):
             total += 1
-            if len(names) < _MAX_FILES:
+            if len(names) < view.most(_MAX_FILES, chars_each=80):
                 names.append(file.path)
     shown = dict(list(folders.items())[:_MAX_FOLDERS])
     more = f"\n... {total - len(names)} more; narrow the pattern" if total > len(names) else ""
@@ -71,9 +70,12 @@ def read_file(view: View, wanted: ReadFile) -> Observation:
     first = wanted.start_line or 1
     if wanted.end_line is not None and wanted.end_line < first:
         raise InvalidInputError(f"end_line {wanted.end_line} is before start_line {first}")
-    last = min(wanted.end_line or first + MAX_LINES - 1, first + MAX_LINES - 1)
+    most = view.most(MAX_LINES, chars_each=1)
+    last = min(wanted.end_line or first + most - 1, first + most - 1)
     source = view.tree.read(wanted.path, first, last)
-    lines = _within(lines_of(source.text)) if source.text or source.last_line >= first else []
+    lines = (
+        _within(lines_of(source.text), view.room_chars) if source.text or source.last_line >= first else []
+    )
     if not lines:
         raise InvalidInputError(
             f"{source.path!r} has {source.total_lines} lines; there is nothing at {first}-{last}"
@@ -110,10 +112,11 @@ def extract_symbols(view: View, wanted: ExtractSymbols) -> Observation:
     """The definitions of a file."""
     path = view.tree.resolve(wanted.path)
     symbols = view.symbols(path)
-    rows = [asdict(one) for one in symbols.definitions[:_MAX_SYMBOLS]]
+    most = view.most(_MAX_SYMBOLS, chars_each=120)
+    rows = [asdict(one) for one in symbols.definitions[:most]]
     total = len(symbols.definitions)
     more = f"\n... {total - len(rows)} more" if total > len(rows) else ""
-    listed = "\n".join(_symbol_line(one) for one in symbols.definitions[:_MAX_SYMBOLS])
+    listed = "\n".join(_symbol_line(one) for one in symbols.definitions[:most])
     return Observation(
         value={
             "summary": f"{total} symbols of {path}",
@@ -165,9 +168,10 @@ def read_context(view: View, context: str) -> tuple[str, Span | None]:
     if named is None and ("\n" in path or len(path) > 4_000 or view.tree.find(path) is None):
         return context, None
     first = int(named["first"]) if named else 1
-    last = int(named["last"] or first) if named else first + MAX_LINES - 1
-    source = view.tree.read(path, max(first, 1), min(last, first + MAX_LINES - 1))
-    lines = _within(lines_of(source.text))
+    most = view.most(MAX_LINES, chars_each=1)
+    last = int(named["last"] or first) if named else first + most - 1
+    source = view.tree.read(path, max(first, 1), min(last, first + most - 1))
+    lines = _within(lines_of(source.text), view.room_chars)
     return "\n".join(lines), (source.path, first, first + len(lines) - 1)
 
 
@@ -185,11 +189,11 @@ def _symbol_line(symbol: SymbolInfo) -> str:
     return f"{symbol.start_line}-{symbol.end_line} {symbol.kind} {symbol.qualified_name}: {symbol.signature}{about}"
 
 
-def _within(lines: list[str]) -> list[str]:
+def _within(lines: list[str], most: int) -> list[str]:
     """As many of the lines as have room; the first always, cut if need be by whoever shows it."""
     used = 0
     for count, line in enumerate(lines):
         used += len(line) + 1
-        if used > MAX_CHARS:
+        if used > most:
             return lines[: max(count, 1)]
     return lines

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from recollect.codebase.evidence import FILE, Pages, cite
-from recollect.codebase.looking import MATCHES, USED_IN, locate
+from recollect.codebase.looking import MATCHES, USED_IN
 from recollect.codebase.query import CodeQuery
 from recollect.codebase.wording import asks_for_uses, best_window, weights_of
 from recollect.domain.findings import Citation, Finding
 from recollect.domain.trajectory import CallRecord, Trajectory
+from recollect.recursion.quotes import locate
 
 #: Files an answer names, and uses elsewhere.
 MAX_FILES = 8
@@ -139,6 +140,14 @@ def answers_of(record: Trajectory) -> list[tuple[str, tuple[int, int]]]:
     return []
 
 
+def path_of(record: Trajectory) -> list[str]:
+    """The definitions along which a question follows something, in the order of their calls; often none."""
+    for call in calls_of(record):
+        if call.tool == "outline" and isinstance(call.result, Mapping) and call.result.get("files"):
+            return [str(name) for name in call.result.get("path", ())]
+    return []
+
+
 def refused_answers(record: Trajectory) -> list[str]:
     """Where the nearest definitions stand when none of them is likely to answer; else nothing."""
     for call in calls_of(record):
@@ -228,10 +237,9 @@ def _anchored(finding: Finding, spans: Sequence[tuple[str, int, int]], pages: Pa
     cited = [(one.file_path, one.line_start, one.line_end) for one in finding.citations if one.kind == FILE]
     for path, first, last in [*cited, *spans]:
         lines = (pages.lines(path) or [])[first - 1 : last]
-        where = locate(finding.evidence, lines)
+        where = locate(finding.evidence, lines, first=first)
         if where is not None:
-            at = first + where[0]
-            citation: Citation = cite(path, at, lines[where[0] : where[1] + 1])
+            citation: Citation = cite(path, where[0], lines[where[0] - first : where[1] - first + 1])
             return replace(
                 finding,
                 evidence=citation.quote,

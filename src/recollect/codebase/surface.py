@@ -16,7 +16,6 @@ from recollect.codebase.budget import MAX_SUBCALLS, SubCallBudgetManager
 from recollect.codebase.environment import CodebaseEnvironment
 from recollect.codebase.grep import GrepMatch
 from recollect.codebase.symbols.values import AstNode, ParsedFile, SymbolInfo
-from recollect.codebase.tool_parameters import MAX_ANSWER_TOKENS
 from recollect.codebase.tree import open_tree
 from recollect.errors import BudgetExhaustedError, InvalidInputError, RunError
 from recollect.recursion.cache import Cache
@@ -112,7 +111,7 @@ class REPLToolSurface:
         """The map of a folder, around a focus or by what is used most, as text."""
         return await self._text("outline", directory=directory, focus=focus, hints=list(hints))
 
-    async def llm_query(self, prompt: str, context: str, max_tokens: int = MAX_ANSWER_TOKENS) -> str:
+    async def llm_query(self, prompt: str, context: str, max_tokens: int | None = None) -> str:
         """What a model says about a text, or the lines that speak about the prompt when there is no model."""
         return await self._text("llm_query", prompt=prompt, context=context, max_tokens=max_tokens)
 

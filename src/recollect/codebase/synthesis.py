@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from recollect.domain.findings import Finding
 from recollect.errors import ModelError
-from recollect.recursion.synthesis import Synthesis, synthesise, synthesise_with_model, worst_cost
+from recollect.recursion.synthesis import Synthesis, synthesise, synthesise_with_model
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
 
-#: An answer longer than this is a listing.
+#: An answer without a model that is longer than this is a listing.
 MAX_CHARS = 6_000
 
 
@@ -26,25 +26,14 @@ class ResultSynthesizer:
         self.notes: list[str] = []
 
     async def synthesise(
-        self,
-        query: str,
-        findings: Sequence[Finding],
-        *,
-        seconds: float | None = None,
-        tokens: int | None = None,
-        usd: float | None = None,
+        self, query: str, findings: Sequence[Finding], *, seconds: float | None = None, guidance: str = ""
     ) -> Synthesis:
-        """The answer, within the seconds, tokens and dollars that are left."""
+        """The answer, within the seconds that are left; what it costs is the business of the model's purse."""
         if self._model is not None and findings and (seconds is None or seconds > 0):
-            most_tokens, most_usd = worst_cost(self._model, query, findings)
-            if (tokens is not None and most_tokens > tokens) or (usd is not None and most_usd > usd):
-                self._tell("its budget is used up")
-                return synthesise(findings, max_chars=self._max_chars)
             try:
                 async with asyncio.timeout(seconds):
-                    made = await synthesise_with_model(
-                        self._model, query, findings, max_chars=self._max_chars
-                    )
+                    made = await synthesise_with_model(self._model, query, findings, guidance=guidance)
+                self.notes += made.notes
                 if made.text:
                     return made
             except ModelError as error:

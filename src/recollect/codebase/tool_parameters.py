@@ -7,8 +7,6 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 MAX_PATTERN_CHARS = 1_000
-#: Tokens of one answer of a sub-model.
-MAX_ANSWER_TOKENS = 500
 
 _Path = Annotated[str, Field(min_length=1, max_length=4_000)]
 
@@ -91,4 +89,4 @@ class LlmQuery(_Parameters):
         max_length=200_000,
         description="a text, or 'path:10-80' (lines of a file); empty: explore the tree for the prompt",
     )
-    max_tokens: int = Field(default=MAX_ANSWER_TOKENS, ge=1, le=100_000, description="of the answer")
+    max_tokens: int | None = Field(default=None, ge=1, le=100_000, description="of the answer")

@@ -26,8 +26,12 @@ _NO_CODE = frozenset(
 )
 
 
+#: What one call gives back to whoever has no model, or a small one.
+ROOM_CHARS = 24_000
+
+
 class View:
-    """What tools read from. Without an index symbols are parsed when they are asked for."""
+    """What tools read from, and how much one call may give back. Without an index symbols are parsed when asked for."""
 
     def __init__(
         self,
@@ -36,14 +40,20 @@ class View:
         *,
         seconds_left: Callable[[], float | None] = lambda: None,
         embedder: Embedder | None = None,
+        room_chars: int = ROOM_CHARS,
     ) -> None:
         self.tree = tree
+        self.room_chars = room_chars
         self.index = index
         self.seconds_left = seconds_left
         self.embedder = embedder
         #: Files of languages that have no grammar, among those that were looked at.
         self.unread: dict[str, str] = {}
         self._symbols: dict[tuple[str, str], FileSymbols] = {}
+
+    def most(self, usual: int, *, chars_each: int) -> int:
+        """How many things of so many characters one call lists: more than usual where there is more room than usual."""
+        return max(usual, self.room_chars // chars_each) if self.room_chars > ROOM_CHARS else usual
 
     @cached_property
     def stamp(self) -> str:

@@ -42,6 +42,23 @@ _ACROSS = re.compile(
       | everywhere | all\ (?:places|files|uses|usages|occurrences)
     )"""
 )
+#: Questions about a way through the code: from what sets something off to what comes of it.
+_TRACED = re.compile(
+    r"""(?ix)
+    \b(?:
+        what\ (?:all\ )?(?:happens|runs|goes\ on)\b
+      | what\ is\ (?:done|called|run)\ (?:when|after|before|between|with)\b
+      | in\ (?:what|which)\ order | in\ order,? | step\ by\ step | one\ after\ (?:the\ )?(?:other|another)
+      | trac(?:e|es|ing)\b | call\ (?:chain|path|flow|sequence) | control\ flow | life\ ?cycle
+      | (?:which|what)\ (?:functions|methods|code|calls)\b.{0,60}\b(?:pass|run|go|decide|involved)
+      | (?:end|ends|ended|ending)\ up\b | on\ (?:its|the|their)\ way\b | all\ the\ way\b
+      | how\ (?:do|does|is|are|can|did)\b.{1,120}\b(?:becomes?|turned\ into|get\ (?:in)?to|get\ back|sent\ again|
+          gets?\ remembered|reach(?:es)?|travels?|propagate\w*|find\ (?:its|their)\ way)\b
+      | from\b.{3,80}\b(?:to|until|till)\b.{0,80}\b(?:being|going|sent|called|printed|returned|returning|written
+          |shown|loaded|stored|functions?)\b
+      | (?:starting|beginning)\ (?:from|with|at)\b
+    )"""
+)
 #: Lines of evidence for one place.
 WINDOW_LINES = 12
 #: A name in a question says more than a word.
@@ -90,6 +107,11 @@ def best_window(
 def asks_for_uses(question: str) -> bool:
     """Whether a question is about who uses something."""
     return _USES.search(question) is not None
+
+
+def asks_for_path(question: str) -> bool:
+    """Whether a question follows something through the code: what happens when, how does it end up there."""
+    return _TRACED.search(question) is not None
 
 
 def is_across(question: str) -> bool:

@@ -45,13 +45,14 @@ class Person:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question, who asks it, and the keys of the memories that answer it."""
+    """A question, who asks it, and the keys of the memories that answer it. `told`: it is in the demo's story."""
 
     ask: str
     asked_by: str
     kind: str
     expect: tuple[str, ...]
     as_of: datetime | None
+    told: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +106,7 @@ def load_world() -> World:
                 kind=item["kind"],
                 expect=tuple(item["expect"]),
                 as_of=_moment(item["as_of"]) if "as_of" in item else None,
+                told=item.get("told", False),
             )
             for item in json.loads(_read("questions.json"))
         ),

@@ -135,7 +135,11 @@ class ExplorationTrajectory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RLMUsage:
-    """What an exploration used. A sub-call is a call of a tool that was not answered from the cache."""
+    """What an exploration used. A sub-call is a call of a tool that was not answered from the cache.
+
+    `model_calls`, tokens and dollars are of every request that was sent, failed and repeated ones too; cached and
+    reasoning tokens are among `total_tokens`.
+    """
 
     subcall_count: int = 0
     cached_subcalls: int = 0
@@ -143,6 +147,8 @@ class RLMUsage:
     wall_time_seconds: float = 0.0
     model_calls: int = 0
     usd: float = 0.0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
 
     @property
     def cache_hit_rate(self) -> float:

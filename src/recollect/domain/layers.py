@@ -87,5 +87,29 @@ class ScopeName:
                 )
             return cls(layer, check_name(tail, what="scope name"))
         if default_layer is None:
-            raise InvalidInputError(f"scope {value!r} has no layer; write it as 'team/api' or 'user/ana'")
+            raise InvalidInputError(_without_layer(value))
         return cls(default_layer, check_name(value, what="scope name"))
+
+
+def read_place(layer: object, scope: object) -> tuple[Layer, ScopeName | None]:
+    """Where something is to be stored. A scope says its layer; with neither it is the caller's own user layer.
+
+    A bare name is a scope only beside a layer: alone it could be a user's as well as a team's.
+    """
+    named = None if scope is None else str(scope)
+    if layer is not None:
+        known = Layer.parse(str(layer))
+        return known, None if named is None else ScopeName.parse(named, default_layer=known)
+    if named is None:
+        return Layer.USER, None
+    place = ScopeName.parse(named)
+    return place.layer, place
+
+
+def _without_layer(scope: str) -> str:
+    if scope in Layer.__members__.values():
+        return (
+            f"scope {scope!r} is a layer and lacks a name; write it as '{scope}/NAME', such as 'team/api' or "
+            f"'user/ana', or give the layer alone for the {scope} you stand in"
+        )
+    return f"scope {scope!r} has no layer; write it as 'team/{scope}' or 'user/{scope}'"

@@ -14,6 +14,7 @@ from uuid import UUID
 from recollect.domain.documents import Gap
 from recollect.domain.findings import Citation
 from recollect.domain.layers import Layer
+from recollect.domain.tables import Tabular
 from recollect.errors import RecollectError, error_class
 
 
@@ -82,6 +83,15 @@ class FolderReport:
     errors: tuple[FileError, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
 
+    @classmethod
+    def joined(cls, reports: Sequence[FolderReport]) -> FolderReport:
+        """Several reports as one."""
+        return cls(
+            reports=tuple(one for report in reports for one in report.reports),
+            errors=tuple(one for report in reports for one in report.errors),
+            left_out=tuple(one for report in reports for one in report.left_out),
+        )
+
     @property
     def counts(self) -> Mapping[str, int]:
         """How many documents had which outcome."""
@@ -114,7 +124,7 @@ class SectionHit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SectionResults(Sequence[SectionHit]):
+class SectionResults(Tabular, Sequence[SectionHit]):
     """Sections, the best first. `answered` says whether they answer: if not, it is not in the documents.
 
     `notes` says what could not be looked through.
@@ -139,3 +149,19 @@ class SectionResults(Sequence[SectionHit]):
 
     def __iter__(self) -> Iterator[SectionHit]:
         return iter(self.hits)
+
+    def _columns(self) -> tuple[str, ...]:
+        return ("score", "text", "section", "lines")
+
+    def _rows(self) -> list[tuple[object, ...]]:
+        return [
+            (hit.score, hit.text, hit.path or hit.title, f"{hit.document}:{hit.lines[0]}-{hit.lines[1]}")
+            for hit in self.hits
+        ]
+
+    def _empty(self) -> str:
+        return "Nothing in the library answers that."
+
+    def _remarks(self) -> tuple[str, ...]:
+        unsure = "The documents do not seem to answer that; these sections come nearest."
+        return ((unsure,) if self.hits and not self.answered else ()) + self.notes

@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from recollect.domain.ids import new_id
-from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.layers import Layer, ScopeName, read_place
 from recollect.domain.text import check_metadata, check_name, check_text
 from recollect.errors import InvalidInputError
 
@@ -132,8 +132,7 @@ def make_draft(fields: Mapping[str, Any], *, now: datetime) -> Draft:
     if unknown:
         raise InvalidInputError(f"unknown field {unknown[0]!r}; fields are {', '.join(sorted(DRAFT_KEYS))}")
     kind = MemoryType.parse(fields.get("type") or "episodic")
-    layer = Layer.parse(fields.get("layer") or _layer_of_scope(fields.get("scope")) or "user")
-    scope = fields.get("scope")
+    layer, scope = read_place(fields.get("layer") or None, fields.get("scope"))
     parts = {name: _optional_text(fields.get(name), name) for name in _PART_KEYS}
     created_at = check_time(fields.get("created_at"), "created_at") or now
     valid_from = check_time(fields.get("valid_from"), "valid_from")
@@ -147,7 +146,7 @@ def make_draft(fields: Mapping[str, Any], *, now: datetime) -> Draft:
     return Draft(
         text=check_text(compose_text(kind, parts) if fields.get("text") is None else fields["text"]),
         layer=layer,
-        scope=None if scope is None else ScopeName.parse(str(scope), default_layer=layer),
+        scope=scope,
         type=kind,
         **parts,
         entities=check_entities(fields.get("entities")),
@@ -170,8 +169,9 @@ DRAFT_KEYS = frozenset(Draft.__dataclass_fields__)
 def message_fields(messages: Sequence[object], shared: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Turn chat messages into the fields of one memory per turn, in order.
 
-    A message is `{"role" or "speaker": ..., "content" or "text": ...}` and may carry its own
-    `created_at`, `metadata` and `entities`; what it lacks it takes from `shared`. Messages without a
+    A message is `{"role" or "speaker": ..., "content" or "text": ...}`, the content a text or the text parts of
+    chat APIs (`[{"type": "text", "text": ...}]`). It may carry its own `created_at`, `metadata` and
+    `entities`; what it lacks it takes from `shared`. Messages without a
     conversation are one of their own, or equal turns would merge and neighbours be lost.
     """
     if not messages:
@@ -195,7 +195,8 @@ def message_fields(messages: Sequence[object], shared: Mapping[str, Any]) -> lis
             )
         turn = {key: value for key, value in shared.items() if value is not None}
         turn["conversation"] = conversation
-        turn["text"] = check_text(message.get("content", message.get("text")), what=f"message {index}")
+        content = message.get("content", message.get("text"))
+        turn["text"] = check_text(_joined_parts(content, index), what=f"message {index}")
         speaker = (
             message.get("speaker") or message.get("name") or message.get("role") or shared.get("speaker")
         )
@@ -205,6 +206,26 @@ def message_fields(messages: Sequence[object], shared: Mapping[str, Any]) -> lis
                 turn[key] = message[key]
         turns.append(turn)
     return turns
+
+
+#: How chat APIs call a part of a message that is text.
+_TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
+
+
+def _joined_parts(content: object, index: int) -> object:
+    """A message's content as one text; what is no list of parts is left as it is."""
+    if not isinstance(content, Sequence) or isinstance(content, str | bytes):
+        return content
+    texts = []
+    for part in content:
+        kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
+        text = part.get("text") if isinstance(part, Mapping) else part
+        if (isinstance(part, Mapping) and kind not in _TEXT_PARTS) or not isinstance(text, str):
+            raise InvalidInputError(
+                f"message {index} has a part of type {kind!r}, and only text is remembered; leave that part out"
+            )
+        texts.append(text)
+    return "\n".join(texts)
 
 
 def check_importance(value: object, kind: MemoryType) -> float:
@@ -261,11 +282,6 @@ def check_period(valid_from: datetime | None, valid_to: datetime | None) -> None
         raise InvalidInputError(
             f"valid_to {valid_to.isoformat()} is before valid_from {valid_from.isoformat()}"
         )
-
-
-def _layer_of_scope(scope: object) -> str | None:
-    head = str(scope).partition("/")[0] if isinstance(scope, str) and "/" in scope else ""
-    return head if head in Layer.__members__.values() else None
 
 
 def _optional_text(value: object, what: str) -> str | None:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from recollect.domain.layers import Layer
 from recollect.domain.memory import Memory, MemoryType
+from recollect.domain.tables import Tabular
 from recollect.errors import RecollectError, error_class
 
 
@@ -52,7 +53,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResults(Sequence[Hit]):
+class SearchResults(Tabular, Sequence[Hit]):
     """Hits by layer precedence, then score. `notes` says what was degraded, and how to mend it.
 
     `timings_ms` has how long each stage took, and `total`.
@@ -77,9 +78,24 @@ class SearchResults(Sequence[Hit]):
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
 
+    def _columns(self) -> tuple[str, ...]:
+        return ("score", "memory", "where", "when")
+
+    def _rows(self) -> list[tuple[object, ...]]:
+        return [
+            (hit.score, f"{_said(hit)}{' (outdated)' if hit.outdated else ''}", hit.scope, hit.created_at)
+            for hit in self.hits
+        ]
+
+    def _empty(self) -> str:
+        return "Nothing remembered answers that."
+
+    def _remarks(self) -> tuple[str, ...]:
+        return self.notes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Sequence[Memory]):
+class Page(Tabular, Sequence[Memory]):
     """One page of memories; `next_cursor` is None on the last one."""
 
     items: tuple[Memory, ...]
@@ -97,6 +113,23 @@ class Page(Sequence[Memory]):
 
     def __iter__(self) -> Iterator[Memory]:
         return iter(self.items)
+
+    def _columns(self) -> tuple[str, ...]:
+        return ("when", "where", "type", "memory")
+
+    def _rows(self) -> list[tuple[object, ...]]:
+        return [(memory.created_at, memory.scope, memory.type.value, _said(memory)) for memory in self.items]
+
+    def _empty(self) -> str:
+        return "No memories here."
+
+    def _remarks(self) -> tuple[str, ...]:
+        return () if self.next_cursor is None else ("There are more: pass next_cursor as cursor.",)
+
+
+def _said(memory: Memory | Hit) -> str:
+    """A turn with its speaker, as in a script."""
+    return f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ of it is the metadata of the tool's return, for the application.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -27,10 +26,9 @@ from recollect.surfaces.plain import document_of
 from recollect.surfaces.roots import check_roots
 from recollect.surfaces.tools import INSTRUCTIONS, TOOLS
 from recollect.surfaces.tools import Tool as Offered
-from recollect.verbs import arguments_of, parameters
+from recollect.verbs import Verb, arguments_of
 
 try:
-    from pydantic import BaseModel, ConfigDict, ValidationError, create_model
     from pydantic_ai import FunctionToolset, ModelRetry, Tool, ToolReturn
 except ModuleNotFoundError as error:
     raise IntegrationMissingError(
@@ -61,12 +59,11 @@ class RecollectToolset(FunctionToolset[Any]):
         limits = None if roots is None else [Path(root).resolve() for root in roots]
         made = []
         for offered in _chosen(tools):
-            form = _form(offered)
             tool: Tool[Any] = Tool.from_schema(
-                _function(offered, form, client, limits),
+                _function(offered, client, limits),
                 name=offered.name,
                 description=offered.told,
-                json_schema=form.model_json_schema(),
+                json_schema=offered.schema(),
             )
             tool.requires_approval = approve_deletes and offered.destroys
             made.append(tool)
@@ -83,39 +80,26 @@ def _chosen(names: Sequence[str] | None) -> list[Offered]:
     return [tool for tool in TOOLS if names is None or tool.name in names]
 
 
-def _form(tool: Offered) -> type[BaseModel]:
-    """What a tool takes; an unknown argument is named, not ignored."""
-    fields: dict[str, Any] = {
-        one.name: (one.type, ... if one.default is inspect.Parameter.empty else one.default)
-        for one in parameters(tool.verb)
-    }
-    form: type[BaseModel] = create_model(tool.name, __config__=ConfigDict(extra="forbid"), **fields)
-    return form
-
-
 def _function(
-    tool: Offered, form: type[BaseModel], client: Recollect | AsyncRecollect, roots: list[Path] | None
+    tool: Offered, client: Recollect | AsyncRecollect, roots: list[Path] | None
 ) -> Callable[..., Awaitable[ToolReturn[str]]]:
     async def call(**given: Any) -> ToolReturn[str]:
         try:
-            checked = form.model_validate(given).model_dump(exclude_unset=True)
-            said = {name: value for name, value in checked.items() if value is not None}
+            verb, asked = tool.request(given)
             if roots is not None:
-                check_roots(tool.verb, said, roots)
-            result = await _ask(tool, client, arguments_of(tool.verb, said))
-        except ValidationError as error:
-            raise ModelRetry(f"invalid_input: {error}") from error
+                check_roots(verb, asked, roots)
+            result = await _ask(verb, client, arguments_of(verb, asked))
         except _MENDABLE as error:
             raise ModelRetry(f"{error.code}: {error}") from error
         document = document_of(result)
-        return ToolReturn(say(tool.name, document), metadata=document)
+        return ToolReturn(say(verb.name, document), metadata=document)
 
     call.__name__ = tool.name
     return call
 
 
-async def _ask(tool: Offered, client: Recollect | AsyncRecollect, kwargs: dict[str, Any]) -> Any:
+async def _ask(verb: Verb, client: Recollect | AsyncRecollect, kwargs: dict[str, Any]) -> Any:
     if isinstance(client, AsyncRecollect):
-        return await tool.verb.bind(client)(**kwargs)
+        return await verb.bind(client)(**kwargs)
     # The client's connections belong to the loop of its portal.
-    return await asyncio.to_thread(client._portal.run, tool.verb.bind(client._async)(**kwargs))
+    return await asyncio.to_thread(client._portal.run, verb.bind(client._async)(**kwargs))

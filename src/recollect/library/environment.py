@@ -1,4 +1,4 @@
-"""The seven tools over documents, from `search_pattern` to `request_capability`.
+"""The tools over documents, from `list_documents` to `request_capability`.
 
 One environment serves one consultation and its follow-ups. Everything that is read names its lines in `spans` of the
 observation's value, so that the record of a run says what was read, also when the answer came from the cache. With a
@@ -11,13 +11,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from recollect.domain.findings import Finding
 from recollect.errors import InvalidInputError, ModelError, NotFoundError
-from recollect.files.patterns import search_lines
-from recollect.library.asking import AskedText, ask_model, worst_cost
-from recollect.library.extract import answering_lines, locate, rank, summary_lines
+from recollect.library.catalogue import list_documents, read_document, search_pattern
+from recollect.library.extract import answering_lines, rank, summary_lines
 from recollect.library.leads import Leads, propose
 from recollect.library.material import Lead, Material, Volume
 from recollect.library.references import (
@@ -33,21 +34,24 @@ from recollect.library.tool_parameters import (
     ChunkBySize,
     ChunkByStructure,
     GetSection,
+    ListDocuments,
     QuerySubset,
+    ReadDocument,
     RequestCapability,
     SearchPattern,
     Summarize,
 )
 from recollect.recursion.environment import Action, CallContext, Observation, Tool
+from recollect.recursion.quotes import locate
+from recollect.recursion.reading import Reading, ask_about, worst_reading
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
 
-_MAX_MATCHES = 40
-_MAX_LINE_CHARS = 300
 _MAX_CHUNKS = 400
 #: Passages that a look gives, and that a section offers without a model.
 _LOOKS = 10
+_MOST_LOOKS = 60
 _OFFERED = 3
 #: Passages of one observation that a planner with a model may quote from.
 _QUOTABLE = 120
@@ -57,7 +61,8 @@ class LibraryEnvironment:
     """Documents and files, for one consultation.
 
     `leads` are what a first look found: a planner without a model begins with them. `quotable` offers whole
-    observations as findings, for a planner that says itself what matters.
+    observations as findings, for a planner that says itself what matters. `room_chars` is what one call gives back, as
+    the planner's window goes.
     """
 
     name = "library"
@@ -69,15 +74,15 @@ class LibraryEnvironment:
         leads: Leads | None = None,
         model: ChatModel | None = None,
         quotable: bool = False,
+        room_chars: int = MAX_TEXT_CHARS,
         on_capability: Callable[[str, Mapping[str, Any]], None] | None = None,
     ) -> None:
         self._material = material
         self._leads = leads or Leads()
         self._model = model
         self._quotable = quotable
+        self._room_chars = max(room_chars, MAX_TEXT_CHARS)
         self._on_capability = on_capability
-        #: What the model of `query_subset` and `summarize` read and wrote.
-        self.model_tokens = [0, 0]
         self.tools: Mapping[str, Tool] = {tool.name: tool for tool in self._make_tools()}
 
     def content_hash(self, tool: str, parameters: Mapping[str, Any]) -> str:
@@ -89,7 +94,11 @@ class LibraryEnvironment:
             doc_id = named.doc_id if named else ""
         read = [entries[doc_id]] if doc_id in entries else list(entries.values())
         asked = self._model.name if self._model and tool in ("query_subset", "summarize") else ""
-        parts = [asked, str(self._quotable), *sorted(f"{one.doc_id}\0{one.digest}" for one in read)]
+        parts = [
+            asked,
+            f"{self._quotable} {self._room_chars}",
+            *sorted(f"{one.doc_id}\0{one.digest}" for one in read),
+        ]
         return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def actions(self, query: str, depth: int, step: int) -> Sequence[Action]:
@@ -100,10 +109,24 @@ class LibraryEnvironment:
 
     def _make_tools(self) -> list[Tool]:
         asks = self._model is not None
-        return [
+        # The text, its record and what stands around either.
+        most = 2 * self._room_chars + 10_000
+        tools = [
+            Tool(
+                name="list_documents",
+                description="The documents there are: id, size, title.",
+                parameters=ListDocuments,
+                run=self._list_documents,
+            ),
+            Tool(
+                name="read_document",
+                description="A whole document, or a range of its lines, numbered.",
+                parameters=ReadDocument,
+                run=self._read_document,
+            ),
             Tool(
                 name="search_pattern",
-                description="Lines of a document that match a regular expression.",
+                description="Lines that match a regular expression, in one document, some, or all.",
                 parameters=SearchPattern,
                 run=self._search_pattern,
             ),
@@ -131,8 +154,8 @@ class LibraryEnvironment:
                 parameters=QuerySubset,
                 run=self._query_subset,
                 model_call=asks,
-                worst_tokens=lambda wanted: worst_cost(self._model)[0],
-                worst_usd=lambda wanted: worst_cost(self._model)[1],
+                worst_tokens=lambda wanted: worst_reading(self._model)[0],
+                worst_usd=lambda wanted: worst_reading(self._model)[1],
             ),
             Tool(
                 name="summarize",
@@ -140,8 +163,8 @@ class LibraryEnvironment:
                 parameters=Summarize,
                 run=self._summarize,
                 model_call=asks,
-                worst_tokens=lambda wanted: worst_cost(self._model)[0],
-                worst_usd=lambda wanted: worst_cost(self._model)[1],
+                worst_tokens=lambda wanted: worst_reading(self._model)[0],
+                worst_usd=lambda wanted: worst_reading(self._model)[1],
             ),
             Tool(
                 name="request_capability",
@@ -151,32 +174,29 @@ class LibraryEnvironment:
                 cacheable=False,
             ),
         ]
+        return [replace(tool, max_output_chars=max(tool.max_output_chars, most)) for tool in tools]
+
+    async def _list_documents(self, wanted: ListDocuments, call: CallContext) -> Observation:
+        return await list_documents(self._material, wanted, self._room_chars)
+
+    async def _read_document(self, wanted: ReadDocument, call: CallContext) -> Observation:
+        try:
+            seen, volume = await read_document(self._material, wanted, self._room_chars)
+        except NotFoundError as error:
+            return _refused(str(error))
+        return replace(seen, findings=self._offer(volume, seen.value["spans"], call.query))
 
     async def _search_pattern(self, wanted: SearchPattern, call: CallContext) -> Observation:
         try:
-            volume = await self._material.open(wanted.doc_id)
-            matches, total = search_lines(wanted.regex, volume.lines, limit=_MAX_MATCHES)
+            return await search_pattern(
+                self._material,
+                wanted,
+                self._room_chars,
+                confidence=self._leads.around,
+                offered=None if self._quotable else _OFFERED,
+            )
         except (NotFoundError, InvalidInputError) as error:
             return _refused(str(error))
-        rows: list[dict[str, Any]] = []
-        findings: list[Finding] = []
-        for match in matches:
-            section = volume.section_at(match.line)
-            path = section.path if section else ""
-            rows.append({"line": match.line, "section": path, "text": match.text[:_MAX_LINE_CHARS]})
-            findings.append(volume.find(match.line, match.line, confidence=self._leads.around))
-        text = "\n".join(f"{row['line']} [{row['section']}] {row['text']}" for row in rows)
-        more = f"\n... {total - len(rows)} more lines match; narrow the regex" if total > len(rows) else ""
-        return Observation(
-            value={
-                "matches": rows,
-                "total": total,
-                "spans": [[volume.doc_id, one.line, one.line] for one in matches],
-            },
-            text=f"{total} lines of {volume.doc_id!r} match\n{text}{more}",
-            tokens=sum(len(row["text"]) for row in rows) // 4,
-            findings=tuple(findings[: None if self._quotable else _OFFERED]),
-        )
 
     async def _get_section(self, wanted: GetSection, call: CallContext) -> Observation:
         try:
@@ -192,7 +212,7 @@ class LibraryEnvironment:
             )
             return _refused(message, suggestions=near)
         spans = spans_of(sections)
-        text, read = cut(volume, spans)
+        text, read = cut(volume, spans, room_chars=self._room_chars)
         below = [one.path for one in sections[1:]]
         return Observation(
             value={
@@ -248,7 +268,8 @@ class LibraryEnvironment:
 
     async def _query_subset(self, wanted: QuerySubset, call: CallContext) -> Observation:
         content = wanted.content.strip()
-        if content == EVERYTHING or content in self._material.entries:
+        whole = content in self._material.entries and self._model is not None and self._fits(content)
+        if content == EVERYTHING or (content in self._material.entries and not whole):
             leads = await self._look(wanted.question, content, call)
             parts = [(await self._material.open(lead.doc_id), lead) for lead in leads]
         else:
@@ -261,13 +282,26 @@ class LibraryEnvironment:
             leads = rank(wanted.question, [only(volume, spans)], limit=_LOOKS)
             parts = [(volume, lead) for lead in leads]
             if self._model is not None:
-                # Small enough to be read whole, so the model does not depend on what was picked for it.
-                text, read = cut(volume, spans)
+                # Read whole, so the model does not depend on what was picked for it.
+                text, read = cut(volume, spans, room_chars=self._part_chars())
                 return await self._ask(wanted.question, [(volume, one[1], one[2]) for one in read], text)
         if self._model is not None and parts:
             chosen = [(volume, lead.line_start, lead.line_end) for volume, lead in parts]
             return await self._ask(wanted.question, chosen, joined(chosen))
         return _found(parts)
+
+    def _fits(self, doc_id: str) -> bool:
+        """Whether a document goes into one request of the reading model."""
+        assert self._model is not None
+        return self._material.entries[doc_id].tokens <= self._model.profile.part_tokens
+
+    def _part_chars(self) -> int:
+        """Characters that go into one request of the reading model; it counts tokens, and says what it left out."""
+        return (
+            MAX_TEXT_CHARS
+            if self._model is None
+            else max(4 * self._model.profile.part_tokens, MAX_TEXT_CHARS)
+        )
 
     async def _look(self, question: str, content: str, call: CallContext) -> Sequence[Lead]:
         """Places by meaning. Without a model what the first look found comes first, and all else beside it."""
@@ -275,7 +309,8 @@ class LibraryEnvironment:
         if self._model is None and known and content == EVERYTHING and question == call.query:
             return known
         named = None if content == EVERYTHING else [content]
-        leads = await self._material.look(question, doc_ids=named, limit=_LOOKS)
+        looks = _LOOKS if self._model is None else max(_LOOKS, self._part_chars() // 2_400)
+        leads = await self._material.look(question, doc_ids=named, limit=min(looks, _MOST_LOOKS))
         if self._model is not None or self._quotable or not known:
             return leads
         return [replace(lead, score=min(lead.score, self._leads.around)) for lead in leads]
@@ -300,10 +335,10 @@ class LibraryEnvironment:
             return resolved
         volume: Volume | None = None
         read: Spans = []
-        text = wanted.content[:MAX_TEXT_CHARS]
+        text = wanted.content[: self._part_chars()]
         if resolved is not None:
             volume, spans = resolved
-            text, read = cut(volume, spans)
+            text, read = cut(volume, spans, room_chars=self._part_chars())
         if self._model is not None:
             chosen = [(volume, one[1], one[2]) for one in read] if volume is not None else []
             return await self._ask(None, chosen, text)
@@ -357,8 +392,11 @@ class LibraryEnvironment:
         """Ask the model about a text; what it quotes is looked up where the text came from."""
         assert self._model is not None
         spans: Spans = [[volume.doc_id, first, last] for volume, first, last in parts]
+        model = self._model.charged_to(self._model.purse.child())
         try:
-            asked: AskedText = await ask_model(self._model, question, text)
+            asked: Reading = await ask_about(
+                model, prompt("summarize" if question is None else "query_subset"), text, question=question
+            )
         except ModelError as error:
             lines = summary_lines(text) if question is None else answering_lines(question, text)
             note = f"the model did not answer ({error}); these are the lines that speak about it"
@@ -366,17 +404,31 @@ class LibraryEnvironment:
             return Observation(
                 value={"answer": lines, "note": note, "spans": spans},
                 text="\n".join([note, *lines]),
+                tokens=model.purse.spent.tokens,
+                usd=model.purse.spent.usd,
                 findings=findings,
                 passing=True,
             )
-        self.model_tokens[0] += asked.input_tokens
-        self.model_tokens[1] += asked.output_tokens
         findings = await self._places(parts, asked.quotes)
+        placed = [
+            f"{one.source_file}:{one.line_range[0]}: {one.evidence}" for one in findings if one.line_range
+        ]
+        read = ", ".join(f"{doc_id}:{first}-{last}" for doc_id, first, last in spans)
+        left_out = (
+            [f"[{asked.left_out} tokens of the text were not shown to the reader]"] if asked.left_out else []
+        )
         return Observation(
             value={"answer": asked.answer, "quotes": list(asked.quotes), "spans": spans},
-            text="\n".join([asked.answer or "the text says nothing about it", *asked.quotes]),
-            tokens=asked.input_tokens + asked.output_tokens,
-            usd=asked.usd,
+            text="\n".join(
+                [
+                    asked.answer or "the text says nothing about it",
+                    *(placed or asked.quotes),
+                    *([f"[read: {read[:2_000]}]"] if read else []),
+                    *left_out,
+                ]
+            ),
+            tokens=asked.spent.tokens,
+            usd=asked.spent.usd,
             findings=findings,
         )
 
@@ -416,6 +468,12 @@ class LibraryEnvironment:
             volume.find(one.line_start, one.line_end, confidence=self._leads.around * one.score / top)
             for one in leads
         )
+
+
+@cache
+def prompt(name: str) -> str:
+    """What the model of a tool is told."""
+    return resources.files(__package__).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
 
 
 def _refused(message: str, *, suggestions: Sequence[str] = ()) -> Observation:

@@ -142,38 +142,3 @@ def summary_lines(text: str, *, limit: int = _MAX_SUMMARY_SENTENCES) -> list[str
 def _sentences(text: str) -> list[str]:
     found = (" ".join(one.split()) for one in _SENTENCE.split(text))
     return [one for one in dict.fromkeys(found) if _WORD.search(one)]
-
-
-def locate(quote: str, lines: Sequence[str]) -> tuple[int, int] | None:
-    """The first and last line of a quote, whatever the white space between its words; None when it is not there."""
-    wanted = " ".join(quote.split())
-    if not wanted:
-        return None
-    starts: list[int] = []
-    pieces: list[str] = []
-    length = 0
-    for line in lines:
-        words = " ".join(line.split())
-        starts.append(length)
-        if words:
-            pieces.append(words)
-            length += len(words) + 1
-    at = " ".join(pieces).find(wanted)
-    if at < 0:
-        # Models change capitals; nothing else may differ.
-        at = " ".join(pieces).casefold().find(wanted.casefold())
-    if at < 0:
-        return None
-    first = _line_at(starts, lines, at)
-    last = _line_at(starts, lines, at + len(wanted) - 1)
-    return first, last
-
-
-def _line_at(starts: Sequence[int], lines: Sequence[str], position: int) -> int:
-    """The number of the last line with words that begins at or before a position of the joined text."""
-    from bisect import bisect_right
-
-    at = bisect_right(starts, position) - 1
-    while at > 0 and not lines[at].strip():
-        at -= 1
-    return at + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -19,6 +20,11 @@ async def load_file(path: str | os.PathLike[str], *, name: str | None, limit: in
 
 
 def _load(path: str | os.PathLike[str], name: str | None, limit: int) -> tuple[bytes, str, str]:
+    if re.match(r"[a-z]{2,10}://", os.fspath(path), re.IGNORECASE):
+        raise InvalidInputError(
+            f"{os.fspath(path)!r} is an address, and the library takes files; download it and add the file, "
+            "or its bytes with a name"
+        )
     try:
         place = Path(os.path.expanduser(os.fspath(path)))
         data = read_regular(place, limit)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from recollect.domain.documents import ReadDocument, Section
-from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.layers import Layer, ScopeName, read_place
 from recollect.domain.library import Document, DocumentReport
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name
@@ -43,7 +43,7 @@ class Placement:
     tags: tuple[str, ...] | None = None
 
 
-def check_placement(*, layer: str = "user", scope: str | None = None, tags: object = None) -> Placement:
+def check_placement(*, layer: str | None = None, scope: str | None = None, tags: object = None) -> Placement:
     """Read what a caller said about where a document goes."""
     if isinstance(tags, str):
         raise InvalidInputError(f"tags must be a list, not the string {tags!r}; write [{tags!r}]")
@@ -52,11 +52,8 @@ def check_placement(*, layer: str = "user", scope: str | None = None, tags: obje
     labels = None if tags is None else tuple(dict.fromkeys(check_name(tag, what="tag") for tag in tags))
     if labels and len(labels) > MAX_TAGS:
         raise InvalidInputError(f"{len(labels)} tags on one document, the limit is {MAX_TAGS}")
-    head = (scope or "").partition("/")[0]
-    # A scope such as "team/api" says its layer; the default must not contradict it.
-    said = head if layer == "user" and scope and "/" in scope and head in set(Layer) else layer
-    named = None if scope is None else ScopeName.parse(scope, default_layer=Layer.parse(said))
-    return Placement(layer=Layer.parse(said), scope=named, tags=labels)
+    place, named = read_place(layer, scope)
+    return Placement(layer=place, scope=named, tags=labels)
 
 
 async def add_document(
@@ -68,7 +65,7 @@ async def add_document(
     title: str | None = None,
     id: str | None = None,
     tags: Sequence[str] | None = None,
-    layer: str = "user",
+    layer: str | None = None,
     scope: str | None = None,
     source: str | None = None,
     kind: str | None = None,

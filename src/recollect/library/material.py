@@ -139,6 +139,10 @@ class Material(Protocol):
         """One document, whole."""
         ...
 
+    async def catalogue(self) -> Sequence[Entry]:
+        """Every document that can be opened, also those that no look has found yet."""
+        ...
+
     async def look(
         self, question: str, *, doc_ids: Sequence[str] | None = None, limit: int = 10
     ) -> Sequence[Lead]:
@@ -162,6 +166,10 @@ class PlainMaterial:
             )
             for one in self.volumes.values()
         }
+
+    async def catalogue(self) -> Sequence[Entry]:
+        """All of them."""
+        return list(self.entries.values())
 
     async def open(self, doc_id: str) -> Volume:
         """One document, whole."""

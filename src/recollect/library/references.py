@@ -15,6 +15,9 @@ from recollect.library.material import Entry, Volume
 
 EVERYTHING = "*"
 _LINES = re.compile(r"^(?P<doc>.+):(?P<first>\d+)-(?P<last>\d+)$", re.DOTALL)
+_NUMBERED = re.compile(
+    r"^(?:(?:chapter|section|appendix|part)\s+)?(?:[0-9]+|[a-z])(?:\.[0-9]+)*[.:)]?\s+(?=\S)"
+)
 #: Longer is a text, not a name.
 _MAX_REFERENCE_CHARS = 1_000
 
@@ -50,16 +53,23 @@ def parse_reference(content: str, entries: Mapping[str, Entry]) -> Reference | N
 def find_sections(volume: Volume, path: str) -> list[Section]:
     """The sections a path names, with those below them, in order; empty when there is none.
 
-    The whole path is best; the last headings of one will do if only one section ends with them.
+    The whole path is best; the last headings of one will do, also without their numbers, if only one section ends with
+    them.
     """
     wanted = _plain(path)
     if not wanted:
         return []
     exact = [one for one in volume.sections if _plain(one.path) == wanted]
+    for form in (_plain, _unnumbered):
+        if not exact:
+            ending = form(path)
+            exact = [
+                one for one in volume.sections if ending and f" > {form(one.path)}".endswith(f" > {ending}")
+            ]
+            if len({one.path for one in exact}) != 1:
+                exact = []
     if not exact:
-        exact = [one for one in volume.sections if f" > {_plain(one.path)}".endswith(f" > {wanted}")]
-        if len({one.path for one in exact}) != 1:
-            return []
+        return []
     tops = {one.path for one in exact}
     below = tuple(f"{top}{PATH_SEPARATOR}" for top in tops)
     return [one for one in volume.sections if one.path in tops or one.path.startswith(below)]
@@ -89,3 +99,8 @@ def spans_of(sections: Sequence[Section]) -> list[tuple[int, int]]:
 
 def _plain(path: str) -> str:
     return PATH_SEPARATOR.join(" ".join(part.split()).casefold() for part in path.split(">")).strip()
+
+
+def _unnumbered(path: str) -> str:
+    """A path without the numbers before its headings: "4.2 Limits" is often asked for as "Limits"."""
+    return PATH_SEPARATOR.join(_NUMBERED.sub("", part) for part in _plain(path).split(PATH_SEPARATOR))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from recollect.library.extract import locate
 from recollect.library.material import Volume
+from recollect.recursion.quotes import locate
 
 #: Of one observation: a planner with a small window reads no more, and a larger part can be had in pieces.
 MAX_TEXT_CHARS = 24_000
@@ -27,9 +27,11 @@ def only(volume: Volume, spans: Sequence[tuple[int, int]]) -> Volume:
     return replace(volume, sections=tuple(kept))
 
 
-def cut(volume: Volume, spans: Sequence[tuple[int, int]]) -> tuple[str, Spans]:
+def cut(
+    volume: Volume, spans: Sequence[tuple[int, int]], *, room_chars: int = MAX_TEXT_CHARS
+) -> tuple[str, Spans]:
     """The text of lines as far as one observation goes, and the lines that are in it."""
-    left = MAX_TEXT_CHARS
+    left = room_chars
     texts: list[str] = []
     read: Spans = []
     for first, last in spans:
@@ -40,7 +42,7 @@ def cut(volume: Volume, spans: Sequence[tuple[int, int]]) -> tuple[str, Spans]:
                 break
             end = number
         if end >= first:
-            texts.append(volume.text_of(first, end)[:MAX_TEXT_CHARS])
+            texts.append(volume.text_of(first, end)[:room_chars])
             read.append([volume.doc_id, first, end])
         if left < 0:
             texts.append(f"[cut at line {end}; read the rest as '{volume.doc_id}:{end + 1}-{last}']")
@@ -60,13 +62,13 @@ def joined(parts: Sequence[tuple[Volume, int, int]]) -> str:
         section = volume.section_at(first)
         place = f"{volume.doc_id}:{first}-{last} {section.path if section else ''}"
         pieces.append(f"[{place}]\n{volume.text_of(first, last)}")
-    return "\n\n".join(pieces)[:MAX_TEXT_CHARS]
+    return "\n\n".join(pieces)
 
 
 def locate_in(volume: Volume, read: Spans, quote: str) -> tuple[int, int] | None:
     """Where a quote stands within these lines."""
     for _, first, last in read:
-        placed = locate(quote, volume.lines[first - 1 : last])
+        placed = locate(quote, volume.lines[first - 1 : last], first=first)
         if placed is not None:
-            return placed[0] + first - 1, placed[1] + first - 1
+            return placed
     return None

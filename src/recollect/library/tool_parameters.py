@@ -1,4 +1,4 @@
-"""What each of the seven tools is asked with, as a planner sees it."""
+"""What each of the tools over documents is asked with, as a planner sees it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,33 @@ class _Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class ListDocuments(_Parameters):
+    """Parameters of `list_documents`."""
+
+    filter: str = Field(
+        default="", max_length=1_000, description="words of the id or title, or a glob of ids"
+    )
+    skip: int = Field(default=0, ge=0, description="how many to pass over, for the rest of a long list")
+
+
+class ReadDocument(_Parameters):
+    """Parameters of `read_document`."""
+
+    doc_id: str = Field(min_length=1, max_length=1_000)
+    first_line: int | None = Field(default=None, ge=1, description="from the beginning without it")
+    last_line: int | None = Field(default=None, ge=1, description="to the end without it")
+
+
 class SearchPattern(_Parameters):
     """Parameters of `search_pattern`."""
 
-    doc_id: str = Field(min_length=1, max_length=1_000)
+    doc_id: str = Field(
+        min_length=1, max_length=1_000, description="a doc_id, a glob of them, or '*' for all"
+    )
     regex: str = Field(
         min_length=1, max_length=MAX_PATTERN_CHARS, description="RE2 syntax; (?i) for any case"
     )
+    context_lines: int = Field(default=0, ge=0, le=20)
 
 
 class GetSection(_Parameters):

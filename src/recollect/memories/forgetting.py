@@ -137,6 +137,7 @@ async def forget_user(workspace: Workspace, context: TenantContext, user_id: str
         rows = erasure.rows
         # Before the memberships: a member may write to the histories that name them, a stranger may not.
         rows["history"] += await tx.execute("forget_author", user=user)
+        await tx.execute("forget_member", user=user)
         await tx.execute("forget_librarian", user=user)
         await erasure.traces()
         # Sessions and agents hang under the user's scope: children first.

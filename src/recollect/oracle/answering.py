@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
 from recollect.domain.oracle import NOT_IN_DOCUMENTS
+from recollect.domain.quoting import quoted
 from recollect.errors import ModelError
 from recollect.library.leads import parts_of
 from recollect.library.material import FILE, Volume
 from recollect.library.prose import answer_of, split_sentences
 from recollect.recursion.citations import verify_findings
-from recollect.recursion.synthesis import synthesise, synthesise_with_model
+from recollect.recursion.synthesis import synthesise_with_model
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
@@ -30,7 +31,6 @@ _AS_SURE = 0.9
 RELATED = "See also:"
 #: Of the surest; what is further off is not named.
 _FAR_OFF = 0.25
-_MAX_CHARS = 8_000
 _HOLDS = frozenset({CitationStatus.QUOTED, CitationStatus.MOVED})
 
 
@@ -72,7 +72,13 @@ def texts_of(volumes: Mapping[str, Volume]) -> dict[tuple[str, str], str]:
 
 
 async def compose(
-    problem: str, findings: Sequence[Finding], *, threshold: float, model: ChatModel | None, spoken: bool
+    problem: str,
+    findings: Sequence[Finding],
+    *,
+    threshold: float,
+    model: ChatModel | None,
+    spoken: bool,
+    guidance: str = "",
 ) -> Answered:
     """The answer. `spoken`: the findings are a model's sentences, made for this answer already.
 
@@ -86,15 +92,26 @@ async def compose(
         findings = [one for one in findings if one.confidence >= threshold]
     if model is not None and not spoken:
         try:
-            made = await synthesise_with_model(model, problem, findings)
+            made = await synthesise_with_model(model, problem, findings, guidance=guidance)
             if made.text:
-                return Answered(text=made.text, citations=made.citations, found=True)
+                return Answered(text=made.text, citations=made.citations, found=True, notes=made.notes)
         except ModelError as error:
             notes = (f"the model did not put the findings into words ({error}); they are listed as they are",)
     if not spoken:
         return replace(_quoted(problem, findings), notes=notes)
-    made = synthesise(findings, max_chars=_MAX_CHARS)
-    return Answered(text=made.text, citations=made.citations, found=bool(made.text), notes=notes)
+    return _spoken(findings)
+
+
+def _spoken(findings: Sequence[Finding]) -> Answered:
+    """The model's own passages, in its order, each with the marks of its citations."""
+    citations: dict[Citation, int] = {}
+    parts = []
+    for finding in findings:
+        numbers = [citations.setdefault(one, len(citations) + 1) for one in finding.citations]
+        mark = "".join(f"[{number}]" for number in numbers)
+        own_line = finding.description.endswith(("|", "```"))
+        parts.append(f"{finding.description}{chr(10) if own_line else ' '}{mark}")
+    return Answered(text="\n\n".join(parts), citations=tuple(citations), found=bool(parts))
 
 
 def _quoted(problem: str, findings: Sequence[Finding]) -> Answered:
@@ -105,7 +122,7 @@ def _quoted(problem: str, findings: Sequence[Finding]) -> Answered:
     answers = 0
     for finding in findings[:MAX_FINDINGS]:
         place, _, words = finding.description.partition(":\n")
-        said = answer_of(problem, split_sentences(words or place))
+        place, said = quoted(place), quoted(answer_of(problem, split_sentences(words or place)))
         if not said:
             continue
         sure = finding.confidence >= _AS_SURE * findings[0].confidence

@@ -34,13 +34,14 @@ from recollect.oracle.decide import decide
 from recollect.oracle.direct import ask_once, look_once
 from recollect.oracle.events import Announcer, Subscriber
 from recollect.oracle.gather import Gathered, gather
-from recollect.oracle.meter import Meter
 from recollect.oracle.recipes import find_recipe
 from recollect.oracle.recursive import explore, limits_of
 from recollect.oracle.request import ConsultRequest
 from recollect.oracle.sessions import cache_of, take_up, write_answers
 from recollect.oracle.shelves import Shelves
+from recollect.providers.models.purse import Purse
 from recollect.recursion.router import ComplexityRouter
+from recollect.recursion.synthesis import NO_MORE_QUESTIONS
 from recollect.storage import oracle as storage
 
 if TYPE_CHECKING:
@@ -53,8 +54,6 @@ _log = logging.getLogger("recollect.oracle")
 _READING_TOOLS = ("query_subset", "summarize")
 #: Documents that are looked through for gaps when they don't answer.
 _NAMED = 20
-#: Ends of a run after which a model is not asked for anything more.
-_NO_MORE_QUESTIONS = frozenset({"planner", "tokens", "usd", "cancelled"})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,7 +99,7 @@ class _Consultation:
         self._id: UUID = new_id()
         self._at = workspace.clock()
         self._started = time.monotonic()
-        self._meter = Meter()
+        self._purse = Purse(max_usd=workspace.settings.model_max_usd)
         self._work = _Work()
         self._model_failed = False
         recipe = find_recipe(request.agent)
@@ -159,8 +158,8 @@ class _Consultation:
         )
         assert root is not None
         assert sub is not None
-        watched = self._meter.watch(root)
-        return watched, watched if sub is root else self._meter.watch(sub)
+        charged = root.charged_to(self._purse)
+        return charged, charged if sub is root else sub.charged_to(self._purse)
 
     async def _gather(self) -> Gathered:
         workspace, request = self._workspace, self._request
@@ -245,11 +244,9 @@ class _Consultation:
                 gathered.material,
                 gathered.leads,
                 limits=limits_of(
+                    settings,
+                    models[0].profile if models else None,
                     max_tokens=self._request.max_input_tokens,
-                    max_depth=settings.recursion_max_depth,
-                    sub_call_timeout_s=max(settings.recursion_sub_call_timeout_s, settings.model_timeout_s)
-                    if models
-                    else settings.recursion_sub_call_timeout_s,
                 ),
                 cache=cache,
                 root_model=models[0] if models else None,
@@ -264,8 +261,13 @@ class _Consultation:
         work.findings, work.trajectory = explored.findings, explored.trajectory
         work.stopped_by = explored.stopped_by
         work.spans = spans_read(explored.trajectory)
+        work.notes += explored.trajectory.notes
         if explored.error:
             work.notes.append(f"the run ended early: {explored.error}")
+        if explored.unplaced:
+            work.notes.append(
+                f"{explored.unplaced} findings of the model quote no line of a document and were dropped"
+            )
         if explored.stopped_by != "done" and not any(one.confidence > 0 for one in explored.findings):
             # A planner that failed is no reason to say that the documents don't.
             if models:
@@ -277,7 +279,9 @@ class _Consultation:
     ) -> OracleConsultResult:
         work, material = self._work, gathered.material
         spoken = work.spoken
-        chosen = work.findings if spoken else distinct(work.findings)
+        # What a model chose is a choice already; without one, places that lie in each other are one.
+        claimed = models is not None and any(one.confidence > 0 for one in work.findings)
+        chosen = work.findings if spoken or claimed else distinct(work.findings)
         await self._open(gathered)
         standing = checked(chosen, await self._read_again(gathered, chosen))
         if len(standing) < len(chosen):
@@ -285,10 +289,15 @@ class _Consultation:
                 f"{len(chosen) - len(standing)} findings did not hold when read again and were dropped"
             )
         # A model that fell silent once is not asked to put the rest into words.
-        silent = self._model_failed or work.stopped_by in _NO_MORE_QUESTIONS
+        silent = self._model_failed or work.stopped_by in NO_MORE_QUESTIONS
         model = models[0] if models and not silent else None
         answered = await compose(
-            self._request.problem, standing, threshold=material.threshold, model=model, spoken=spoken
+            self._request.problem,
+            standing,
+            threshold=material.threshold,
+            model=model,
+            spoken=spoken,
+            guidance=self._guidance,
         )
         work.notes += answered.notes
         read = {doc_id for doc_id, _, _ in work.spans}
@@ -361,6 +370,15 @@ class _Consultation:
         settings = self._workspace.settings
         return self._request.model or settings.root_model or settings.model or ""
 
+    def _tokens(self) -> dict[str, int]:
+        """By model, and in all; cached and reasoning tokens, which are among them, where there were any."""
+        tokens: dict[str, int] = {}
+        for name, spent in self._purse.by_model.items():
+            tokens |= {f"{name}:input": spent.input_tokens, f"{name}:output": spent.output_tokens}
+            apart = {f"{name}:cached": spent.cached_tokens, f"{name}:reasoning": spent.reasoning_tokens}
+            tokens |= {key: count for key, count in apart.items() if count}
+        return {**tokens, "total": self._purse.spent.tokens}
+
     def _tools_used(self) -> tuple[str, ...]:
         if self._work.trajectory is None:
             return ()
@@ -381,8 +399,8 @@ class _Consultation:
             advice=answered.text if answered else None,
             model=self._model_name(),
             session_id=self._request.session,
-            tokens=self._meter.tokens(),
-            cost_usd=self._meter.cost_usd(),
+            tokens=self._tokens(),
+            cost_usd=None if self._purse.spent.unpriced else self._purse.spent.usd,
             files_consulted=tuple(files),
             outcome="success" if error is None else "error",
             error_message=None if error is None else str(error)[:1_000],

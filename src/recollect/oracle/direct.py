@@ -6,26 +6,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.domain.findings import Finding
-from recollect.library.extract import locate
 from recollect.library.material import Lead, Volume
-from recollect.oracle.decide import DIRECT_TOKENS
 from recollect.oracle.material import ConsultedMaterial
 from recollect.providers.models.contract import AtMost
 from recollect.providers.tokens import count_tokens, first_tokens
-from recollect.recursion.fences import fence, new_boundary
+from recollect.recursion.fences import fence, new_boundary, preface
+from recollect.recursion.quotes import locate
 
 if TYPE_CHECKING:
-    from recollect.providers.models import ChatModel
+    from recollect.providers.models import ChatModel, Profile
 
-#: Six sentences with two quotes each, as long as they may be, fit: a model that rambles still ends in the asked form.
-MAX_OUTPUT_TOKENS = 1_200
+_SHORT = "Give `sentences`: the answer, one short sentence each."
+_LONG = (
+    "Give `sentences`: the answer in the language of the question, as long as the question needs, in passages of\n"
+    "Markdown: a paragraph, a list, a table or a piece of code each. Begin with the answer itself; give all that is\n"
+    "asked for.\n"
+    "Where advice is asked for, give it, resting on the material."
+)
+
 #: The instructions and the fences around each part.
-PROMPT_TOKENS = 400
+PROMPT_TOKENS = 600
 _AROUND_TOKENS = 60
 _QUESTION_TOKENS = 4_000
+#: A small model's answer: six sentences with two quotes each, as long as they may be.
+_SMALL_OUTPUT_TOKENS = 1_200
 
 #: Document, first line, last line.
 Part = tuple[Volume, int, int]
@@ -41,9 +48,24 @@ class DirectSentence:
 
 @dataclass(frozen=True, slots=True)
 class DirectAnswer:
-    """What the model is asked for. No default: an answer of another form must not read as "nothing is said"."""
+    """What a small model is asked for. No default: an answer of another form must not read as "nothing is said"."""
 
     sentences: Annotated[list[DirectSentence], AtMost(6)]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectBlock:
+    """A paragraph, list, table or piece of code in Markdown, and the words of the material it rests on."""
+
+    text: str
+    quotes: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectBlocks:
+    """What any other model is asked for."""
+
+    sentences: list[DirectBlock]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,18 +103,24 @@ async def ask_once(
 ) -> Injected:
     """One request with all of the material, or as much of the best of it as fits. Raises a `ModelError`."""
     boundary = new_boundary()
-    room = min(max_tokens or DIRECT_TOKENS, DIRECT_TOKENS)
+    small = model.profile.shape == "small"
+    room = direct_room(model.profile, max_tokens)
     parts = await choose_parts(material, leads, max_tokens=room)
-    texts = [fence("question", first_tokens(problem, _QUESTION_TOKENS), boundary)]
+    question = first_tokens(problem, min(_QUESTION_TOKENS, max(room // 4, 64)))
+    texts = [preface(boundary), fence("question", question, boundary)]
     for volume, first, last in parts:
         # A part is chosen by lines; only one that is a single huge line can be too long.
         text = first_tokens(volume.text_of(first, last), room)
         texts.append(fence(f"{volume.kind} {volume.doc_id!r} lines {first} to {last}", text, boundary))
+    form: Any = DirectAnswer if small else DirectBlocks
     answer = await model.answer(
-        instructions().replace("{boundary}", boundary).replace("{guidance}", guidance).strip(),
+        instructions()
+        .replace("{length}", _SHORT if small else _LONG)
+        .replace("{guidance}", guidance)
+        .strip(),
         "\n\n".join(texts),
-        DirectAnswer,
-        max_tokens=MAX_OUTPUT_TOKENS,
+        form,
+        max_tokens=direct_output(model.profile),
     )
     findings: list[Finding] = []
     dropped = 0
@@ -103,6 +131,17 @@ async def ask_once(
         else:
             findings.append(finding)
     return Injected(findings=tuple(findings), parts=tuple(parts), dropped=dropped)
+
+
+def direct_room(profile: Profile, max_tokens: int | None = None) -> int:
+    """How much of the material one request shows."""
+    room = profile.input_tokens(direct_output(profile)) - PROMPT_TOKENS - 1_000
+    return max(min(room, max_tokens or room), 256)
+
+
+def direct_output(profile: Profile) -> int:
+    """How long the answer may be: every passage comes with its quotes."""
+    return _SMALL_OUTPUT_TOKENS if profile.shape == "small" else 2 * profile.answer_tokens
 
 
 async def choose_parts(material: ConsultedMaterial, leads: Sequence[Lead], *, max_tokens: int) -> list[Part]:
@@ -131,16 +170,16 @@ async def choose_parts(material: ConsultedMaterial, leads: Sequence[Lead], *, ma
     return parts
 
 
-def _supported(sentence: DirectSentence, parts: Sequence[Part]) -> Finding | None:
-    """A sentence with the places of its quotes; None when none of them is in the material."""
-    text = " ".join(sentence.text.split())
+def _supported(sentence: DirectSentence | DirectBlock, parts: Sequence[Part]) -> Finding | None:
+    """A passage with the places of its quotes; None when none of them is in the material."""
+    text = sentence.text.strip() if isinstance(sentence, DirectBlock) else " ".join(sentence.text.split())
     citations = []
     evidence = ""
-    for quote in sentence.quotes[:5]:
+    for quote in sentence.quotes:
         for volume, first, last in parts:
-            placed = locate(quote, volume.lines[first - 1 : last])
+            placed = locate(quote, volume.lines[first - 1 : last], first=first)
             if placed is not None:
-                citations.append(volume.cite(placed[0] + first - 1, placed[1] + first - 1))
+                citations.append(volume.cite(*placed))
                 evidence = evidence or quote
                 break
     if not text or not citations:

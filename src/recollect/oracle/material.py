@@ -38,6 +38,10 @@ class LibraryDoor(Protocol):
         """One document, whole."""
         ...
 
+    async def list(self) -> Sequence[Entry]:
+        """Every document that the caller sees, by name."""
+        ...
+
     async def look(self, question: str, *, doc_ids: Sequence[str] | None, limit: int) -> Sequence[Lead]:
         """Places by meaning, the best first."""
         ...
@@ -60,7 +64,7 @@ class ConsultedMaterial:
         embed: Embed | None = None,
     ) -> None:
         self._door = door
-        self._whole_library = whole_library
+        self.whole_library = whole_library
         self._embed = embed
         self._files = {file.path: file_volume(file) for file in files}
         self._volumes: dict[str, Volume] = dict(self._files)
@@ -68,6 +72,9 @@ class ConsultedMaterial:
         for volume in self._files.values():
             # A document and a file of one name: the document keeps it, since somebody gave it on purpose.
             self._entries.setdefault(volume.doc_id, _entry(volume))
+        #: Documents of the library that are only listed: they are not part of what is measured.
+        self._known: dict[str, Entry] = {}
+        self._listed = False
         self._looks: dict[tuple[str, tuple[str, ...] | None], Sequence[Lead]] = {}
 
     @property
@@ -90,10 +97,27 @@ class ConsultedMaterial:
         volume = self._volumes.get(doc_id)
         if volume is not None:
             return volume
+        if self._door is not None and doc_id not in self._entries and self.whole_library:
+            # Nothing found it yet, but whoever names it may know it from somewhere.
+            for entry in await self._door.describe([doc_id]):
+                self._entries[entry.doc_id] = entry
         if self._door is None or doc_id not in self._entries:
-            raise NotFoundError(unknown_document(doc_id, self._entries))
+            raise NotFoundError(unknown_document(doc_id, [one.doc_id for one in await self.catalogue()]))
         self._volumes[doc_id] = await self._door.open(doc_id)
         return self._volumes[doc_id]
+
+    async def catalogue(self) -> Sequence[Entry]:
+        """What the consultation may open: all of the library where no documents were named, and the files."""
+        if self._door is not None and self.whole_library and not self._listed:
+            self._listed = True
+            for entry in await self._door.list():
+                self._known.setdefault(entry.doc_id, entry)
+        return list(
+            {
+                **self._entries,
+                **{id: one for id, one in self._known.items() if id not in self._entries},
+            }.values()
+        )
 
     async def look(
         self, question: str, *, doc_ids: Sequence[str] | None = None, limit: int = 10
@@ -115,7 +139,7 @@ class ConsultedMaterial:
             return []
         known = [one for one in self._entries if one not in self._files]
         wanted = known if doc_ids is None else [one for one in doc_ids if one in known]
-        everywhere = doc_ids is None and self._whole_library
+        everywhere = doc_ids is None and self.whole_library
         if not wanted and not everywhere:
             return []
         leads = await self._door.look(question, doc_ids=None if everywhere else wanted, limit=limit)

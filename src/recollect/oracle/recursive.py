@@ -10,9 +10,9 @@ from recollect.domain.findings import Finding
 from recollect.domain.trajectory import Trajectory
 from recollect.learning.policy import DecompositionPolicy
 from recollect.library.environment import LibraryEnvironment
-from recollect.library.extract import locate
 from recollect.library.leads import Leads
 from recollect.library.material import Lead
+from recollect.library.spans import MAX_TEXT_CHARS
 from recollect.oracle.material import ConsultedMaterial
 from recollect.recursion.budget import Limits
 from recollect.recursion.cache import Cache
@@ -21,36 +21,46 @@ from recollect.recursion.events import Event
 from recollect.recursion.planners.claims import OBSERVATION
 from recollect.recursion.planners.contract import Planner
 from recollect.recursion.planners.learned import LearnedPlanner
+from recollect.recursion.quotes import locate
 
 if TYPE_CHECKING:
-    from recollect.providers.models import ChatModel
+    from recollect.config import Settings
+    from recollect.providers.models import ChatModel, Profile
 
-#: What a run may do; a plan without a model takes four steps and about ten calls.
+#: What a run without a model may do; its plan takes four steps and about ten calls.
 MAX_SUBCALLS = 40
 MAX_STEPS = 10
-TIMEOUT_S = 300.0
+#: Documents that a planning model is told of before it asks.
+_LISTED = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explored:
-    """What a run found, and its record."""
+    """What a run found, and its record. `unplaced` claims of a model quote what is in no document."""
 
     findings: tuple[Finding, ...]
     trajectory: Trajectory
     stopped_by: str
     error: str | None
+    unplaced: int = 0
 
 
-def limits_of(*, max_tokens: int | None, max_depth: int, sub_call_timeout_s: float) -> Limits:
-    """What one consultation may use."""
+def max_subcalls(profile: Profile | None) -> int:
+    """Tool calls of one consultation: four for each step that the model may plan."""
+    return MAX_SUBCALLS if profile is None else max(MAX_SUBCALLS, 4 * profile.steps)
+
+
+def limits_of(settings: Settings, profile: Profile | None, *, max_tokens: int | None) -> Limits:
+    """What one consultation may use: as the settings say, and as far as the planning model goes."""
+    tool_s = settings.recursion_sub_call_timeout_s
     return Limits(
-        max_subcalls=MAX_SUBCALLS,
+        max_subcalls=max_subcalls(profile),
         max_subcalls_per_step=12,
-        max_steps=MAX_STEPS,
-        max_depth=max_depth,
+        max_steps=MAX_STEPS if profile is None else profile.steps,
+        max_depth=settings.recursion_max_depth,
         max_tokens=max_tokens,
-        timeout_s=TIMEOUT_S,
-        sub_call_timeout_s=sub_call_timeout_s,
+        timeout_s=settings.oracle_timeout_s,
+        sub_call_timeout_s=tool_s if profile is None else max(tool_s, settings.model_timeout_s),
     )
 
 
@@ -73,6 +83,7 @@ async def explore(
         leads=Leads(known=tuple(leads)),
         model=sub_call_model,
         quotable=root_model is not None,
+        room_chars=MAX_TEXT_CHARS if root_model is None else root_model.profile.result_chars,
         on_capability=on_capability,
     )
     planner: Planner
@@ -92,11 +103,13 @@ async def explore(
         on_event=on_event,
     )
     findings = [found for one in ended.findings if (found := _anchored(one, material)) is not None]
+    claimed = sum(one.confidence > 0 for one in ended.findings)
     return Explored(
         findings=tuple(findings),
         trajectory=ended.trajectory,
         stopped_by=ended.stopped_by,
         error=ended.error,
+        unplaced=claimed - sum(one.confidence > 0 for one in findings),
     )
 
 
@@ -105,10 +118,13 @@ def _for_model(problem: str, material: ConsultedMaterial, guidance: str) -> str:
 
     It can call for documents only by their ids. Their titles are words of the documents, so they stay out.
     """
-    listed = "\n".join(
-        f"- {one.doc_id} ({one.tokens:,} tokens)" for one in list(material.entries.values())[:30]
-    )
-    parts = [problem, guidance, f"The documents, by doc_id:\n{listed}" if listed else ""]
+    entries = list(material.entries.values())
+    listed = "\n".join(f"- {one.doc_id} ({one.tokens:,} tokens)" for one in entries[:_LISTED])
+    if listed:
+        rest = f"\n{len(entries) - _LISTED} more: see list_documents" if len(entries) > _LISTED else ""
+        others = ", or any other that list_documents shows" if material.whole_library else ""
+        listed = f"The documents to begin with, by doc_id{others}:\n{listed}{rest}"
+    parts = [problem, guidance, listed]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -116,7 +132,7 @@ def _anchored(finding: Finding, material: ConsultedMaterial) -> Finding | None:
     """A claim that quotes an observation, at the lines it was observed from; None when they are nowhere."""
     real = tuple(one for one in finding.citations if one.kind != OBSERVATION)
     if real:
-        return replace(finding, citations=real)
+        return _narrowed(replace(finding, citations=real), material)
     for volume in material.opened.values():
         placed = locate(finding.evidence, volume.lines)
         if placed is not None:
@@ -124,3 +140,18 @@ def _anchored(finding: Finding, material: ConsultedMaterial) -> Finding | None:
                 finding, source_file=volume.doc_id, line_range=placed, citations=(volume.cite(*placed),)
             )
     return None
+
+
+def _narrowed(finding: Finding, material: ConsultedMaterial) -> Finding:
+    """A claim at the very lines it quotes, where the passage that was offered has more of them."""
+    [cited, *rest] = finding.citations
+    volume = material.opened.get(cited.file_path)
+    if rest or volume is None or cited.line_start < 1:
+        return finding
+    placed = locate(
+        finding.evidence, volume.lines[cited.line_start - 1 : cited.line_end], first=cited.line_start
+    )
+    if placed is None or placed == (cited.line_start, cited.line_end):
+        return finding
+    narrow = replace(volume.cite(*placed), supports=cited.supports)
+    return replace(finding, line_range=placed, citations=(narrow,))

@@ -5,6 +5,7 @@ Every call is in the caller's own transaction, so nothing is read that the calle
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,16 @@ class Shelves:
         async with self._workspace.store.transaction(self._context) as tx:
             found = [await shelf.find_document(tx, one) for one in doc_ids]
         return [str(one.id) for one in found if one is not None]
+
+    async def list(self) -> Sequence[Entry]:
+        """Every document that the caller sees, by name."""
+        async with self._workspace.store.transaction(self._context) as tx:
+            found = await shelf.list_documents(tx)
+            names = Counter(one.name for one in found)
+            # Only of one name that several have it must be asked which of them it means.
+            return [
+                _described(one, one.name) if names[one.name] == 1 else await _entry(tx, one) for one in found
+            ]
 
     async def open(self, doc_id: str) -> Volume:
         """One document, whole."""
@@ -107,8 +118,12 @@ class Shelves:
 async def _entry(tx: Transaction, document: Document) -> Entry:
     """In the catalogue a document has the name it is cited by: its id where a nearer one has the same name."""
     nearest = await shelf.find_document(tx, document.name)
+    return _described(document, document.name if nearest and nearest.id == document.id else str(document.id))
+
+
+def _described(document: Document, doc_id: str) -> Entry:
     return Entry(
-        doc_id=document.name if nearest and nearest.id == document.id else str(document.id),
+        doc_id=doc_id,
         kind=DOCUMENT,
         title=document.title,
         digest=document.digest,

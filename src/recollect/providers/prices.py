@@ -1,90 +1,124 @@
 """What chat models cost, as far as their vendors publish it: for limits in dollars, and for the record of a run.
 
-A model that is not in the table costs 0.0 here, and whoever counts says so in a note. Prices of long prompts (beyond
-100,000 tokens), of cached input and of batches are not in it.
+The prices come from the package genai-prices, which is there wherever pydantic-ai is; nothing is downloaded. A model
+that it does not know has no price: it counts as 0.0, and whoever counts says so in a note.
 """
 
 from __future__ import annotations
 
-import math
-import re
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo
+
+#: The families whose vendor genai-prices has under the same name.
+_VENDORS = frozenset({"openai", "anthropic"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """In US dollars for a million tokens."""
+    """In US dollars for a million tokens; of input that the server had at hand, and that it was told to keep, too.
+
+    Where long prompts cost more, `long` is the price of a request with more than `long_from` tokens of input.
+    """
 
     input_usd: float
     output_usd: float
+    cached_usd: float | None = None
+    written_usd: float | None = None
+    long_from: int = 0
+    long: Price | None = None
+
+    def cost(self, *, input: int, output: int, cached: int = 0, written: int = 0) -> float:
+        """Of one request. `input` includes what was `cached` and `written`."""
+        if self.long is not None and input > self.long_from:
+            return self.long.cost(input=input, output=output, cached=cached, written=written)
+        plain = max(input - cached - written, 0)
+        read = self.input_usd if self.cached_usd is None else self.cached_usd
+        kept = self.input_usd if self.written_usd is None else self.written_usd
+        total = plain * self.input_usd + cached * read + written * kept + output * self.output_usd
+        return total / 1_000_000
+
+    def worst(self, *, input: int, output: int) -> float:
+        """The most that a request of so many tokens can cost: nothing is at hand, and all of it is kept."""
+        dearest = max(self.input_usd, self.written_usd or 0.0)
+        usd = (input * dearest + output * self.output_usd) / 1_000_000
+        if self.long is not None and input > self.long_from:
+            usd = max(usd, self.long.worst(input=input, output=output))
+        return usd
+
+    def output_within(self, usd: float, *, input: int) -> int:
+        """How many tokens of output a budget allows beside so much input; less than 1 when it allows none."""
+        if self.output_usd <= 0:
+            return 1 << 30 if self.worst(input=input, output=0) <= usd else 0
+        rate = self.long.output_usd if self.long is not None and input > self.long_from else self.output_usd
+        return int((usd - self.worst(input=input, output=0)) * 1_000_000 / rate)
 
 
-def _price(input_usd: float, output_usd: float) -> Price:
-    return Price(input_usd=input_usd, output_usd=output_usd)
-
-
-#: Standard prices as of November 2026, by family and model.
-#: openai: developers.openai.com/api/docs/pricing; anthropic: www.anthropic.com/pricing; both as collected in the data
-#: of the package genai-prices 0.2.1.
-PRICES: dict[str, dict[str, Price]] = {
-    "openai": {
-        "gpt-4.1": _price(2, 8),
-        "gpt-4.1-mini": _price(0.4, 1.6),
-        "gpt-4.1-nano": _price(0.1, 0.4),
-        "gpt-4o": _price(2.5, 10),
-        "gpt-4o-mini": _price(0.15, 0.6),
-        "gpt-5": _price(1.25, 10),
-        "gpt-5-mini": _price(0.25, 2),
-        "gpt-5-nano": _price(0.05, 0.4),
-        "gpt-5.1": _price(1.25, 10),
-        "gpt-5.2": _price(1.75, 14),
-        "gpt-5.4": _price(2.5, 15),
-        "gpt-5.4-mini": _price(0.75, 4.5),
-        "gpt-5.4-nano": _price(0.2, 1.25),
-        "gpt-5.5": _price(5, 30),
-        "o3": _price(2, 8),
-        "o4-mini": _price(1.1, 4.4),
-    },
-    "anthropic": {
-        "claude-3-5-haiku": _price(0.8, 4),
-        "claude-haiku-4-5": _price(1, 5),
-        "claude-opus-4-1": _price(15, 75),
-        "claude-opus-4-5": _price(5, 25),
-        "claude-opus-5": _price(5, 25),
-        "claude-sonnet-4-0": _price(3, 15),
-        "claude-sonnet-4-5": _price(3, 15),
-        "claude-sonnet-4-6": _price(3, 15),
-        "claude-sonnet-5": _price(2, 10),
-    },
-}
-_FREE = Price(input_usd=0.0, output_usd=0.0)
-#: A vendor's names for one state of a model: gpt-5-mini-2025-08-07, claude-3-5-haiku-20241022, claude-...-latest.
-_STATE = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
+FREE = Price(input_usd=0.0, output_usd=0.0)
 
 
 def find_price(name: str) -> Price | None:
-    """The price of a model by the name it is opened with; None when nothing is published here. Ollama's are free."""
+    """The price of a model by the name it is opened with; None when none is published. Ollama's are free."""
+    if name.startswith("ollama:"):
+        return FREE
+    found = find_published(name)
+    if found is None:
+        return None
+    from datetime import UTC, datetime
+
+    return _read(found.get_prices(datetime.now(tz=UTC)))
+
+
+@cache
+def find_published(name: str) -> ModelInfo | None:
+    """What is published about a model called `family:model`; None when nothing is, or the package is not there."""
     family, _, model = name.partition(":")
-    if family == "ollama":
-        return _FREE
-    return PRICES.get(family, {}).get(_STATE.sub("", model))
+    if family not in _VENDORS or not model:
+        return None
+    try:
+        from genai_prices.data_snapshot import get_snapshot
+
+        return get_snapshot().find_provider_model(model, None, family, None)[1]
+    except (ImportError, LookupError):
+        return None
 
 
-#: A model's own vocabulary cuts texts a little differently than ours, and its server adds words around them.
-TOKEN_MARGIN = 1.25
-_TOKEN_EXTRA = 64
+def _read(prices: Any) -> Price | None:
+    own = {
+        name: getattr(prices, f"{name}_mtok", None)
+        for name in ("input", "output", "cache_read", "cache_write")
+    }
+    if own["input"] is None or own["output"] is None:
+        return None
+    tiers = [found[0] for one in own.values() if (found := getattr(one, "tiers", None))]
+    if not tiers:
+        return _price({name: _usd(one) for name, one in own.items()})
+    long = {name: _usd(one, long=True) for name, one in own.items()}
+    return _price(
+        {name: _usd(one) for name, one in own.items()},
+        long=_price(long),
+        long_from=min(int(tier.start) for tier in tiers),
+    )
 
 
-def worst_cost(name: str, *, counted_tokens: int, max_output_tokens: int) -> tuple[int, float]:
-    """The most that one request can take, in tokens and dollars, by what we count of it."""
-    asked = math.ceil(counted_tokens * TOKEN_MARGIN) + _TOKEN_EXTRA
-    usd = cost_usd(name, input_tokens=asked, output_tokens=max_output_tokens)
-    return asked + max_output_tokens, usd
-
-
-def cost_usd(name: str, *, input_tokens: int, output_tokens: int) -> float:
-    """What so many tokens cost; 0.0 when no price is known."""
-    price = find_price(name)
+def _usd(price: Any, *, long: bool = False) -> float | None:
     if price is None:
-        return 0.0
-    return (input_tokens * price.input_usd + output_tokens * price.output_usd) / 1_000_000
+        return None
+    tiers = getattr(price, "tiers", None)
+    if tiers is None:
+        return float(price)
+    return float(max((tier.price for tier in tiers), default=price.base) if long else price.base)
+
+
+def _price(usd: dict[str, float | None], *, long: Price | None = None, long_from: int = 0) -> Price:
+    return Price(
+        input_usd=usd["input"] or 0.0,
+        output_usd=usd["output"] or 0.0,
+        cached_usd=usd["cache_read"],
+        written_usd=usd["cache_write"],
+        long=long,
+        long_from=long_from,
+    )

@@ -81,7 +81,7 @@ async def ask(
         raise StopError(ended.stopped_by, ended.error) from ended
     except PlannerError as error:
         costs.settle(error.tokens, error.usd, error.model_calls)
-        raise StopError(costs.short_of or "planner", str(error)) from error
+        raise StopError(error.limit or costs.short_of or "planner", str(error)) from error
     except RecollectError as error:
         raise StopError("planner", str(error)) from error
     except Exception as error:

@@ -39,7 +39,7 @@ class Limits:
     max_usd: float | None = None
     timeout_s: float | None = 30.0
     sub_call_timeout_s: float | None = 30.0
-    planner_timeout_s: float | None = 60.0
+    planner_timeout_s: float | None = None
     max_idle_steps: int = 3
     max_findings: int = 1_000
 

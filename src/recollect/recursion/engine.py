@@ -223,7 +223,8 @@ class Loop:
             findings=tuple(self._record.findings),
             remaining=self._budget.remaining(),
             offered=self._record.offered,
-            last_texts=self._record.texts,
+            observed=tuple(self._record.observed),
+            memos=tuple(self._record.memos),
             afford=costs.afford,
         )
         planned = False

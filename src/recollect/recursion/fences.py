@@ -1,7 +1,8 @@
 """Fences around text that is data: what stands between them is never an instruction.
 
-A fence is a pair of lines with a word that nobody can guess, new for every request, so that no text can close it. A
-text that holds the word all the same has read the request; the word is taken out of it.
+A fence is a pair of lines with a word that nobody can guess, new for every run, so that no text can close it. The word
+is named in the first line of a message, never in the instructions: these stay the same, so that a server can keep them.
+A text that holds the word all the same has read a request; the word is taken out of it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,11 @@ import secrets
 def new_boundary() -> str:
     """A word of 64 random bits."""
     return f"data-{secrets.token_hex(8)}"
+
+
+def preface(boundary: str) -> str:
+    """The first line of a message: it names the word."""
+    return f"The boundary word of this message is `{boundary}`."
 
 
 def fence(name: str, text: str, boundary: str) -> str:

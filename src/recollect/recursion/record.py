@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from recollect.domain.findings import Finding
 from recollect.domain.trajectory import CallRecord, Step, Usage
 from recollect.recursion.cache import canonical
 from recollect.recursion.calls import Answered
-from recollect.recursion.planners.contract import Plan
+from recollect.recursion.planners.contract import Plan, Seen
 from recollect.recursion.times import Span
 
 #: The words of a refusal that end a run, when nothing else comes of a step. A refused depth is only that call's.
@@ -22,7 +23,9 @@ class Record:
     def __init__(self, *, max_findings: int, notes: Iterable[str] = ()) -> None:
         self.steps: list[Step] = []
         self.findings: list[Finding] = []
-        self.texts: tuple[str, ...] = ()
+        #: Of each step: what its calls gave back to read, and what its plan wants handed back.
+        self.observed: list[tuple[Seen, ...]] = []
+        self.memos: list[Any] = []
         #: Steps in a row that brought nothing new.
         self.idle = 0
         #: The limit that a call of the last step would have passed.
@@ -81,7 +84,10 @@ class Record:
             added = self.add(offered)
         else:
             self._unread = offered
-        self.texts = tuple(answer.text for answer in answers)
+        self.observed.append(tuple(Seen(text=one.text, findings=one.findings) for one in answers))
+        self.memos.append(plan.memo)
+        for note in plan.notes:
+            self.note(note)
         self.refused_by = next((a.refused_by for a in answers if a.refused_by in _LIMITS), None)
         for answer in answers:
             if answer.note:
@@ -112,9 +118,8 @@ class Record:
         if tokens or usd or calls:
             paid = Plan(tokens=tokens, usd=usd, model_calls=calls, findings=())
             unread, self._unread = self._unread, ()
-            texts = self.texts
             self.add_step(paid, (), iteration=iteration, span=span, claimed=False)
-            self._unread, self.texts = unread, texts
+            self._unread = unread
 
     def accept_unread(self) -> list[Finding]:
         """The planner had no chance to read what the last calls offered: better kept than lost.

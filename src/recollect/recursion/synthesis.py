@@ -1,46 +1,58 @@
 """From findings to an answer to read: extractive without a model, in a model's words with one.
 
 Every sentence carries the marks of its citations, and `Synthesis.citations` is what they stand for. Without a model
-nothing is said that a finding does not say. With one, sentences that cite nothing are dropped, and if none is left
-the extractive answer stands. Both are bounded by `max_chars`.
+nothing is said that a finding does not say, within `max_chars`. With one, all findings that hold are shown in the order
+in which they were found, as far as the model's window goes; it answers in sentences (a small one) or in paragraphs,
+lists, tables and code, each with its sources. What cites nothing is dropped, and if nothing is left the extractive
+answer stands.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
-from recollect.providers import prices
+from recollect.domain.quoting import quoted
 from recollect.providers.models.contract import AtMost
-from recollect.providers.prices import cost_usd
-from recollect.providers.tokens import count_tokens
-from recollect.recursion.fences import fence, new_boundary
+from recollect.providers.tokens import count_tokens, first_tokens
+from recollect.recursion.fences import fence, new_boundary, preface
 
 if TYPE_CHECKING:
-    from recollect.providers.models import ChatModel
+    from recollect.providers.models import ChatModel, Profile
 
+#: Of an answer without a model: a longer one is a listing.
 MAX_CHARS = 4_000
-#: Findings one request shows, the surest first.
-_SHOWN = 40
-_SHOWN_CHARS = 600
-_OUTPUT_TOKENS = 800
 _CELL_CHARS = 160
+#: Ends of a run after which a model is not asked for an answer: it failed, its budget is used up, or nobody waits.
+NO_MORE_QUESTIONS = frozenset({"planner", "tokens", "usd", "cancelled"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synthesis:
-    """An answer, the citations its marks stand for (the first is [1]), and what making it cost."""
+    """An answer, and the citations its marks stand for (the first is [1]).
+
+    `left_out` findings did not fit, and `dropped` sentences or blocks of a model rested on nothing.
+    """
 
     text: str
     citations: tuple[Citation, ...]
     left_out: int = 0
-    tokens: int = 0
-    usd: float = 0.0
-    model_calls: int = 0
+    dropped: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about it."""
+        notes = []
+        if self.left_out:
+            notes.append(f"{self.left_out} findings did not fit into the answer")
+        if self.dropped:
+            notes.append(f"{self.dropped} passages of the model's answer rested on nothing and were dropped")
+        return tuple(notes)
 
 
 def synthesise(findings: Sequence[Finding], *, max_chars: int = MAX_CHARS) -> Synthesis:
@@ -134,7 +146,7 @@ def _words(finding: Finding) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(quoted(text).split())
 
 
 def _cell(text: str) -> str:
@@ -155,85 +167,149 @@ class ModelSentence:
 
 @dataclass(frozen=True, slots=True)
 class ModelSynthesis:
-    """What the model is asked for."""
+    """What a small model is asked for: it would lose itself in anything longer."""
 
     sentences: Annotated[list[ModelSentence], AtMost(12)] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class ModelBlock:
+    """A paragraph, list, table or piece of code in Markdown, and the numbers of the findings it rests on."""
+
+    text: str
+    sources: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """What any other model is asked for."""
+
+    blocks: list[ModelBlock]
+
+
+_SENTENCES = {
+    "length": "Write at most eight sentences, in the language of the question.",
+    "advice": "Give no advice.",
+    "sources": "Each sentence lists the numbers of the findings it rests on, and every part of it is in one of those.",
+}
+_BLOCKS = {
+    "length": (
+        "Answer in the language of the question, as long as the question needs and no longer. The answer is made of\n"
+        "blocks of Markdown: a paragraph, a list, a table or a piece of code each. Use a table to compare, a list to\n"
+        "enumerate; when all of something is asked for, give all that was found. Begin with the answer itself."
+    ),
+    "advice": "Where advice is asked for, give it, and say on which findings it rests.",
+    "sources": (
+        "Each block lists in `sources` the numbers of the findings it rests on, and every part of it is in one of\n"
+        "  those. Inside the text put the number of a finding in square brackets behind what it proves: [3]."
+    ),
+}
+_MARK = re.compile(r"(?<![\w\])])\[(\d+(?:\s*,\s*\d+)*)\]")
+
+
 @cache
-def instructions() -> str:
-    """What the model is told."""
+def _prompt() -> str:
     return resources.files(__package__).joinpath("synthesise.md").read_text(encoding="utf-8")
 
 
-def worst_cost(model: ChatModel, query: str, findings: Sequence[Finding]) -> tuple[int, float]:
-    """The most that putting the findings into words may take, in tokens and dollars."""
-    told, asked = _request(query, _shown(findings))
-    counted = count_tokens(told) + count_tokens(asked)
-    return prices.worst_cost(model.name, counted_tokens=counted, max_output_tokens=_OUTPUT_TOKENS)
-
-
-def _shown(findings: Sequence[Finding]) -> list[Finding]:
-    return [finding for members in groups(findings).values() for finding in members][:_SHOWN]
-
-
-def _request(query: str, shown: Sequence[Finding]) -> tuple[str, str]:
-    """What the model is told, and what it is shown."""
-    boundary = new_boundary()
-    listed = "\n".join(f"[{number}] {_listed(finding)}" for number, finding in enumerate(shown, 1))
-    asked = f"{fence('question', query, boundary)}\n\n{fence('findings', listed, boundary)}"
-    return instructions().replace("{boundary}", boundary), asked
+def instructions(profile: Profile, guidance: str = "") -> str:
+    """What the model is told; `guidance` is what whoever asked wants beside that."""
+    told = _prompt()
+    for name, text in (_SENTENCES if profile.shape == "small" else _BLOCKS).items():
+        told = told.replace(f"{{{name}}}", text)
+    return f"{told}\n{guidance}".strip()
 
 
 async def synthesise_with_model(
-    model: ChatModel, query: str, findings: Sequence[Finding], *, max_chars: int = MAX_CHARS
+    model: ChatModel, query: str, findings: Sequence[Finding], *, guidance: str = ""
 ) -> Synthesis:
-    """An answer in the model's words, each sentence with its citations. Raises a `ModelError` when it gave none."""
-    shown = _shown(findings)
+    """An answer in the model's words, each part with its citations. Raises a `ModelError` when it gave none."""
+    profile = model.profile
+    told = instructions(profile, guidance)
+    shown, text = _request(query, findings, profile, told)
     if not shown:
-        return synthesise(findings, max_chars=max_chars)
-    answer = await model.answer(*_request(query, shown), ModelSynthesis, max_tokens=_OUTPUT_TOKENS)
-    spent = answer.input_tokens + answer.output_tokens
-    usd = cost_usd(model.name, input_tokens=answer.input_tokens, output_tokens=answer.output_tokens)
+        return synthesise(findings)
+    small = profile.shape == "small"
+    form: Any = ModelSynthesis if small else ModelAnswer
+    answer = await model.answer(told, text, form, max_tokens=profile.answer_tokens)
     marks = _Marks()
-    sentences: list[str] = []
-    used = 0
-    for sentence in answer.value.sentences:
-        text = _one_line(sentence.text)
-        rests_on = list(dict.fromkeys(sentence.sources))
-        if not text or not rests_on or not all(1 <= number <= len(shown) for number in rests_on):
+    parts: list[str] = []
+    dropped = 0
+    for part in answer.value.sentences if small else answer.value.blocks:
+        words = _one_line(part.text) if small else part.text.strip()
+        named = [int(one) for mark in _MARK.findall(words) for one in mark.split(",")] if not small else []
+        known = {
+            number: shown[number - 1].citations
+            for number in dict.fromkeys([*part.sources, *named])
+            if 1 <= number <= len(shown)
+        }
+        if not words or not part.sources or not all(number in known for number in part.sources):
+            dropped += bool(words)
             continue
-        cited = [citation for number in rests_on for citation in shown[number - 1].citations]
-        tried = marks.copy()
-        line = f"{text}{tried.of(cited)}"
-        if used + len(line) + 1 > max_chars:
-            break
-        marks = tried
-        sentences.append(line)
-        used += len(line) + 1
-    if not sentences:
-        plain = synthesise(findings, max_chars=max_chars)
-        return Synthesis(
-            text=plain.text,
-            citations=plain.citations,
-            left_out=plain.left_out,
-            tokens=spent,
-            usd=usd,
-            model_calls=1,
-        )
+        parts.append(_marked(words, known, marks))
+    if not parts:
+        plain = synthesise(findings)
+        return Synthesis(text=plain.text, citations=plain.citations, left_out=plain.left_out, dropped=dropped)
+    holding = sum(one.confidence > 0 for one in findings)
     return Synthesis(
-        text="\n".join(sentences),
+        text=("\n" if small else "\n\n").join(parts),
         citations=marks.citations,
-        left_out=len(findings) - len(shown),
-        tokens=spent,
-        usd=usd,
-        model_calls=1,
+        left_out=max(holding - len(shown), 0),
+        dropped=dropped,
     )
 
 
-def _listed(finding: Finding) -> str:
+def _marked(words: str, known: dict[int, tuple[Citation, ...]], marks: _Marks) -> str:
+    """A passage with the marks of its citations: where the model put numbers, else at its end."""
+    placed = False
+
+    def mark(found: re.Match[str]) -> str:
+        nonlocal placed
+        numbers = [int(one) for one in found[1].split(",")]
+        if not all(number in known for number in numbers):
+            return found[0]
+        placed = True
+        return marks.of([one for number in numbers for one in known[number]]).strip()
+
+    text = _MARK.sub(mark, words)
+    if placed:
+        return text
+    behind = marks.of([one for cited in known.values() for one in cited])
+    # Behind a table or a piece of code a mark needs a line of its own.
+    own_line = words.endswith(("|", "```"))
+    return f"{words}\n{behind.strip()}" if own_line else f"{words}{behind}"
+
+
+def _request(
+    query: str, findings: Sequence[Finding], profile: Profile, told: str
+) -> tuple[list[Finding], str]:
+    """The findings that one request shows, each once and in their order, and its text."""
+    boundary = new_boundary()
+    question = fence("question", first_tokens(query, max(profile.part_tokens // 4, 64)), boundary)
+    room = profile.input_tokens(profile.output_tokens(profile.answer_tokens))
+    room -= count_tokens(told) + count_tokens(question) + 200
+    most_chars = {"small": 600, "medium": 1_500, "large": 6_000}[profile.shape]
+    shown: list[Finding] = []
+    lines: list[str] = []
+    seen: set[tuple[str | None, str]] = set()
+    for finding in findings:
+        same = (finding.group, _one_line(f"{_words(finding)} {finding.evidence}").casefold())
+        if finding.confidence <= 0 or same in seen or not same[1]:
+            continue
+        seen.add(same)
+        line = f"[{len(shown) + 1}] {_listed(finding, most_chars)}"
+        room -= count_tokens(line) + 1
+        if room < 0 or len(shown) >= profile.findings:
+            break
+        shown.append(finding)
+        lines.append(line)
+    listed = fence("findings", "\n".join(lines), boundary)
+    return shown, f"{preface(boundary)}\n\n{question}\n\n{listed}"
+
+
+def _listed(finding: Finding, most_chars: int) -> str:
     about = f"({_one_line(finding.group)}) " if finding.group else ""
     evidence = _one_line(finding.evidence)
     words = _one_line(_words(finding))
     quoted = "" if evidence in {"", words} else f" | {evidence}"
-    return f"{about}{words}{quoted}"[:_SHOWN_CHARS]
+    return f"{about}{words}{quoted}"[:most_chars]

@@ -18,8 +18,18 @@ from recollect.domain.query import Understanding
 from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.asking import Asking
 from recollect.retrieval.hits import Meanings
-from recollect.retrieval.judge import judge_rows, rows_to_read, too_far_behind
-from recollect.retrieval.rank import Pool, Ranking, best_first, diverse_first, in_turn, presupposing, select
+from recollect.retrieval.judge import judge_rows, rows_to_read, too_far_behind, with_what_is_about_it
+from recollect.retrieval.rank import (
+    Pool,
+    Ranking,
+    Selection,
+    best_first,
+    diverse_first,
+    in_shares,
+    in_turn,
+    presupposing,
+    select,
+)
 from recollect.retrieval.rank.signals import asks_only_when
 from recollect.retrieval.request import SearchRequest
 from recollect.storage import search as storage
@@ -40,9 +50,8 @@ async def judged(
     `relations`: what the ontology says of the entities it led to, by their keys.
     """
     request, groups = asking.request, asking.part.groups
-    # What is about a topic answers a question for whatever is known of it, and what happened in a period one for that
-    # period alone: nothing is left to judge.
-    unjudged = "judge" in request.without or asked.aim.topic or asks_only_when(asked)
+    # What happened in a period answers a question for that period alone: nothing is left to judge.
+    unjudged = "judge" in request.without or asks_only_when(asked)
     judge = None if unjudged else await asking.workspace.judge()
     if judge is None or not len(pool):
         if asking.workspace.judge_fault is not None:
@@ -51,7 +60,7 @@ async def judged(
             )
         return ranking if groups is None else presupposing(ranking), {}
     with asking.watch.stage("judge"):
-        order = best_first(pool, ranking)
+        order = _fair(pool, best_first(pool, ranking), ranking)
         if groups is not None:
             order = in_turn(order, groups.of(pool))
         reading = rows_to_read(asked.aim, pool, order, limit=request.limit, threshold=request.threshold)
@@ -71,7 +80,8 @@ async def judged(
             presupposed=groups is not None,
             off=request.without,
         )
-        return await asyncio.get_running_loop().run_in_executor(None, copy_context().run, look), shown
+        found = await asyncio.get_running_loop().run_in_executor(None, copy_context().run, look)
+        return with_what_is_about_it(ranking, found) if asked.aim.topic else found, shown
 
 
 def _on_behalf(context: TenantContext, request: SearchRequest) -> TenantContext:
@@ -88,33 +98,46 @@ async def chosen(
     ranking: Ranking,
     known: dict[UUID, Row],
     notes: list[str],
-) -> tuple[list[int], dict[UUID, Row]]:
+) -> tuple[Selection, dict[UUID, Row]]:
     """The rows to return, and what they show. `known` is what was loaded already."""
     request, groups = asking.request, asking.part.groups
-    several = asked.aim.want.several
     with asking.watch.stage("rank"):
         least = request.threshold
-        if ranking.judged is not None and groups is None:
-            least = max(least, too_far_behind(ranking.score, request.threshold, several=several))
+        if ranking.judged is not None and groups is None and not asked.aim.topic:
+            least = max(least, too_far_behind(ranking.score, request.threshold, several=asked.aim.several))
         order = best_first(pool, ranking, threshold=least)
         if ranking.judged is not None and groups is not None:
             order = _answers_of_groups(order, groups.of(pool), ranking, request.threshold)
-        if several and groups is None and request.threshold > 0 and len(order) > request.limit:
+        if asked.aim.want.several and groups is None and request.threshold > 0 and len(order) > request.limit:
             notes.append(f"{len(order) - request.limit} more memories answer; ask with a larger limit")
         # Three times as many as asked for: among them repeats are dropped.
-        first = (order if groups is None else in_turn(order, groups.of(pool)))[: 3 * request.limit]
+        first = (_fair(pool, order) if groups is None else in_turn(order, groups.of(pool)))[
+            : 3 * request.limit
+        ]
     wanted = len(first) if request.diverse else request.limit
     # Seldom does a third of the best repeat others: the rest is looked at only then.
     looked_at = first[: wanted + wanted // 2]
-    shown, meanings, rows = await _selected(asking, pool, looked_at, wanted, known)
+    shown, meanings, (rows, folded) = await _selected(asking, pool, looked_at, wanted, known)
     if len(rows) < wanted and len(looked_at) < len(first):
-        shown, meanings, rows = await _selected(asking, pool, first, wanted, shown)
+        shown, meanings, (rows, folded) = await _selected(asking, pool, first, wanted, shown)
+    if groups is None and pool.author is not None:
+        place = {row: place for place, row in enumerate(order)}
+        rows = sorted(rows, key=lambda row: (int(pool.layer[row]), place[row]))
     if request.diverse:
         with asking.watch.stage("rank"):
             rows = diverse_first(pool, ranking, rows, limit=request.limit, meanings=meanings)
     if ranking.judged is not None:
         rows = _outdated_after(rows, ranking.judged.outdated_by)
-    return [row for row in rows if pool.ids[row] in shown], shown
+    rows = [row for row in rows if pool.ids[row] in shown]
+    if repeats := sum(folded[row] for row in rows if row in folded):
+        notes.append(f"{repeats} more say the same as these and are not shown")
+    return Selection(rows, folded), shown
+
+
+def _fair(pool: Pool, order: Sequence[int], ranking: Ranking | None = None) -> list[int]:
+    """The order in which no member of a shared scope crowds the others out, however much that one told it."""
+    worth = None if ranking is None else ranking.relevance
+    return list(order) if pool.author is None else in_shares(order, pool.author, worth=worth)
 
 
 def _outdated_after(rows: Sequence[int], outdated_by: Mapping[int, int]) -> list[int]:
@@ -138,15 +161,14 @@ def _answers_of_groups(
     for row in order:
         rows_of.setdefault(group_of[row], []).append(row)
     least = {
-        group: too_far_behind(ranking.score[rows], threshold, several=False)
-        for group, rows in rows_of.items()
+        group: too_far_behind(ranking.score[rows], threshold, several=0.0) for group, rows in rows_of.items()
     }
     return [row for row in order if ranking.score[row] >= least[group_of[row]]]
 
 
 async def _selected(
     asking: Asking, pool: Pool, order: Sequence[int], limit: int, known: dict[UUID, Row]
-) -> tuple[dict[UUID, Row], Meanings, list[int]]:
+) -> tuple[dict[UUID, Row], Meanings, Selection]:
     """What some rows show, what they mean, and which of them to return."""
     with asking.watch.stage("show"):
         shown = await _show(asking, pool, order, known)

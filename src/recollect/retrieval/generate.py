@@ -241,6 +241,7 @@ def to_pool(rows: Sequence[Row], matches: LexicalMatches) -> Pool:
         use_count=np.array(column["use_count"], dtype=np.int64),
         utility=np.array(column["utility"], dtype=np.float64),
         scope=column["scope_id"],
+        author=column["author"],
         sources=[
             _found_by(by_dense, id in by_words, sources)
             for id, by_dense, sources in zip(

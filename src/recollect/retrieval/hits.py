@@ -28,7 +28,9 @@ class Meanings(Mapping[UUID, Meaning]):
     def __getitem__(self, id: UUID) -> Meaning:
         if id not in self._known:
             row = self._shown[id]
-            self._known[id] = Meaning.of(row["text"], row["embedding"].to_numpy().astype(np.float32))
+            self._known[id] = Meaning.of(
+                row["text"], row["embedding"].to_numpy().astype(np.float32), row["mentions"]
+            )
         return self._known[id]
 
     def __iter__(self) -> Iterator[UUID]:
@@ -39,9 +41,16 @@ class Meanings(Mapping[UUID, Meaning]):
 
 
 def to_hit(
-    pool: Pool, ranking: Ranking, row: int, shown: Row, asked: Understanding, *, explained: bool
+    pool: Pool,
+    ranking: Ranking,
+    row: int,
+    shown: Row,
+    asked: Understanding,
+    *,
+    explained: bool,
+    folded: int = 0,
 ) -> Hit:
-    """One candidate as callers see it."""
+    """One candidate as callers see it. `folded`: how many others say the same and are not shown."""
     layer = Layer.from_precedence(shown["layer"])
     scope = f"{layer.value}/{shown['scope_name']}"
     return Hit(
@@ -58,7 +67,7 @@ def to_hit(
         speaker=shown["speaker"],
         position=shown["position"],
         outdated=shown["superseded_at"] is not None or _outdated_by(pool, ranking, row) is not None,
-        explanation=_explanation(pool, ranking, row, asked) if explained else None,
+        explanation=_explanation(pool, ranking, row, asked, folded) if explained else None,
     )
 
 
@@ -81,7 +90,7 @@ def missing_sides(asked: Understanding, hits: Sequence[Hit]) -> list[str]:
     return [f"nothing that answers was found about {side}" for side in sides if side.casefold() not in told]
 
 
-def _explanation(pool: Pool, ranking: Ranking, row: int, asked: Understanding) -> Explanation:
+def _explanation(pool: Pool, ranking: Ranking, row: int, asked: Understanding, folded: int) -> Explanation:
     signals = {
         name: round(float(values[row]), 4) for name, values in ranking.signals.items() if values[row] > 0
     }
@@ -89,6 +98,8 @@ def _explanation(pool: Pool, ranking: Ranking, row: int, asked: Understanding) -
     sentence = explain(signals, asked)
     if newer is not None:
         sentence += f"; outdated by {newer}"
+    if folded:
+        sentence += f"; {folded} more say the same"
     return Explanation(
         signals=signals,
         sources=pool.sources[row],

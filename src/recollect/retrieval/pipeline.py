@@ -205,9 +205,20 @@ async def _answer(
         )
     pool, ranking, relations = await _ranked(asking, asked, vector, notes)
     ranking, shown = await judged(asking, asked, pool, ranking, notes, relations=relations)
-    rows, shown = await chosen(asking, asked, pool, ranking, shown, notes)
+    (rows, folded), shown = await chosen(asking, asked, pool, ranking, shown, notes)
     explained = asking.request.explain
-    hits = [to_hit(pool, ranking, row, shown[pool.ids[row]], asked, explained=explained) for row in rows]
+    hits = [
+        to_hit(
+            pool,
+            ranking,
+            row,
+            shown[pool.ids[row]],
+            asked,
+            explained=explained,
+            folded=folded.get(row, 0),
+        )
+        for row in rows
+    ]
     if asking.part.groups is not None:
         names = asking.part.groups.of(pool)
         hits = [replace(hit, group=names[row]) for hit, row in zip(hits, rows, strict=True)]

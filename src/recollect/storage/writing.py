@@ -301,6 +301,7 @@ async def change_memory(
         sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(f"new_{name}")) for name in columns
     )
     values = {f"new_{name}": value for name, value in columns.items()}
+    values["told"] = not columns.keys().isdisjoint(("text", "importance"))
     if not await tx.fetch("update_memory", {"assignments": assignments}, id=memory_id, now=now, **values):
         raise ForbiddenError(f"memory {memory_id} may be read but not changed by this caller")
 

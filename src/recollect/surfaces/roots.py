@@ -32,7 +32,7 @@ def check_path(name: str, value: str, roots: Sequence[Path]) -> None:
         if below:
             place.exists()
     except (OSError, ValueError, RuntimeError, TypeError) as error:
-        raise InvalidInputError(f"{name} {str(value)[:200]!r} is no path") from error
+        raise InvalidInputError(f"{name} {str(value)[:200]!r} is not a path") from error
     if not below:
         raise ForbiddenError(
             f"{name} {value[:200]!r} is not below a folder that this server opens; "

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from recollect.domain.query import Aim, Want
 from recollect.retrieval.judge.currency import (
     SIGNS,
+    Moments,
     Pair,
     may_have_changed,
     measure_signs,
@@ -23,8 +24,8 @@ from recollect.retrieval.judge.evidence import FEATURES, Candidate
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 
-def days_ago(*days: float) -> list[datetime]:
-    return [NOW - timedelta(days=day) for day in days]
+def days_ago(*days: float, conversation: str | None = "c1") -> Moments:
+    return Moments([NOW - timedelta(days=day) for day in days], [conversation for _ in days])
 
 
 def test_the_best_is_compared_with_what_was_said_later_and_with_earlier_answers() -> None:
@@ -34,7 +35,7 @@ def test_the_best_is_compared_with_what_was_said_later_and_with_earlier_answers(
 
 def test_nothing_is_compared_where_nobody_answers() -> None:
     assert pairs_to_compare(np.array([0.2, 0.1]), days_ago(30, 10)) == []
-    assert pairs_to_compare(np.array([]), []) == []
+    assert pairs_to_compare(np.array([]), days_ago()) == []
 
 
 def test_what_the_asker_may_not_be_answered_with_replaces_nothing() -> None:
@@ -45,8 +46,19 @@ def test_two_parts_of_one_telling_are_no_update() -> None:
     assert pairs_to_compare(np.array([0.95, 0.9]), days_ago(10.01, 10)) == []
 
 
+def test_what_is_said_twice_on_one_day_outside_of_a_conversation_may_be_an_update() -> None:
+    moments = days_ago(10.01, 10, conversation=None)
+    assert pairs_to_compare(np.array([0.95, 0.9]), moments) == [Pair(0, 1)]
+    assert pairs_to_compare(np.array([0.95, 0.9]), days_ago(10, 10, conversation=None)) == []
+
+
 @pytest.mark.parametrize(
-    "aim", [Aim(past=True), Aim(want=Want.ALL), Aim(want=Want.NUMBER), Aim(want=Want.COMPARISON)]
+    "aim",
+    [
+        Aim(past=True),
+        Aim(topic=True),
+        *(Aim(want=want, several=1.0) for want in (Want.ALL, Want.NUMBER, Want.COMPARISON)),
+    ],
 )
 def test_the_past_and_a_list_do_not_change(aim: Aim) -> None:
     assert not may_have_changed("Where does Lena live?", aim)
@@ -100,7 +112,7 @@ def test_nothing_older_ever_outdates_something_newer(rows: list[tuple[float, int
     if rows:
         assert current.scores.max() == scores.max()
     for old, new in current.outdated_by.items():
-        assert moments[old] < moments[new]
+        assert moments.at[old] < moments.at[new]
         assert current.scores[old] <= current.scores[new]
 
 

@@ -32,7 +32,7 @@ def test_a_key_opens_the_page_that_was_asked_for(
     page.goto(f"{dashboard.url}{ROOT}/memories")
     page.get_by_label("Your key").fill("rcl_wrong")
     page.get_by_role("button", name="Log in").click()
-    page.get_by_role("alert").get_by_text("opens nothing").wait_for()
+    page.get_by_role("alert").get_by_text("not valid").wait_for()
     page.get_by_label("Your key").fill(token)
     page.keyboard.press("Enter")
     page.get_by_text("The kiln is hot on Tuesdays.").wait_for()

@@ -139,9 +139,12 @@ def test_i_is_the_user_who_is_named(memory: Memory, remote: Recollect) -> None:
 
 
 def test_a_fact_that_replaces_another_says_which(memory: Memory) -> None:
-    before = memory.add("I live in Porto.", user_id="ana")["results"][1]
+    said, before = memory.add("I live in Porto.", user_id="ana")["results"]
     after = memory.add("I live in Lisbon now.", user_id="ana")["results"]
-    assert [(m["event"], m["id"]) for m in after if m["event"] == "DELETE"] == [("DELETE", before["id"])]
+    assert [(m["event"], m["id"]) for m in after if m["event"] == "DELETE"] == [
+        ("DELETE", before["id"]),
+        ("DELETE", said["id"]),
+    ]
     listed = {m["id"] for m in memory.get_all(filters={"user_id": "ana"})["results"]}
     assert before["id"] not in listed
     assert [entry["event"] for entry in memory.history(before["id"])] == ["ADD", "DELETE"]
@@ -496,3 +499,61 @@ def test_it_works_on_a_server_too(remote: Recollect, remote_of: Callable[..., Re
         other.add("I am Ana.", user_id="ana")
     memory.delete_all(user_id="ana")
     assert own.get_all(filters={"user_id": "ana"}) == {"results": []}
+
+
+# Updates, without a model ---------------------------------------------------------------------------
+
+#: What was said, what was said later, what is asked, and what only the newer answer has.
+UPDATES = [
+    ("I live in Berlin.", "I moved to Lisbon last week.", "Where do I live?", "Lisbon", "Berlin"),
+    ("My favourite colour is blue.", "Actually, my favourite colour is green now.",
+     "What is my favourite colour?", "green", "blue"),
+    ("I work at Acme.", "I started at Initech on Monday.", "Where do I work?", "Initech", "Acme"),
+    ("My phone number is 555-1234.", "My new phone number is 555-9876.", "What is my phone number?", "9876", "1234"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "later", "question", "holds", "gone"), UPDATES)
+def test_what_is_said_anew_takes_the_place_of_what_was_said(
+    memory: Memory, before: str, later: str, question: str, holds: str, gone: str
+) -> None:
+    [said, *_] = memory.add(before, user_id="ana")["results"]
+    told = memory.add(
+        [{"role": "user", "content": later}, {"role": "assistant", "content": "Noted."}], user_id="ana"
+    )
+    assert {item["memory"] for item in told["results"] if item["event"] == "DELETE"} >= {before}
+    found = [item["memory"] for item in memory.search(question, user_id="ana")["results"]]
+    assert holds in found[0]
+    assert not any(gone in text for text in found)
+    assert [entry["event"] for entry in memory.history(said["id"])] == ["ADD", "DELETE"]
+    memory._client.restore(said["id"])
+    assert before in [item["memory"] for item in memory.get_all(user_id="ana")["results"]]
+
+
+def test_what_says_more_than_was_updated_is_kept(memory: Memory) -> None:
+    memory.add("I am allergic to nuts, and I live in Porto.", user_id="ana")
+    memory.add("I moved to Lisbon.", user_id="ana")
+    kept = [item["memory"] for item in memory.get_all(user_id="ana")["results"]]
+    assert "I am allergic to nuts, and I live in Porto." in kept
+    assert "ana lives in Porto" not in kept
+    assert "ana is allergic to nuts" in kept
+
+
+def test_a_chat_gives_its_facts(memory: Memory) -> None:
+    chat = [
+        {"role": "user", "content": "Hi! I'm Alex and I live in Toronto."},
+        {"role": "assistant", "content": "Nice to meet you, Alex. What do you do?"},
+        {"role": "user", "content": "I'm a nurse at St. Mary's hospital, mostly night shifts."},
+        {"role": "assistant", "content": "That sounds demanding. Any hobbies?"},
+        {"role": "user", "content": "I play the cello, and I have two cats called Miso and Tofu. "
+                                    "I'm allergic to penicillin."},
+        {"role": "assistant", "content": "Got it, I'll remember that."},
+    ]  # fmt: skip
+    told = memory.add(chat, user_id="alex")["results"]
+    assert [item["memory"] for item in told[len(chat) :]] == [
+        "alex lives in Toronto",
+        "alex is a nurse",
+        "alex plays the cello",
+        "alex has two cats called Miso and Tofu",
+        "alex is allergic to penicillin",
+    ]

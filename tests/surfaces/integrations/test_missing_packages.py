@@ -18,6 +18,8 @@ from recollect.importers import import_from
     [
         ("recollect.integrations.langgraph", "langgraph.store.base", "recollect[langgraph]"),
         ("recollect.integrations.pydantic_ai", "pydantic_ai", "recollect[pydantic-ai]"),
+        ("recollect.integrations.langchain", "langchain_core.retrievers", "recollect[langgraph]"),
+        ("recollect.integrations.llama_index", "llama_index.core.retrievers", "llama-index-core"),
     ],
 )
 def test_an_integration_without_its_package_names_the_extra(

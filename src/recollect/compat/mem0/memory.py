@@ -26,8 +26,10 @@ from recollect.compat.mem0.asked import (
 from recollect.config import Settings
 from recollect.domain.ids import parse_id
 from recollect.domain.memory import Memory as Stored
+from recollect.domain.memory import Status
 from recollect.domain.results import Inference
 from recollect.errors import ForbiddenError, IncompatibleCallError, InvalidInputError, MemoryNotFoundError
+from recollect.memories.facts import read_fact
 
 log = logging.getLogger(__name__)
 
@@ -113,8 +115,24 @@ class AsyncMemory:
             results.append(told.derived(fact))
         for decision in found.decisions:
             if decision.kind == "supersede" and decision.other_id is not None:
-                results.append(told.retired(await self._client.get(decision.other_id)))
+                fact = await self._client.get(decision.other_id)
+                results.append(told.retired(fact))
+                results += await self._retire_sources(fact, decision.memory_id)
         return results
+
+    async def _retire_sources(self, fact: Stored, by: UUID | None) -> list[dict[str, Any]]:
+        """Retire what said a retired fact and nothing else: mem0 keeps facts alone, so old words would surprise."""
+        if by is None:
+            return []
+        newer = [UUID(id) for id in (await self._client.get(by)).metadata.get("derived_from", ())]
+        retired = []
+        for id in map(UUID, fact.metadata.get("derived_from", ())):
+            said = await self._find(id)
+            if said is None or said.status is not Status.ACTIVE or not newer or id in newer:
+                continue
+            if read_fact(said.text, speaker=fact.subject, now=said.created_at) is not None:
+                retired.append(told.retired(await self._client.supersede(id, by=newer[-1])))
+        return retired
 
     async def get(self, memory_id: Any) -> dict[str, Any] | None:
         """One memory, or None."""

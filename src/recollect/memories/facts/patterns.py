@@ -128,6 +128,13 @@ IS_NO_LONGER = re.compile(
 DOES_NOT = re.compile(rf"^(?P<s>[^,;:]{{1,80}}?) (?:does|do) not (?P<v>{_FORMS}) (?P<o>\S.*)$")
 IS_NOT = re.compile(r"^(?P<s>[^,;:]{1,80}?) (?:is|are|am) not (?P<o>\S.*)$")
 
+#: "I have two cats called Miso and Tofu": of what one has for years; meetings and headaches are had for hours.
+HAS = re.compile(
+    r"^(?P<s>[^,;:]{1,80}?) (?:has|have) (?P<o>(?:an?|one|two|three|four|five|six|\d+) (?:[\w-]+ )?"
+    r"(?:cats?|dogs?|horses?|rabbits?|parrots?|pets?|kids?|child(?:ren)?|sons?|daughters?|brothers?|sisters?|twins|"
+    r"allerg(?:y|ies)|degree|diploma|licen[cs]e)\b.*)$"
+)
+
 #: X switched from A to B; X replaced A with B.
 SWITCHED = re.compile(
     r"^(?P<s>[^,;:]{1,80}?) (?:has |have )?(?:switched|upgraded|migrated|changed|moved|went|converted|transferred)"
@@ -198,7 +205,7 @@ NOT_EMPLOYERS = frozenset(
 )
 #: Behind the object: when, why, with whom. What holds for a few days only was screened out before.
 ADJUNCT = re.compile(
-    r",? (?:(?:because|since|so that|due to|thanks to|after|before|when|"
+    r",? (?:mostly\b.*|(?:because|since|so that|due to|thanks to|after|before|when|"
     r"where|which|who|as|although|though|with (?:my|his|"
     r"her|their|our)|for (?:work|good|love|family|reporting|study|her job|his job|my job|a new job)|together with|"
     r"in order to|despite)\b.*"

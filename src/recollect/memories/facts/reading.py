@@ -113,7 +113,19 @@ def _dated(statement: Statement, now: datetime) -> Statement:
 
 
 def _read(clause: str, cleaned: Clean, sentence: str, speaker: str | None) -> Statement | None:
-    for read in (_ended, _replaced, _dose, _shifted, _held, _reached, _by_verb, _copula, _many, _denied):
+    for read in (
+        _ended,
+        _replaced,
+        _dose,
+        _shifted,
+        _held,
+        _reached,
+        _by_verb,
+        _copula,
+        _has,
+        _many,
+        _denied,
+    ):
         found = read(clause, speaker)
         if found is None:
             continue
@@ -339,7 +351,7 @@ def _described(phrase: str, value: str, subject: str | None) -> Statement | None
         if is_attribute(_bare_np(phrase)) and phrase.split()[-1].casefold() not in _SOMEWHERE:
             return None
         return _make(subject, "location", value)
-    role = re.fullmatch(r"an? ((?:[\w-]+ ){0,3}?([\w-]+))(?: (?:at|for|with|in) .+)?", value)
+    role = re.fullmatch(r"an? ((?:[\w-]+ ){0,3}?([\w-]+))(?:,? (?:at|for|with|in|mostly) .+)?", value)
     if role and named and role[2].casefold() in p.ROLES:
         return _make(subject, "is a", role[1])
     kin = re.fullmatch(r"allergic to (.+)", value)
@@ -427,6 +439,13 @@ def _plain_value(value: str, attribute: list[str]) -> bool:
     first = value.split()[0]
     thing = first[:1].isupper() or first[:1].isdigit() or first in {"a", "an", "the"}
     return thing and len(value.split()) <= 5 and len(attribute) <= 2
+
+
+def _has(clause: str, speaker: str | None) -> Statement | None:
+    found = p.HAS.match(clause)
+    if not found or not is_certain(found["s"]):
+        return None
+    return _make(read_subject(found["s"], speaker), "has", found["o"])
 
 
 def _many(clause: str, speaker: str | None) -> Statement | None:

@@ -138,7 +138,10 @@ _NOT_FACTS: tuple[tuple[re.Pattern[str], str], ...] = (
         "a negation",
     ),
     (
-        re.compile(r"\b(?:sometimes|occasionally|often|usually|normally|typically|mostly|either)\b", re.I),
+        # Behind a comma "mostly" speaks of a part: "I'm a nurse, mostly on nights".
+        re.compile(
+            r"\b(?:sometimes|occasionally|often|usually|normally|typically|either)\b|(?<!, )\bmostly\b", re.I
+        ),
         "not always so",
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from recollect.domain.memory import Memory
 from recollect.domain.names import Name
@@ -19,9 +20,11 @@ from recollect.memories.facts.phrasing import sentence_of
 from recollect.memories.facts.subjects import spellings
 from recollect.memories.infer.extraction import find_by_model
 from recollect.memories.infer.finding import Findings, Found, find_by_rule
+from recollect.memories.infer.revision import revise
 from recollect.memories.intake import Given, Stated, add_items
 from recollect.memories.supersession import hold_subjects, kept_predicate, known_fact
-from recollect.storage import entities, facts, reading
+from recollect.providers.models.purse import Purse
+from recollect.storage import entities, facts, reading, writing
 from recollect.storage.entities import Linked
 from recollect.storage.facts import DERIVED
 from recollect.workspace import Workspace
@@ -65,7 +68,11 @@ async def _ask_model(
         return None, [f"the model could not be opened, rules were used alone: {error}"]
     if model is None:
         return None, []
-    more = await find_by_model(model, memories, context)
+    charged = model.charged_to(Purse(max_usd=workspace.settings.model_max_usd))
+    if model.profile.shape == "large":
+        more = await revise(workspace, charged, memories, context)
+    else:
+        more = await find_by_model(charged, memories, context)
     findings.found += more.found
     findings.skipped += more.skipped
     await _link_names(workspace, context, memories, more)
@@ -117,7 +124,20 @@ async def _derive(
         memories = await reading.get_memories(tx, [stored])
     done = Decision(kind="add", reason=found.why, text=text, memory_id=stored)
     rest: list[tuple[Decision, Memory | None]] = [(decision, None) for decision in report.decisions]
+    if found.replaces is not None and found.replaces not in {one.other_id for one in report.decisions}:
+        rest += [(await _replace(workspace, context, found, stored), None)]
     return [(done, memories[0] if memories else None), *rest]
+
+
+async def _replace(workspace: Workspace, context: TenantContext, found: Found, stored: UUID) -> Decision:
+    """Retire the fact that a model said is replaced, where the rules saw no connection."""
+    assert found.replaces is not None
+    try:
+        async with workspace.store.transaction(context) as tx:
+            await writing.supersede(tx, found.replaces, stored, now=workspace.clock(), reason=found.why)
+    except RecollectError as error:  # somebody else retired it, or deleted it, in this moment
+        return Decision(kind="skip", reason=str(error), memory_id=stored, other_id=found.replaces)
+    return Decision(kind="supersede", reason=found.why, memory_id=stored, other_id=found.replaces)
 
 
 async def _known_already(

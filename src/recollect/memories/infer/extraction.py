@@ -23,7 +23,6 @@ from recollect.memories.facts.predicates import wordings
 from recollect.memories.facts.screening import clean, split_sentences, why_no_fact
 from recollect.memories.infer.finding import Findings, Found
 from recollect.memories.supersession import is_machine, speaker_name
-from recollect.providers.models.contract import MAX_OUTPUT_TOKENS
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
@@ -46,7 +45,7 @@ async def find_by_model(model: ChatModel, memories: Sequence[Memory], context: T
         try:
             said = _as_data(chunk, context)
             # What can be extracted is not much longer than what was said; a small model would ramble on.
-            budget = min(MAX_OUTPUT_TOKENS, 200 + len(said))
+            budget = min(1_024, 200 + len(said))
             answer = await model.answer(instructions(), said, schema(), max_tokens=budget)
         except ModelError as error:
             findings.notes.append(f"the model could not help, rules were used alone: {error}")

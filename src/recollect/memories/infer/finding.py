@@ -16,13 +16,17 @@ BY_RULE = "read by rule"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A fact (`statement`) or a procedure (`trigger`, `action`) in a memory, and who found it."""
+    """A fact (`statement`) or a procedure (`trigger`, `action`) in a memory, and who found it.
+
+    `replaces` is the known fact that it takes the place of, where a model has read both.
+    """
 
     memory: Memory
     why: str
     statement: Statement | None = None
     trigger: str = ""
     action: str = ""
+    replaces: UUID | None = None
 
 
 @dataclass(slots=True)

@@ -21,10 +21,12 @@ from recollect.retrieval.terms import terms
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
 
-#: Memories one request shows. More does not fit small models, and those chosen say most of what there is.
+#: Memories one request shows a small model, and the characters of each; those chosen say most of what there is.
 MAX_SHOWN = 40
 _SHOWN_CHARS = 600
 _OUTPUT_TOKENS = 600
+#: Words of the memories a small model is shown.
+_SHOWN_WORDS = 1_500
 #: Of a sentence's words, so many must be in what it cites; the rest joins them into a sentence.
 _GROUNDED_SHARE = 0.6
 _FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -57,19 +59,29 @@ async def rephrase(
     model: ChatModel, title: str, passages: Sequence[Passage], shown: Sequence[int]
 ) -> list[Chosen]:
     """The model's sentences that hold; raises a `ModelError` when it gave none of the asked form."""
-    answer = await model.answer(
-        instructions(), fenced(title, passages, shown), ModelSummary, max_tokens=_OUTPUT_TOKENS
-    )
+    large = model.profile.shape != "small"
+    text = fenced(title, passages, shown, most_chars=20_000 if large else _SHOWN_CHARS)
+    answer = await model.answer(instructions(), text, ModelSummary, max_tokens=_OUTPUT_TOKENS)
     return grounded(answer.value.sentences, passages, shown)
 
 
-def fenced(title: str, passages: Sequence[Passage], shown: Sequence[int]) -> str:
+def most_shown(model: ChatModel) -> tuple[int, int]:
+    """How many memories one request shows, and how many words of them: half of what the model's window holds."""
+    if model.profile.shape == "small":
+        return MAX_SHOWN, _SHOWN_WORDS
+    # Choosing among memories compares each with each; two hundred are the whole of most conversations.
+    return min(model.profile.findings, 200), model.profile.part_tokens // 3
+
+
+def fenced(
+    title: str, passages: Sequence[Passage], shown: Sequence[int], *, most_chars: int = _SHOWN_CHARS
+) -> str:
     """The memories as the model sees them; nothing in them can close the fence."""
     lines = [f"About: {_harmless(title)}"]
     for number, index in enumerate(shown, 1):
         passage = passages[index]
         speaker = f", {_harmless(passage.speaker)}" if passage.speaker else ""
-        text = _harmless(passage.text)[:_SHOWN_CHARS]
+        text = _harmless(passage.text)[:most_chars]
         lines.append(f"[{number}] {passage.at:%Y-%m-%d}{speaker}: {text}")
     return "<memories>\n" + "\n".join(lines) + "\n</memories>"
 

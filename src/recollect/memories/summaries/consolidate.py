@@ -21,12 +21,12 @@ from recollect.domain.results import ConsolidateReport
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name
 from recollect.errors import ForbiddenError, InvalidInputError, ModelError, ModelOutputError, StoreBusyError
-from recollect.memories.summaries.abstract import MAX_SHOWN, rephrase
+from recollect.memories.summaries.abstract import most_shown, rephrase
 from recollect.memories.summaries.compose import Written, compose
 from recollect.memories.summaries.extract import Chosen, choose
 from recollect.memories.summaries.keeping import keep
 from recollect.memories.summaries.sentences import Passage
-from recollect.providers.models import ChatModel
+from recollect.providers.models import ChatModel, Purse
 from recollect.retrieval.terms import terms
 from recollect.storage import erasing, scopes, summaries
 from recollect.storage.faults import is_lost_race
@@ -38,8 +38,6 @@ from recollect.workspace import Workspace
 MAX_INPUTS = 20_000
 #: Entities of one scope that get a summary, the most spoken of first; a large store has thousands of names.
 MAX_ENTITIES = 100
-#: Words of the memories a model is shown; small models take little more.
-_SHOWN_WORDS = 1_500
 _ATTEMPTS = 10
 #: So many are named in a note.
 _NAMED = 3
@@ -111,7 +109,9 @@ async def consolidate(
     """Make what summaries are missing or stale, and take away those of things that are no more."""
     maker = _Maker(workspace, context, force=request.force, model=None)
     try:
-        maker.model = workspace.model()
+        model = workspace.model()
+        if model is not None:
+            maker.model = model.charged_to(Purse(max_usd=workspace.settings.model_max_usd))
     except ModelError as error:  # its package is not installed
         maker.notes.append(f"quoted instead of rephrased: {error}")
     async with workspace.store.transaction(context) as tx:
@@ -326,8 +326,9 @@ class _Maker:
         about = terms(target.title) if target.key.kind == "entity" else ()
         embedder = (await self.workspace.open_space(self.context)).embedder
         if self.model is not None:
+            sentences, words = most_shown(self.model)
             most = await asyncio.to_thread(
-                choose, passages, embedder.embed, about=about, max_sentences=MAX_SHOWN, max_words=_SHOWN_WORDS
+                choose, passages, embedder.embed, about=about, max_sentences=sentences, max_words=words
             )
             shown = sorted({index for sentence in most for index in sentence.passages})
             said = await self._ask(self.model, target, place, passages, shown) if shown else []

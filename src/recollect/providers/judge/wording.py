@@ -22,9 +22,20 @@ _WHAT_DAY = re.compile(
 )
 
 
+#: A question for whatever is known of something: what it is about says it all.
+_ABOUT = re.compile(
+    r"^\W*(?:please |so |and |ok |hey )?(?:(?:can|could) you )?(?:please )?"
+    r"(?:tell me (?:more |everything |all |something |a bit )?about|what (?:do|did) (?:you|we|i) know (?:about|of|on)"
+    r"|(?:give me |i need )?(?:an |the )?(?:overview|summary) (?:of|on)|summari[sz]e|anything (?:new )?(?:about|on)"
+    r"|catch me up on|update me on|brief me on|remind me (?:about|of))\s+(?P<topic>\S.*?)[\s?.!]*$",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
 def asked(question: str) -> str:
-    """A question as the judge reads it: it learned to hear a day asked for with "when"."""
-    return _WHAT_DAY.sub(r"\1When\g<verb>", question, count=1)
+    """A question as the judge reads it: a day is asked for with "when", and a topic by its name alone."""
+    about = _ABOUT.match(question)
+    return about["topic"] if about else _WHAT_DAY.sub(r"\1When\g<verb>", question, count=1)
 
 
 def statement(

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import os
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from recollect.errors import ConfigurationError, InvalidInputError, ModelMissingError
 from recollect.providers.models.contract import ChatModel
+from recollect.providers.models.profiles import Profile, profile_of
+
+if TYPE_CHECKING:
+    from recollect.config import Settings
 
 #: Family -> (the modules it needs, the variable its vendor's key is usually in).
 FAMILIES: dict[str, tuple[tuple[str, ...], str | None]] = {
@@ -25,12 +30,18 @@ INSTALL = "pip install 'recollect[models]'"
 
 
 def open_model(
-    name: str, *, base_url: str | None = None, api_key: str | None = None, timeout_s: float = 30.0
+    name: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout_s: float = 120.0,
+    retries: int = 4,
+    profile: Profile | None = None,
 ) -> ChatModel:
     """Open the chat model called `name`; no request is made before the first question.
 
-    `timeout_s` is for a whole answer. A package that is not installed raises `ModelMissingError` with the
-    command that installs it.
+    `timeout_s` is for a whole answer, `retries` for what a busy server turns away. A package that is not installed
+    raises `ModelMissingError` with the command that installs it.
     """
     family, model = _parse(name, base_url)
     needs, variable = FAMILIES[family]
@@ -52,7 +63,28 @@ def open_model(
     from recollect.providers.models.chat import connect
 
     # A server of one's own usually wants no key; the client always does.
-    return connect(family, model, name=name, base_url=base_url, api_key=key or "none", timeout_s=timeout_s)
+    return connect(
+        family,
+        model,
+        name=name,
+        base_url=base_url,
+        api_key=key or "none",
+        timeout_s=timeout_s,
+        retries=retries,
+        profile=profile or profile_of(name),
+    )
+
+
+def model_of(name: str, settings: Settings) -> ChatModel:
+    """The chat model called `name`, as the settings say how to reach it and what it can do."""
+    return open_model(
+        name,
+        base_url=settings.model_base_url,
+        api_key=settings.model_api_key,
+        timeout_s=settings.model_timeout_s,
+        retries=settings.model_retries,
+        profile=profile_of(name, settings),
+    )
 
 
 def _parse(name: str, base_url: str | None) -> tuple[str, str]:

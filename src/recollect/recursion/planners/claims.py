@@ -1,79 +1,76 @@
 """What a model says it found, held against what it was shown.
 
-A claim carries a quote. Words that a call offered as a finding bring that finding's citations with them; words that
-stand in what a call gave back cite that call. A quote that was never observed makes the claim unsupported: it is kept
-for the record, without confidence.
+A claim carries a quote, and may name the result that it quotes. Words that a call offered as a finding bring that
+finding's citations with them; words that stand in what a call gave back cite that call. A quote that was never observed
+makes the claim unsupported: it is kept for the record, without confidence.
 """
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from recollect.domain.findings import Citation, CitationStatus, Finding, span_hash
-from recollect.recursion.planners.contract import Situation
+from recollect.recursion.planners.contract import Seen, Situation
+from recollect.recursion.quotes import MIN_QUOTE_CHARS, plain, spellings
 
 #: The kind of a citation that names a call of the run instead of a place in the material.
 OBSERVATION = "observation"
-#: Fewer characters are in any text, so they prove nothing.
-_MIN_QUOTE_CHARS = 3
-_MAX_CHARS = 1_000
+_MAX_CHARS = 4_000
+_NUMBER = re.compile(r"(\d+)\s*[.,:]\s*(?:call\s*)?(\d+)")
 
 
 class Claim(Protocol):
-    """What a model gives for one finding."""
+    """What a model gives for one finding; `observation` is the number of the result it quotes, or empty."""
 
     description: str
     quote: str
     confidence: float
     group: str
+    observation: str
 
 
 def findings_of(claims: Sequence[Claim], situation: Situation) -> tuple[Finding, ...]:
     """The claims as findings, with the citations that what was observed gives them."""
-    offered = [
-        (finding, _plain(f"{finding.evidence} {' '.join(one.quote for one in finding.citations)}"))
-        for finding in situation.offered
-    ]
-    observed = [(name, text, _plain(text)) for name, text in _observed(situation)]
+    plains: dict[int, str] = {}
     return tuple(
-        _found(claim, offered, observed)
+        _found(claim, situation, plains)
         for claim in claims
         if claim.description.strip() or claim.quote.strip()
     )
 
 
-def _found(
-    claim: Claim, offered: Sequence[tuple[Finding, str]], observed: Sequence[tuple[str, str, str]]
-) -> Finding:
-    quote = _plain(claim.quote)
-    description = claim.description.strip()[:_MAX_CHARS] or claim.quote.strip()[:_MAX_CHARS]
+def _found(claim: Claim, situation: Situation, plains: dict[int, str]) -> Finding:
     evidence = claim.quote.strip()[:_MAX_CHARS]
+    description = claim.description.strip()[:_MAX_CHARS] or evidence
     confidence = min(max(claim.confidence, 0.0), 1.0)
     group = " ".join(claim.group.split())[:_MAX_CHARS] or None
-    if len(quote) >= _MIN_QUOTE_CHARS:
-        for finding, plain in offered:
-            if quote in plain:
+    for spelling in spellings(evidence):
+        quote = plain(spelling)
+        if len(quote) < MIN_QUOTE_CHARS:
+            continue
+        for name, seen in _observed(situation, claim.observation):
+            offered = _offered(quote, seen, plains)
+            if offered is not None:
                 return Finding(
                     description=description,
                     evidence=evidence,
-                    source_file=finding.source_file,
-                    line_range=finding.line_range,
+                    source_file=offered.source_file,
+                    line_range=offered.line_range,
                     confidence=confidence,
-                    group=group or finding.group,
-                    citations=finding.citations,
+                    group=group or offered.group,
+                    citations=offered.citations,
                 )
-        for name, text, plain in observed:
-            if quote in plain:
-                seen = _citation(name, span_hash(text), evidence, CitationStatus.UNCHECKED)
+            if quote in _plain_of(seen.text, plains, id(seen)):
+                cited = _citation(name, span_hash(seen.text), evidence, CitationStatus.UNCHECKED)
                 return Finding(
                     description=description,
                     evidence=evidence,
                     source_file=name,
                     confidence=confidence,
                     group=group,
-                    citations=(seen,),
+                    citations=(cited,),
                 )
     unseen = _citation("", span_hash(""), evidence, CitationStatus.UNSUPPORTED)
     return Finding(
@@ -84,6 +81,25 @@ def _found(
         group=group,
         citations=(unseen,),
     )
+
+
+def _offered(quote: str, seen: Seen, plains: dict[int, str]) -> Finding | None:
+    """Of what a call offered, the narrowest that holds the words: they stand in it and not merely near it."""
+    holding = [
+        finding
+        for finding in seen.findings
+        if quote
+        in _plain_of(
+            f"{finding.evidence}\n{' '.join(one.quote for one in finding.citations)}", plains, id(finding)
+        )
+    ]
+    return min(holding, key=lambda one: len(one.evidence), default=None)
+
+
+def _plain_of(text: str, plains: dict[int, str], key: int) -> str:
+    if key not in plains:
+        plains[key] = plain(text)
+    return plains[key]
 
 
 def _citation(name: str, content_hash: str, quote: str, status: CitationStatus) -> Citation:
@@ -98,33 +114,15 @@ def _citation(name: str, content_hash: str, quote: str, status: CitationStatus) 
     )
 
 
-def _observed(situation: Situation) -> Iterator[tuple[str, str]]:
-    """Every text that calls gave back, with the name of its call."""
-    for step in situation.steps:
-        last = step is situation.steps[-1]
-        for place, call in enumerate(step.tool_calls):
-            if call.error is not None:
-                continue
-            name = f"step {step.iteration}, call {place + 1}: {call.tool}"
-            if last and place < len(situation.last_texts):
-                yield name, situation.last_texts[place]
-            yield name, "\n".join(_strings(call.result))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, one in value.items():
-            yield str(name)
-            yield from _strings(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _strings(one)
-    else:
-        yield json.dumps(value)
-
-
-def _plain(text: str) -> str:
-    """Words alone: models change the white space and capitals of what they copy."""
-    return " ".join(text.split()).casefold()
+def _observed(situation: Situation, named: str) -> Iterator[tuple[str, Seen]]:
+    """Every result with the name of its call: the one that a claim names first, then the newest."""
+    found = _NUMBER.search(named)
+    wanted = (int(found[1]), int(found[2])) if found else None
+    every = [
+        ((step.iteration, place), f"step {step.iteration}, call {place}: {call.tool}", one)
+        for step, seen in zip(situation.steps, situation.observed, strict=True)
+        for place, (call, one) in enumerate(zip(step.tool_calls, seen, strict=True), 1)
+        if call.error is None
+    ]
+    for _, name, one in sorted(every, key=lambda row: (row[0] != wanted, (-row[0][0], row[0][1]))):
+        yield name, one

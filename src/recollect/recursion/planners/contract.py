@@ -24,13 +24,21 @@ class Remaining:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What one call gave back to read, and what it offered as findings."""
+
+    text: str
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
     """Where a run stands when its planner is asked. `steps` are those so far, each with what its calls gave back.
 
-    `offered` is all that calls have offered so far, taken or not, and `last_texts` are what those of the last step gave
-    back to read, in their order. A planner that pays for its
-    answers calls `afford(tokens, usd)` with the worst case of each request *before* it makes it, and does without the
-    request if that says False.
+    `observed` and `memos` have an entry for each step: what its calls gave back to read, in their order, and what its
+    plan asked to be handed back. `offered` is all that calls have offered so far, taken or not. A planner that pays for
+    its answers calls `afford(tokens, usd)` with the worst case of each request *before* it makes it, and does without
+    the request if that says False.
     """
 
     query: str
@@ -40,7 +48,8 @@ class Situation:
     findings: Sequence[Finding]
     remaining: Remaining
     offered: Sequence[Finding] = ()
-    last_texts: Sequence[str] = ()
+    observed: Sequence[Sequence[Seen]] = ()
+    memos: Sequence[Any] = ()
     afford: Callable[[int, float], bool] = field(default=lambda tokens, usd: True)
 
 
@@ -56,6 +65,8 @@ class Call:
 class Plan:
     """What to do next. With `done` the run ends after these calls. None in `findings` keeps what the calls offer.
 
+    `memo` is handed back with the next situations; no record has it.
+
     A planner that gives findings of its own reads what the calls give back and claims it in the next plan; if a limit
     ends the run before that, what they offered is kept after all.
     """
@@ -69,6 +80,8 @@ class Plan:
     usd: float = 0.0
     model_calls: int = 0
     choice: Choice | None = None
+    memo: Any = None
+    notes: tuple[str, ...] = ()
 
 
 class EndOfRunError(Exception):

@@ -11,19 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from recollect.domain.context import FENCE
 from recollect.domain.memory import Memory, MemoryType, compose_text
+from recollect.domain.quoting import guarded
 from recollect.domain.results import Hit
 from recollect.domain.time_ago import format_time_ago
 
-#: What opens or closes the fence, and what chat templates of models take for the beginning or end of a turn.
-_TAG = re.compile(
-    rf"<(?=\s*/?\s*{FENCE}|[|｜]|/?s>|/?(?:start|end)_of_turn>|<\s*/?SYS>>)|\[(?=/?INST\])", re.IGNORECASE
-)
-#: Control characters but for blanks and line breaks, and what turns the direction of writing or can't be seen at all.
-_HIDDEN = re.compile(
-    r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u200b\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
-)
 _PIPE = re.compile(r"(\\*)\|")
 
 #: How well-known predicates read between a subject and an object; others read as they are written.
@@ -150,8 +142,3 @@ def table_cell(text: str) -> str:
 def one_line(text: str) -> str:
     """A text without line breaks."""
     return " ".join(guarded(text).split())
-
-
-def guarded(text: str) -> str:
-    """A text that can't close the fence, act as a token of a model, steer a terminal, or hide anything."""
-    return _TAG.sub(lambda match: "&lt;" if match[0] == "<" else "&#91;", _HIDDEN.sub("", text))

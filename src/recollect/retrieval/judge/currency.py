@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recollect.domain.query import Aim, Want
+from recollect.domain.query import Aim
 from recollect.retrieval.forms import FormModels
 from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats
 from recollect.retrieval.judge.probability import logit, sigmoid
@@ -39,7 +39,7 @@ _AS_LIKELY = 0.7
 _BEHIND = 0.5
 #: News is told in the first words.
 _READ_CHARS = 280
-#: What was said within so short a time is one telling, not an update.
+#: What one conversation says within so short a time is one telling, not an update.
 _ONE_TELLING = timedelta(hours=6)
 #: What is usual is not replaced by what happened once; and why something happened does not change.
 _SETTLED = re.compile(
@@ -67,22 +67,31 @@ class Currency:
 
 def may_have_changed(question: str, aim: Aim) -> bool:
     """Whether later news can change the answer: one thing is wanted, as it is now."""
-    one = aim.want in (Want.ONE, Want.YES_NO, Want.TASK)
-    return one and not aim.past and not _SETTLED.search(question)
+    return aim.several < 0.5 and not aim.topic and not aim.past and not _SETTLED.search(question)
 
 
-def pairs_to_compare(scores: Floats, moments: Sequence[datetime]) -> list[Pair]:
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """When each candidate was said, and in which conversation; None for what stands alone."""
+
+    at: Sequence[datetime]
+    conversations: Sequence[str | None]
+
+    def is_later(self, place: int, than: int) -> bool:
+        """Whether one was said after another, and not in the same breath."""
+        named = self.conversations[place]
+        gap = _ONE_TELLING if named is not None and named == self.conversations[than] else timedelta(0)
+        return self.at[place] - self.at[than] > gap
+
+
+def pairs_to_compare(scores: Floats, moments: Moments) -> list[Pair]:
     """The best candidate with everything said later, and with what was said earlier and answers too."""
     if not len(scores) or scores.max() < WORTH_COMPARING:
         return []
     best = int(np.argmax(scores))
     order = [place for place in np.argsort(-scores, kind="stable").tolist() if scores[place] >= 0.0]
-    newer = [place for place in order if moments[place] - moments[best] > _ONE_TELLING]
-    older = [
-        place
-        for place in order
-        if moments[best] - moments[place] > _ONE_TELLING and scores[place] >= WORTH_COMPARING
-    ]
+    newer = [place for place in order if moments.is_later(place, best)]
+    older = [place for place in order if moments.is_later(best, place) and scores[place] >= WORTH_COMPARING]
     return [Pair(best, place) for place in newer] + [Pair(place, best) for place in older]
 
 
@@ -129,9 +138,7 @@ def _speaker(candidate: Candidate) -> str:
     return "I" if candidate.own else (candidate.speaker or "").casefold()
 
 
-def newest_first(
-    scores: Floats, moments: Sequence[datetime], pairs: Sequence[Pair], replaces: Floats
-) -> Currency:
+def newest_first(scores: Floats, moments: Moments, pairs: Sequence[Pair], replaces: Floats) -> Currency:
     """Give what replaces the best answer its score, and mark what is outdated.
 
     `replaces` is how likely the later of each pair replaces the earlier.
@@ -147,8 +154,8 @@ def newest_first(
     if not holding:
         return Currency(scores, {})
     newer = [pair.later for pair in holding if pair.earlier == best]
-    newest = max(newer, key=lambda place: moments[place], default=best)
-    older = {place for place in newer if moments[newest] - moments[place] > _ONE_TELLING}
+    newest = max(newer, key=lambda place: moments.at[place], default=best)
+    older = {place for place in newer if moments.is_later(newest, place)}
     outdated = {pair.earlier for pair in holding} | older
     ordered = np.array(scores, copy=True)
     ordered[newest] = scores[best]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -41,6 +41,7 @@ FEATURES = (
     "boundary",
     "task",
     "yes_no",
+    "stranger",
 )
 
 #: Relevance has no upper end; beyond this it hardly says more, but still orders.
@@ -99,6 +100,24 @@ _NO_END = frozenset(
 )
 #: As likely an answer as the best, for weighing which was said earlier: so many logits behind it.
 _RIVAL = 3.0
+#: Where names stand out by their capitals, and nouns do not: in a question with words such as these.
+_ENGLISH = re.compile(
+    r"\b(?:what|who|when|where|how|why|which|whose|did|does|is|are|has|have|the|of|my|our|were|will|would)\b",
+    re.IGNORECASE,
+)
+_PROPER_NAME = re.compile(r"[A-ZÀ-Ý][a-zà-ÿ'’-]+(?: [A-ZÀ-Ý][\w'’-]+)*")
+#: What stands before a place or a time, which people tell of without naming it.
+_PLACE_OR_TIME = re.compile(
+    r"\b(?:in|at|to|from|near|on|into|around|by|last|next|this|during|since|until)\s+$", re.IGNORECASE
+)
+#: A thing with a number of its own: "invoice 1041", "room #12".
+_NUMBERED = re.compile(
+    r"\b(?!(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|(?:since|from|until|till|about|around|than|before|after|over"
+    r"|under|only|years?|and|the|for|with|by|day|nearly|almost|least|most|over|between|through)\b)"
+    r"(?P<kind>[^\W\d_]{3,})\W{1,2}(?P<number>\d[\w-]*)",
+    re.IGNORECASE,
+)
+_FIRST_WORD = re.compile(r"\W*[\w'’-]+")
 _WORD = re.compile(r"\w+")
 _ASSISTANTS = frozenset({"assistant", "ai", "bot", "agent", "system", "model"})
 
@@ -118,6 +137,7 @@ class Candidate:
     likeness: float
     #: 1 in the period asked about, less outside; None when no period is asked.
     inside: float | None
+    conversation: str | None = None
 
 
 def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> Floats:
@@ -125,7 +145,8 @@ def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> F
     if not candidates:
         return np.zeros((0, len(FEATURES)))
     question = asked.query
-    names = _names(asked)
+    named = _names(asked)
+    names = list(named.values())
     wants_number = bool(_NUMBER.search(question))
     wants_time = bool(_TIME.search(question)) and not _HAPPENED.search(question)
     wants_person = bool(_PERSON.search(question))
@@ -133,6 +154,7 @@ def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> F
     aim = asked.aim
     end = _end_of_past(question) if aim.past else frozenset()
     rivals = [one.at for one in candidates if one.verdict >= best - _RIVAL]
+    stranger = share_of_strangers(question, named, candidates)
     rows = []
     for one in candidates:
         told = set(_WORD.findall(one.statement.casefold()))
@@ -158,19 +180,60 @@ def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> F
                 float(not told.isdisjoint(end)),
                 float(aim.want is Want.TASK),
                 float(aim.want is Want.YES_NO),
+                stranger,
             )
         )
     return np.array(rows, dtype=np.float64)
 
 
-def _names(asked: Understanding) -> list[frozenset[str]]:
-    """The words of every name in the question but the asker's own."""
-    names = [
-        frozenset(_WORD.findall(f"{entity.mention_text} {entity.name}".casefold()))
+def _names(asked: Understanding) -> dict[str, frozenset[str]]:
+    """Every name in the question but the asker's own, and the words by which a text may say it."""
+    names = {
+        entity.mention_text: words_of(f"{entity.mention_text} {entity.name}")
         for entity in asked.entities
         if entity.method is not Resolution.FIRST_PERSON
+    }
+    return {name: words for name, words in names.items() if words}
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text, folded."""
+    return frozenset(_WORD.findall(text.casefold()))
+
+
+def share_of_strangers(
+    question: str, names: Mapping[str, frozenset[str]], candidates: Sequence[Candidate]
+) -> float:
+    """The share of those a question is about whom no candidate names, nor is said by.
+
+    Somebody else's life is asked about then. Only names that stand out count: in English, within a sentence, and not as
+    a place or a time.
+    """
+    if not _ENGLISH.search(question):
+        return 0.0
+    first = _FIRST_WORD.match(question)
+    asked = [
+        words
+        for name, words in names.items()
+        if _PROPER_NAME.fullmatch(name)
+        and (at := question.find(name)) >= 0
+        and not _PLACE_OR_TIME.search(question[:at])
+        and (first is None or first[0].strip() != name)
     ]
-    return [name for name in names if name]
+    if not asked:
+        return 0.0
+    told = frozenset[str]().union(*(words_of(f"{one.speaker or ''} {one.text}") for one in candidates))
+    return sum(told.isdisjoint(words) for words in asked) / len(asked)
+
+
+def is_other_number(question: str, text: str) -> bool:
+    """Whether a text is about another one of the numbered things that a question names: invoice 1042, not 1041."""
+    told = [(one["kind"].casefold(), one["number"]) for one in _NUMBERED.finditer(text)]
+    for named in _NUMBERED.finditer(question):
+        others = [number for kind, number in told if kind == named["kind"].casefold()]
+        if others and named["number"] not in others:
+            return True
+    return False
 
 
 def _end_of_past(question: str) -> frozenset[str]:

@@ -22,10 +22,10 @@ def _model(name: str) -> tuple[Floats, float]:
     return np.array(list(stored["weights"].values())), float(stored["bias"])
 
 
-def probability(evidence: Floats, *, several: bool) -> Floats:
-    """How likely each candidate answers, from its row of evidence."""
-    weights, bias = _model("several" if several else "one")
-    return sigmoid(evidence @ weights + bias)
+def probability(evidence: Floats, *, several: float) -> Floats:
+    """How likely each candidate answers, from its row of evidence. `several`: how sure it is that all are wanted."""
+    one, all_of_a_kind = (evidence @ weights + bias for weights, bias in (_model("one"), _model("several")))
+    return sigmoid((1.0 - several) * one + several * all_of_a_kind)
 
 
 def replacing(signs: Floats) -> Floats:

@@ -17,12 +17,13 @@ from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.judge.currency import (
     SIGNS,
     Currency,
+    Moments,
     may_have_changed,
     measure_signs,
     newest_first,
     pairs_to_compare,
 )
-from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats, measure_evidence
+from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats, is_other_number, measure_evidence
 from recollect.retrieval.judge.probability import logit, probability, replacing, sigmoid
 from recollect.retrieval.judge.statements import (
     is_asker,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from recollect.providers.judge.model import Judge
 
 #: How many candidates are read where all of a kind are wanted; `recollect bench answers` says what a dozen take.
-WIDE = 40
+WIDE = 30
 #: Where one thing is wanted, the best are read, and what is likeliest to replace one of them; only when none of these
 #: clearly answers, by the encoder's verdict, are more read.
 FIRST, NARROW, LATER = 4, 10, 4
@@ -56,7 +57,7 @@ _PROVEN = 4.0
 #: What is gained where an answer is taken for granted, as in a question put to every team.
 _PRESUPPOSED = 1.0
 #: What the user's own database adds, in logits: to a memory of a thing that it relates to the question, and to one that
-#: names neither such a thing nor what the question names.
+#: names neither such a thing nor what the question names. The latter also for another of the numbered things asked for.
 _RELATED, _UNRELATED = 1.0, -3.0
 _DEFAULT_THRESHOLD = 0.7
 
@@ -76,6 +77,8 @@ def rows_to_read(aim: Aim, pool: Pool, order: Sequence[int], *, limit: int, thre
     """
     if aim.want.several:
         return Reading(list(order[:WIDE]), [])
+    if aim.topic:
+        return Reading(list(order[:NARROW]), [])
     first = FIRST if threshold >= _DEFAULT_THRESHOLD else max(NARROW, min(limit + limit // 4, WIDE))
     rows = list(order[:first])
     if pool.replacing is not None:
@@ -124,17 +127,20 @@ def judge_rows(
             relevance=float(ranking.relevance[row]),
             likeness=float(lifts[row]),
             inside=None if inside is None else float(inside[row]),
+            conversation=shown[row]["conversation"],
         )
         for row, statement, verdict in zip(rows, statements, verdicts, strict=True)
     ]
     evidence = measure_evidence(asked, candidates)
     table = STRATEGY_WEIGHTS[select_strategy(asked.type).name]
-    scores = probability(evidence, several=asked.aim.want.several)
+    scores = probability(evidence, several=asked.aim.several)
     scores = sigmoid(logit(scores) + _PROVEN * proven(ranking, asked, table)[rows])
     if relations:
         related = np.array([relation_of(shown[row], relations) is not None for row in rows])
         unnamed = evidence[:, FEATURES.index("unnamed")] > 0.0
         scores = sigmoid(logit(scores) + np.where(related, _RELATED, np.where(unnamed, _UNRELATED, 0.0)))
+    other = np.array([is_other_number(asked.query, one.text) for one in candidates], dtype=bool)
+    scores = sigmoid(logit(scores) + np.where(other, _UNRELATED, 0.0))
     if presupposed:
         scores = sigmoid(logit(scores) + _PRESUPPOSED)
     if asked.aim.first_person:
@@ -165,9 +171,14 @@ def _compare(
     vectors: Sequence[Floats | None],
 ) -> tuple[Currency, dict[int, dict[str, float]]]:
     """Which answer holds now; and what was measured of each candidate that the best was compared with."""
-    moments = [candidate.at for candidate in candidates]
-    # A summary tells again what was said; it changes nothing.
-    pairs = [pair for pair in pairs_to_compare(scores, moments) if not candidates[pair.later].summary]
+    moments = Moments([one.at for one in candidates], [one.conversation for one in candidates])
+    # A summary tells again what was said; it changes nothing. Nor does what happens to another of the same kind.
+    pairs = [
+        pair
+        for pair in pairs_to_compare(scores, moments)
+        if not candidates[pair.later].summary
+        and not is_other_number(asked.query, candidates[pair.later].text)
+    ]
     if not pairs or not may_have_changed(asked.query, asked.aim):
         return Currency(scores, {}), {}
     signs = measure_signs(pairs, candidates, evidence, vectors)
@@ -180,14 +191,21 @@ def _compare(
     return newest_first(scores, moments, pairs, replacing(signs)), compared
 
 
-def too_far_behind(scores: Floats, threshold: float, *, several: bool) -> float:
+def too_far_behind(scores: Floats, threshold: float, *, several: float) -> float:
     """The score below which a hit does not come along, because the best is so much better.
 
     A caller who lowers the threshold wants more, and gets all of it.
     """
     if not len(scores) or threshold < _DEFAULT_THRESHOLD:
         return 0.0
-    return float(sigmoid(logit(scores.max()) - (BEHIND_IN_LISTS if several else BEHIND)))
+    behind = (1.0 - several) * BEHIND + several * BEHIND_IN_LISTS
+    return float(sigmoid(logit(scores.max()) - behind))
+
+
+def with_what_is_about_it(ranking: Ranking, judged: Ranking) -> Ranking:
+    """For a topic: what is about it, as it was ranked, and beside it what answers without naming it."""
+    score = np.maximum(ranking.score, judged.score)
+    return replace(judged, score=score, relevance=logit(score))
 
 
 def _placed(ranking: Ranking, rows: list[int], scores: Floats) -> tuple[Floats, Floats]:

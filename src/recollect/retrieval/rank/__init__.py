@@ -23,7 +23,7 @@ from recollect.retrieval.rank.scoring import (
     presupposing,
     rank,
 )
-from recollect.retrieval.rank.selection import Meaning, best_first, in_turn, select
+from recollect.retrieval.rank.selection import Meaning, Selection, best_first, in_shares, in_turn, select
 
 __all__ = [
     "MAX_QUERY_TERMS",
@@ -35,12 +35,14 @@ __all__ = [
     "Meaning",
     "Pool",
     "Ranking",
+    "Selection",
     "best_first",
     "calibration_for",
     "compute_memory_score",
     "diverse_first",
     "explain",
     "first_hits",
+    "in_shares",
     "in_turn",
     "inverse_frequency",
     "links_between",

@@ -36,6 +36,7 @@ _OPTIONAL = (
     "use_count",
     "utility",
     "scope",
+    "author",
     "replacing",
 )
 # Positions are below this, so (conversation, position) packs into one integer.
@@ -65,7 +66,8 @@ class Pool:
 
     `about` is 1 for a memory about an entity that the question names, less for one that only mentions it.
     `event_at` is when what it says happened. `use_count` and `utility` (-1 to 1, 0 is unknown) are what use and
-    feedback taught. `replacing` is how like a candidate is to one of the best that was said before it, which it may
+    feedback taught. `author` is the member who told it to a shared scope; None where a lead did, or where it is
+    somebody's own. `replacing` is how like a candidate is to one of the best that was said before it, which it may
     replace; nan for all that are not.
     """
 
@@ -87,6 +89,7 @@ class Pool:
     use_count: Integers | None = None
     utility: Floats | None = None
     scope: Sequence[UUID] | None = None
+    author: Sequence[str | None] | None = None
     links: Links | None = None
     replacing: Floats | None = None
     sources: Sequence[tuple[str, ...]] = ()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
+
+from recollect.domain.names import entity_key
 
 if TYPE_CHECKING:
     from recollect.retrieval.rank.pool import Pool
@@ -23,19 +26,26 @@ _FIGURE = re.compile(r"(?<!\w)[^\W\d]*\d[\w.:,/-]*")
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a text says, for finding repeats: its unit vector, and its figures.
+    """What a text says, for finding repeats: its unit vector, and the figures and names in it.
 
-    Vectors hardly tell "invoice 1041 is paid" from "invoice 1042 is paid"; texts with different figures never
+    Vectors hardly tell "invoice 1041 is paid" from "invoice 1042 is paid"; texts with different figures or names never
     repeat each other.
     """
 
     vector: NDArray[np.float32]
-    figures: frozenset[str]
+    particulars: frozenset[str]
 
     @classmethod
-    def of(cls, text: str, vector: NDArray[np.float32]) -> Meaning:
-        """The meaning of a text whose vector is known."""
-        return cls(vector, frozenset(_FIGURE.findall(text.casefold())))
+    def of(cls, text: str, vector: NDArray[np.float32], names: Iterable[str] = ()) -> Meaning:
+        """The meaning of a text whose vector and names are known."""
+        return cls(vector, frozenset((*_FIGURE.findall(text.casefold()), *map(entity_key, names))))
+
+
+class Selection(NamedTuple):
+    """The rows to return, and how many repeats were folded into each that has any."""
+
+    rows: list[int]
+    folded: Mapping[int, int]
 
 
 def best_first(pool: Pool, ranking: Ranking, *, threshold: float = 0.0) -> list[int]:
@@ -70,6 +80,30 @@ def in_turn(order: Sequence[int], groups: Sequence[str]) -> list[int]:
     return [row for turn in rounds for row in turn]
 
 
+def in_shares(
+    order: Sequence[int], authors: Sequence[str | None], *, worth: NDArray[np.float64] | None = None
+) -> list[int]:
+    """Rows in another order: down to any place at most half are one author's, while others have something to say.
+
+    With `worth`, nothing overtakes what is worth more than twice as much. Rows without an author are not counted.
+    """
+    left, taken, counts = list(order), list[int](), Counter[str | None]()
+    while len(left) > 1 and any(authors[row] != authors[left[0]] for row in left):
+        least = -np.inf if worth is None else worth[left[0]] / 2
+        place = next(
+            (
+                place
+                for place, row in enumerate(left)
+                if (authors[row] is None or 2 * counts[authors[row]] <= len(taken))
+                and (worth is None or worth[row] >= least)
+            ),
+            0,
+        )
+        counts[authors[left[place]]] += 1
+        taken.append(left.pop(place))
+    return taken + left
+
+
 def select(
     pool: Pool,
     order: Sequence[int],
@@ -77,7 +111,7 @@ def select(
     limit: int,
     meanings: Mapping[UUID, Meaning] | None = None,
     apart: Sequence[str] | None = None,
-) -> list[int]:
+) -> Selection:
     """The rows to return: the first `limit` of `best_first`'s order, by layer precedence, then score.
 
     Equal texts are known by the pool's digests, near-equal ones by `meanings`, of as many memories as were loaded.
@@ -85,7 +119,8 @@ def select(
     groups in `apart` says: that two teams do the same is an answer.
     """
     chosen: list[int] = []
-    said: set[tuple[str, bytes]] = set()
+    folded: Counter[int] = Counter()
+    said: dict[tuple[str, bytes], int] = {}
     meant: dict[tuple[str, frozenset[str]], _Meant] = {}
     # Chosen rows that nothing was compared with yet: where all are turns, nobody needs to know what they mean.
     unread: list[int] = []
@@ -95,48 +130,60 @@ def select(
         side = apart[row] if apart is not None else ""
         digest = pool.digest[row] if pool.digest is not None else None
         if not pool.is_turn[row]:
-            if digest is not None and (side, digest) in said:
-                continue
-            meaning = meanings.get(pool.ids[row]) if meanings else None
+            first = said.get((side, digest)) if digest is not None else None
+            meaning = meanings.get(pool.ids[row]) if meanings and first is None else None
             if meaning is not None and meanings is not None:
                 for earlier in unread:
-                    _read(meant, apart[earlier] if apart is not None else "", meanings.get(pool.ids[earlier]))
+                    _read(
+                        meant,
+                        earlier,
+                        apart[earlier] if apart is not None else "",
+                        meanings.get(pool.ids[earlier]),
+                    )
                 unread.clear()
-                alike = meant.get((side, meaning.figures))
-                if alike is not None and alike.near(meaning.vector):
-                    continue
+                alike = meant.get((side, meaning.particulars))
+                first = alike.nearest(meaning.vector) if alike is not None else None
+            if first is not None:
+                folded[first] += 1
+                continue
         chosen.append(row)
         unread.append(row)
         if digest is not None:
-            said.add((side, digest))
+            said.setdefault((side, digest), row)
     # The sort is stable: within a layer the score's order stays.
-    return sorted(chosen, key=lambda row: int(pool.layer[row]))
+    return Selection(sorted(chosen, key=lambda row: int(pool.layer[row])), folded)
 
 
-def _read(meant: dict[tuple[str, frozenset[str]], _Meant], side: str, meaning: Meaning | None) -> None:
+def _read(
+    meant: dict[tuple[str, frozenset[str]], _Meant], row: int, side: str, meaning: Meaning | None
+) -> None:
     if meaning is not None:
-        meant.setdefault((side, meaning.figures), _Meant()).add(meaning.vector)
+        meant.setdefault((side, meaning.particulars), _Meant()).add(row, meaning.vector)
 
 
 class _Meant:
-    """Unit vectors of texts with the same figures, in an array that doubles: each is compared with all before it."""
+    """Unit vectors of texts with the same particulars; the array doubles, and each is compared with all before."""
 
-    __slots__ = ("_count", "_vectors")
+    __slots__ = ("_rows", "_vectors")
 
     def __init__(self) -> None:
         self._vectors: NDArray[np.float32] = np.empty((0, 0), dtype=np.float32)
-        self._count = 0
+        self._rows: list[int] = []
 
-    def add(self, vector: NDArray[np.float32]) -> None:
-        if self._count == len(self._vectors):
-            grown = np.empty((max(4, 2 * self._count), len(vector)), dtype=np.float32)
-            if self._count:
-                grown[: self._count] = self._vectors
+    def add(self, row: int, vector: NDArray[np.float32]) -> None:
+        count = len(self._rows)
+        if count == len(self._vectors):
+            grown = np.empty((max(4, 2 * count), len(vector)), dtype=np.float32)
+            if count:
+                grown[:count] = self._vectors
             self._vectors = grown
-        self._vectors[self._count] = vector
-        self._count += 1
+        self._vectors[count] = vector
+        self._rows.append(row)
 
-    def near(self, vector: NDArray[np.float32]) -> bool:
-        if not self._count:
-            return False
-        return float((self._vectors[: self._count] @ vector).max()) >= DUPLICATE_COSINE
+    def nearest(self, vector: NDArray[np.float32]) -> int | None:
+        """The row that says the same, if one does."""
+        if not self._rows:
+            return None
+        likeness = self._vectors[: len(self._rows)] @ vector
+        best = int(np.argmax(likeness))
+        return self._rows[best] if likeness[best] >= DUPLICATE_COSINE else None

@@ -89,15 +89,18 @@ def temporal_relevance(pool: Pool, asked: TimeRange | None, *, now: datetime) ->
 
 
 def importance(pool: Pool) -> Floats:
-    """How much more (or less) important a memory is than others of its type start out."""
+    """How much more (or less) important a memory is than others of its type start out.
+
+    What a member tells a shared scope is never more important than usual: that is for those to say who lead it.
+    """
     if pool.importance is None:
         return np.zeros(len(pool))
-    ordinary = DEFAULT_IMPORTANCE[MemoryType.EPISODIC]
-    if pool.type is None:
-        return pool.importance - ordinary
     by_type = {str(kind): value for kind, value in DEFAULT_IMPORTANCE.items()}
-    usual: Floats = np.array([by_type.get(str(kind), ordinary) for kind in pool.type], dtype=np.float64)
-    return pool.importance - usual
+    ordinary = DEFAULT_IMPORTANCE[MemoryType.EPISODIC]
+    kinds = pool.type or [MemoryType.EPISODIC] * len(pool)
+    usual: Floats = np.array([by_type.get(str(kind), ordinary) for kind in kinds], dtype=np.float64)
+    most = [np.inf if author is None else 0.0 for author in pool.author or [None] * len(pool)]
+    return np.minimum(pool.importance - usual, most)
 
 
 def reinforcement(pool: Pool) -> Floats:

@@ -29,8 +29,8 @@ from recollect.storage.grouped import ByPeriod, ByScope
 
 #: What was reached through something else is worth a little less than what answers by itself.
 _BRIDGED = 0.95
-#: What a planner with a model reads of each hit.
-_TEXT_CHARS = 400
+#: What a planner with a model reads of each hit; a longer memory is a note, and says so.
+_TEXT_CHARS = 4_000
 
 
 class _Parameters(BaseModel):
@@ -274,7 +274,15 @@ def _ids(hits: Sequence[Hit]) -> list[dict[str, Any]]:
 
 
 def _lines(hits: Sequence[Hit]) -> str:
-    return "\n".join(f"[{hit.group}] {' '.join(hit.text.split())[:_TEXT_CHARS]}" for hit in hits)
+    """Memories with what tells them apart: for whom they speak, where they live, when they were said."""
+    return "\n".join(f"[{hit.group}] {_described(hit)}" for hit in hits)
+
+
+def _described(hit: Hit) -> str:
+    text = " ".join(hit.text.split())
+    more = f" [... {len(text) - _TEXT_CHARS} more characters]" if len(text) > _TEXT_CHARS else ""
+    said_by = f"{hit.speaker}: " if hit.speaker else ""
+    return f"{hit.created_at:%Y-%m-%d} {hit.scope}: {said_by}{text[:_TEXT_CHARS]}{more}"
 
 
 def _by_scope(groups: Sequence[ScopeGroup]) -> Groups:

@@ -22,6 +22,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import RecollectError
 from recollect.learning.policy import DecompositionPolicy
+from recollect.providers.models.purse import Purse
 from recollect.recursion.budget import Limits
 from recollect.recursion.cache import Cache
 from recollect.recursion.engine import run
@@ -49,6 +50,8 @@ _REASONS = {"planner": "it failed", "timeout": "it took too long", "done": "it f
 #: What a run may do without a model. A question over forty teams takes two or three calls; one over eight periods nine.
 _MAX_SUBCALLS = 50
 _MAX_STEPS = 12
+#: Scopes that a planning model is told of.
+_SCOPES_NAMED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,13 +152,14 @@ class RlmExecutor:
         learned, cache = LearnedPlanner(policy, self._rng), Cache()
         model = self._model_planner(looking.notes) if self._planner is None else None
         planner = self._planner or model or learned
-        trajectories = [await self._run(environment, planner, policy, request, cache)]
+        asked = _for_model(request, ground.scopes) if model is not None else request.query
+        trajectories = [await self._run(environment, planner, policy, asked, cache)]
         by = trajectories[0].stopped_by
         if model is not None and (by != "done" or not environment.gathered):
             looking.notes.append(_WITHOUT_MODEL.format(settings.root_model, _REASONS.get(by, by)))
             _log.warning("a model did not plan a search to its end (%s): %s", by, trajectories[0].error)
             # What the model found stays; what it has not looked at is looked at now.
-            trajectories.append(await self._run(environment, learned, policy, request, cache))
+            trajectories.append(await self._run(environment, learned, policy, request.query, cache))
         chosen = aggregate(
             environment.gathered.held,
             environment.strategy,
@@ -171,13 +175,13 @@ class RlmExecutor:
         environment: MemoryEnvironment,
         planner: Planner,
         policy: DecompositionPolicy,
-        request: SearchRequest,
+        query: str,
         cache: Cache,
     ) -> Trajectory:
         """One run of the engine with one planner; what it finds is in the environment."""
         settings = self._workspace.settings
         ended = await run(
-            request.query,
+            query,
             environment=environment,
             planner=planner,
             limits=Limits(
@@ -185,6 +189,7 @@ class RlmExecutor:
                 max_steps=_MAX_STEPS,
                 max_idle_steps=_MAX_STEPS,
                 max_depth=settings.recursion_max_depth,
+                max_usd=settings.model_max_usd,
                 timeout_s=settings.recursion_timeout_s,
                 sub_call_timeout_s=settings.recursion_sub_call_timeout_s,
             ),
@@ -208,7 +213,10 @@ class RlmExecutor:
         assert root is not None
         from recollect.recursion.planners.model import ModelPlanner
 
-        return ModelPlanner(root, sub_call_model=below)
+        purse = Purse(max_usd=settings.model_max_usd)
+        return ModelPlanner(
+            root.charged_to(purse), sub_call_model=None if below is None else below.charged_to(purse)
+        )
 
     async def _prepare(self, request: SearchRequest, query_id: UUID, watch: Stopwatch) -> _Ground:
         """Understand the question once, and read what it can be split by."""
@@ -277,6 +285,14 @@ class RlmExecutor:
         self._workspace.events.record_run(
             self._context, trajectory, query_id=query_id, memory_ids=[held.hit.id for held in chosen]
         )
+
+
+def _for_model(request: SearchRequest, scopes: tuple[ScopeNode, ...]) -> str:
+    """The question with what a planning model needs beside it: the day, and where memories live."""
+    named = [one for one in scopes if one.memories][:_SCOPES_NAMED]
+    listed = ", ".join(f"{one.layer.value}/{one.name} ({one.memories} memories)" for one in named)
+    parts = [request.query, f"Today is {request.now:%A, %Y-%m-%d}.", f"Scopes: {listed}." if listed else ""]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _merged(partial: Found, standard: Found, *, limit: int) -> Found:

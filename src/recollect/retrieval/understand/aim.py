@@ -7,6 +7,7 @@ reading: a wider one only looks at more candidates and lets more of them through
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,8 @@ from recollect.domain.query import Aim, Want
 from recollect.retrieval.forms import FormModels
 from recollect.retrieval.understand.classify import ADVICE, EXPLORATION
 
+#: How a form's weight becomes the share to which several are wanted: where it is even, and how steep.
+_EVEN, _STEEP = 0.5, 2.0
 #: The form of a question shows in its beginning.
 _READ_CHARS = 600
 
@@ -46,6 +49,8 @@ _PLAIN_TASK = re.compile(
 _AHEAD = _words(
     r"before (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|tomorrow|next)", r"until when"
 )
+#: What asks for one thing of a topic: "what book did she recommend?", "how should I take the tablets?".
+_ONE_THING = _words(r"who", r"whom", r"whose", r"what", r"when", r"where", r"which", r"why", r"how", r"list")
 _YES_NO = re.compile(
     r"^\W*(?:so |and |ok |hey )?(?:is|are|am|was|were|do|does|did|can|could|has|have|had|will|would"
     r"|should|may|must)(?:n't)?\b",
@@ -65,11 +70,17 @@ def read_aim(query: str) -> Aim:
     text = _EVERY_PERIOD.sub("regularly", query[:_READ_CHARS].strip())
     form = _models().form(text)
     want = _want(text, form)
+    topic = want is not Want.TASK and _asks_for_topic(text)
+    several = _several(want, _models().weigh("several", form))
+    if topic and not _NAME.search(text):
+        # Whatever is known of a kind of thing, "my customers": the memories of that kind, few or many.
+        want, topic, several = Want.ALL, False, 0.5
     return Aim(
         want=want,
+        several=several,
         past=_models().weigh("past", form) > 0.0 and not _AHEAD.search(text),
         first_person=bool(_FIRST_PERSON.search(text)),
-        topic=want is not Want.TASK and bool(EXPLORATION.search(text) or ADVICE.search(text)),
+        topic=topic,
         sides=tuple(dict.fromkeys(_NAME.findall(text))) if want is Want.COMPARISON else (),
     )
 
@@ -88,6 +99,19 @@ def _want(text: str, form: frozenset[str]) -> Want:
     if _PLAIN_LIST.search(text) or _TWO_PARTS.search(text):
         return Want.ALL
     return Want.YES_NO if _YES_NO.match(text) else Want.ONE
+
+
+def _asks_for_topic(text: str) -> bool:
+    """Whether whatever is known about something is wanted; not so where one thing of it is asked for before that."""
+    found = EXPLORATION.search(text) or ADVICE.search(text)
+    return found is not None and not _ONE_THING.search(text[: found.start()])
+
+
+def _several(want: Want, weight: float) -> float:
+    """How sure it is that several are wanted; what was read from plain words is."""
+    if not want.several:
+        return 0.0
+    return 1.0 if weight <= 0.0 else 1.0 / (1.0 + math.exp(_STEEP * (_EVEN - weight)))
 
 
 @cache

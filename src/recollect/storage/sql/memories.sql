@@ -40,12 +40,14 @@ copy stage_posting from stdin (format binary);
 insert into recollect.memory (
     tenant_id, scope_id, memory_id, layer, type, text, digest, subject, predicate, object, trigger, action, entities,
     importance, use_count, utility, metadata, source, conversation_id, position, speaker, created_at, valid_from,
-    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until, updated_at, mentions)
+    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until, updated_at, mentions, author)
 select %(tenant)s, s.scope_id, s.memory_id, s.layer, s.type, s.text, s.digest, s.subject, s.predicate, s.object,
     s.trigger, s.action, s.entities, s.importance, s.use_count, s.utility, s.metadata, s.source, s.conversation_id,
     s.position, s.speaker, s.created_at, s.valid_from, s.valid_to, s.expires_at, s.superseded_by, s.superseded_at,
-    s.version_of, s.since, s.until, s.updated_at, s.mentions
+    s.version_of, s.since, s.until, s.updated_at, s.mentions, w.author
 from stage_memory s
+join (select x.scope_id, recollect.author_in(x.scope_id, x.layer) as author
+    from (select distinct scope_id, layer from stage_memory) x) w on w.scope_id = s.scope_id
 order by s.scope_id, s.digest, s.memory_id
 on conflict do nothing
 returning memory_id;
@@ -87,13 +89,15 @@ where m.tenant_id = %(tenant)s and m.conversation_id is null and m.superseded_at
 
 -- name: reinforce
 -- A repeat strengthens the memory it repeats: used once more, metadata and entities joined, an expired one revived.
+-- What a lead or an admin answers for gets no more important by a member's saying so.
 with before as (
     select b.use_count, b.importance, b.metadata, b.entities, b.created_at, b.expires_at, b.until
     from recollect.memory b where b.tenant_id = %(tenant)s and b.memory_id = %(id)s
     for update)
 update recollect.memory m set
     use_count = m.use_count + %(times)s,
-    importance = greatest(m.importance, %(importance)s),
+    importance = case when m.author is null and recollect.author_in(m.scope_id, m.layer) is not null then m.importance
+        else greatest(m.importance, %(importance)s) end,
     metadata = m.metadata || %(metadata)s::jsonb,
     entities = m.entities || array(select e from unnest(%(entities)s::text[]) e where e <> all(m.entities)),
     created_at = case when m.until <= %(now)s then %(created_at)s else m.created_at end,
@@ -154,8 +158,9 @@ where m.tenant_id = %(tenant)s and m.memory_id = %(id)s
 for update of m;
 
 -- name: update_memory
--- Change the given columns of one memory.
-update recollect.memory set {assignments}, updated_at = %(now)s
+-- Change the given columns of one memory; who changes what it says or how much it counts answers for it.
+update recollect.memory set {assignments}, updated_at = %(now)s,
+    author = case when %(told)s then recollect.author_in(scope_id, layer) else author end
 where tenant_id = %(tenant)s and memory_id = %(id)s
 returning memory_id;
 
@@ -252,11 +257,11 @@ where c.tenant_id = %(tenant)s and c.conversation_id = any(%(ids)s::uuid[])
 insert into recollect.memory (
     tenant_id, scope_id, memory_id, layer, type, text, digest, subject, predicate, object, trigger, action, entities,
     importance, use_count, utility, metadata, source, conversation_id, position, speaker, created_at, valid_from,
-    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until, updated_at, mentions)
+    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until, updated_at, mentions, author)
 select m.tenant_id, m.scope_id, %(archived)s, m.layer, m.type, m.text, m.digest, m.subject, m.predicate, m.object,
     m.trigger, m.action, m.entities, m.importance, m.use_count, m.utility, m.metadata, m.source, null, null, m.speaker,
     m.created_at, m.valid_from, m.valid_to, m.expires_at, m.memory_id, %(at)s, m.memory_id, m.since,
-    least(m.until, %(at)s), m.updated_at, m.mentions
+    least(m.until, %(at)s), m.updated_at, m.mentions, m.author
 from recollect.memory m where m.tenant_id = %(tenant)s and m.memory_id = %(id)s;
 
 -- name: move_embeddings
@@ -290,6 +295,10 @@ delete from recollect.membership where tenant_id = %(tenant)s and scope_id = any
 -- name: forget_author
 -- Take a user's name out of the history of what stays.
 update recollect.history set by = null where tenant_id = %(tenant)s and by = %(user)s;
+
+-- name: forget_member
+-- Take a user's name from what they told shared scopes.
+update recollect.memory set author = null where tenant_id = %(tenant)s and author = %(user)s;
 
 -- name: export_memories
 -- Memories with all that is known of them.

@@ -108,7 +108,8 @@ create table recollect.conversation (
 -- since/until: from when to when the store believed this row ("as of"). until is the earliest of
 -- superseded_at, expires_at and the layer's retention. version_of: this row is what that memory said
 -- before an update; it is erased with it. entities: what the caller says it is about; mentions: names found in
--- its text. The year 9999 stands for "for ever": drivers can't read 'infinity'.
+-- its text. author: the member who answers for it in a shared scope, see author_in(). The year 9999 stands for
+-- "for ever": drivers can't read 'infinity'.
 create table recollect.memory (
     tenant_id text collate "C" not null,
     memory_id uuid not null,
@@ -143,6 +144,7 @@ create table recollect.memory (
     updated_at timestamptz not null default now(),
     mentions text[] not null default '{}',
     event_at timestamptz not null generated always as (coalesce(valid_from, created_at)) stored,
+    author text,
     primary key (tenant_id, memory_id),
     foreign key (tenant_id, scope_id) references recollect.scope (tenant_id, scope_id),
     -- With the scope: nobody hangs a turn of their own into a conversation they may only read.
@@ -657,7 +659,7 @@ declare
 begin
     for spoken in
         select * from (values
-            ('memory', 'text subject predicate object trigger action entities metadata source speaker mentions'),
+            ('memory', 'text subject predicate object trigger action entities metadata source speaker mentions author'),
             ('embedding', 'embedding'), ('history', 'by before'), ('conversation', 'name'),
             ('entity', 'name'), ('conflict', 'reason'), ('summary', 'about'), ('ontology', 'document by'),
             ('retrieval_event', 'entities'), ('run', 'trajectory memory_ids'),
@@ -767,6 +769,16 @@ begin
     select own || led || coalesce(array_agg(a.scope_id), '{}') into found from above a;
     return found;
 end $$;
+
+-- The member who writes into a shared scope; null for its lead, for an admin, and where a scope is somebody's own.
+create function recollect.author_in(scope_id uuid, layer smallint) returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+    select case when layer >= 4 and not recollect.caller_is_admin()
+        and scope_id <> all(recollect.caller_scopes('managed'))
+    then coalesce(recollect.caller() ->> 'user', recollect.caller() ->> 'agent') end
+$$;
 
 -- Policies, generated in one place. `reads` and `writes` are conditions beside "this is the caller's
 -- tenant". The owner of the schema (migrations, maintenance) keeps its access although row-level
@@ -1060,6 +1072,6 @@ grant select on recollect.store, recollect.space to recollect_app;
 revoke execute on all functions in schema recollect from public;
 revoke execute on all procedures in schema recollect from public;
 grant execute on function recollect.caller(), recollect.caller_tenant(), recollect.caller_is_admin(),
-    recollect.caller_scopes(text), recollect.enqueue(text, text, jsonb),
+    recollect.caller_scopes(text), recollect.author_in(uuid, smallint), recollect.enqueue(text, text, jsonb),
     recollect.forget_traces(uuid[], text[]), recollect.forget_consultations(text[]),
     recollect.key_context(text, uuid, bytea) to recollect_app;

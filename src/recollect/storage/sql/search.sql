@@ -149,14 +149,14 @@ posted as (
     from posted x group by x.memory_id
 )
 select m.memory_id, m.scope_id, m.layer, m.type, m.digest, m.conversation_id, m.position, m.speaker, m.importance,
-    m.created_at, m.event_at, m.use_count, m.utility,
+    m.created_at, m.event_at, m.use_count, m.utility, m.author,
     coalesce(d.distance, e.distance) as distance, coalesce(s.bm25, 0)::float8 as bm25,
     coalesce(s.matched, 0)::bigint as matched, d.memory_id is not null as by_dense,
     f.sources, {about} as about, {links}
 from pool p
 cross join lateral (
     select m.memory_id, m.scope_id, m.layer, m.type, m.digest, m.conversation_id, m.position, m.speaker, m.importance,
-        m.created_at, m.event_at, m.use_count, m.utility
+        m.created_at, m.event_at, m.use_count, m.utility, m.author
     from {memory} m
     where m.tenant_id = %(tenant)s and m.memory_id = p.memory_id and {where} offset 0) m
 left join scored s on s.memory_id = p.memory_id

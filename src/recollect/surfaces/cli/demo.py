@@ -1,7 +1,8 @@
-"""`recollect demo`: store the demo world, ask it things, show who may not see what.
+"""`recollect demo`: a short story about a company's memory, told by asking it.
 
-Everything shown was found by a search a moment before; nothing is written down in advance but the questions.
-The world lives in a tenant of its own, so a store with real memories in it stays as it was.
+Remember, ask, update, compare, who may see what, forget. Everything shown was found by a search a moment before;
+nothing is written down in advance but the questions. The company lives in a tenant of its own, so a store with real
+memories in it stays as it was.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import typer
 
 from recollect.surfaces.cli.invocation import Invocation, JsonOption, invocation
 from recollect.surfaces.cli.memories import spoken
-from recollect.surfaces.cli.output import Column, moment
+from recollect.surfaces.cli.output import Column
 
 if TYPE_CHECKING:
     from recollect.client_sync import Recollect
@@ -27,35 +28,27 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 
-#: Answers that are looked at when recall is counted, and answers that are shown.
-COUNTED, SHOWN = 5, 3
-THRESHOLD = 0.7
-
-_HEADINGS = {
-    "simple": "Simple questions",
-    "hard": "Harder ones: causes, decisions, who said what",
-    "then": "What was believed on {as_of}, and what is believed now",
-    "compare": "A comparison, asked by somebody who leads all three teams",
-}
-#: The same words, asked by people of different teams.
-SHARED_QUESTION = "How do we handle errors?"
-SHARED_ASKERS = ("ben", "luis", "jonas", "dora")
+#: Answers that are looked at when it is counted what was found.
+COUNTED = 5
 #: Something only one project may know.
 INSIDE_QUESTION = "What is our walk-away price in the Orvo negotiation?"
 INSIDE_KEY = "orvo-floor"
 INSIDE_ASKERS = ("hugo", "jonas", "ben")
+#: Something that is told, found, and forgotten again.
+PASSING_BY = "ines"
+PASSING_TEXT = "The code of the side door at the Ghent depot is 4711."
+PASSING_QUESTION = "What is the code of the side door in Ghent?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A question with what was found for it. `nearest` means that nothing reached the threshold."""
+    """A question with what was found for it."""
 
     ask: str
     asked_by: str
     kind: str
     as_of: datetime | None
     milliseconds: float
-    nearest: bool
     hits: tuple[Hit, ...]
     expected: tuple[str, ...]
     found: tuple[str, ...]
@@ -64,29 +57,32 @@ class Answer:
 @app.command()
 def demo(
     ctx: typer.Context,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Store the world anew even if it is there.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Store the company anew even if it is there.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Store a sample company and ask it simple and hard questions."""
+    """Tell a short story: a company remembers, is asked, and forgets."""
     from recollect.demo.world import DEMO_TENANT, load_world, store_world
 
     inv = invocation(ctx)
     world = load_world()
     tenant = inv.tenant or DEMO_TENANT
-    # The options before the command say which store; who asks is part of the story.
+    # The options say which store; who asks is part of the story.
     operator = Invocation(home=inv.home, database_url=inv.database_url, out=inv.out)
     with operator.client() as client:
-        _introduce(inv, world)
+        _headline(inv, "1. Remember")
         started = time.perf_counter()
         with inv.out.progress("storing", total=len(world.memories)) as progress:
             stored = store_world(client, world, tenant=tenant, fresh=fresh, progress=progress)
         seconds = time.perf_counter() - started
         _tell_stored(inv, world, tenant, stored=stored, seconds=seconds)
-        show = _Stage(inv, client, world, tenant)
-        show.warm_up()
-        answers = show.questions()
-        same = show.same_question()
-        secret = show.secret()
+        story = _Story(inv, client, world, tenant)
+        # The model is opened before the clock runs; a service has it open all day.
+        story.ask("warm up", "quinn")
+        answers = story.questions()
+        secret = story.secret()
+        forgotten = story.forgetting()
     following = _next_commands(inv, tenant)
     if inv.out.as_json:
         inv.out.document(
@@ -96,8 +92,8 @@ def demo(
                 "memories": len(world.memories),
                 "seconds": round(seconds, 3),
                 "answers": answers,
-                "same_question": same,
                 "secret": secret,
+                "forgotten": forgotten,
                 "next": following,
             }
         )
@@ -107,19 +103,13 @@ def demo(
         inv.out.line(f"  {command}", style="bold")
 
 
-def _introduce(inv: Invocation, world: World) -> None:
-    teams = sum(scope.startswith("team/") for scope, _ in world.scopes)
-    inv.out.line(
-        f"{world.name}, {world.about}: {len(world.people)} people, {teams} teams, "
-        f"{len(world.memories)} memories up to {world.now:%B %Y}.",
-        style="bold",
-    )
-
-
 def _tell_stored(inv: Invocation, world: World, tenant: str, *, stored: bool, seconds: float) -> None:
+    inv.out.line(
+        f"{world.name}, {world.about}: {len(world.people)} people in {len(world.scopes)} teams, projects and "
+        f"departments, {len(world.memories)} memories."
+    )
     if stored:
-        rate = len(world.memories) / seconds
-        inv.out.line(f"Stored in tenant {tenant!r} in {seconds:.1f} s, {rate:.0f} memories a second.")
+        inv.out.line(f"Stored in {seconds:.1f} s, on this machine, without an API key (tenant {tenant!r}).")
     else:
         inv.out.line(f"Already stored in tenant {tenant!r}; --fresh stores it anew.")
 
@@ -129,7 +119,15 @@ def _headline(inv: Invocation, text: str) -> None:
     inv.out.line(text, style="bold underline")
 
 
-class _Stage:
+#: The chapters of the story that are questions, by the kind of question that begins each.
+_CHAPTERS = {
+    "ask": "2. Ask",
+    "then": "3. Update: the fee changed in July, and both answers are still known",
+    "compare": "4. Compare: asked by somebody who leads all three teams",
+}
+
+
+class _Story:
     """Asks on behalf of the people of the world, and shows what they get."""
 
     def __init__(self, inv: Invocation, client: Recollect, world: World, tenant: str) -> None:
@@ -139,28 +137,17 @@ class _Stage:
         self.tenant = tenant
         self.people: dict[str, Person] = {person.id: person for person in world.people}
 
-    def warm_up(self) -> None:
-        """Open the model before the clock runs; a service would have it open all day."""
-        started = time.perf_counter()
-        self._as("quinn").search("warm up", limit=1)
-        self.inv.out.line(
-            f"The model and the connection are warm after {time.perf_counter() - started:.1f} s."
-        )
-
     def _as(self, user: str) -> Recollect:
         return self.client.for_context(self.world.context(user, tenant=self.tenant))
 
-    def _ask(
+    def ask(
         self, ask: str, user: str, *, expect: Sequence[str] = (), kind: str = "", as_of: Any = None
     ) -> Answer:
+        """What somebody finds."""
         asker = self._as(user)
-        options = {"limit": COUNTED, "now": self.world.now, "as_of": as_of}
         started = time.perf_counter()
-        results = asker.search(ask, threshold=THRESHOLD, **options)
+        results = asker.search(ask, limit=COUNTED, now=self.world.now, as_of=as_of)
         elapsed = time.perf_counter() - started
-        nearest = not results
-        if nearest:
-            results = asker.search(ask, threshold=0, **options)
         keys = [str(hit.metadata.get("key")) for hit in results]
         return Answer(
             ask=ask,
@@ -168,94 +155,76 @@ class _Stage:
             kind=kind,
             as_of=as_of,
             milliseconds=round(elapsed * 1000, 1),
-            nearest=nearest,
             hits=results.hits,
             expected=tuple(expect),
             found=tuple(key for key in expect if key in keys),
         )
 
     def questions(self) -> list[Answer]:
-        """The questions that come with the world, in their order, under headings by kind."""
-        answers = []
-        heading = ""
+        """The questions of the story, in their order."""
+        answers: list[Answer] = []
         for question in self.world.questions:
-            if question.kind in _HEADINGS and _HEADINGS[question.kind] != heading:
-                heading = _HEADINGS[question.kind]
-                as_of = f"{question.as_of:%d %B %Y}" if question.as_of else ""
-                _headline(self.inv, heading.format(as_of=as_of))
-            answer = self._ask(
+            if not question.told:
+                continue
+            if question.kind in _CHAPTERS and question.kind not in {answer.kind for answer in answers}:
+                _headline(self.inv, _CHAPTERS[question.kind])
+            answer = self.ask(
                 question.ask,
                 question.asked_by,
                 expect=question.expect,
                 kind=question.kind,
                 as_of=question.as_of,
             )
-            self._show(answer)
+            # An answer in several parts shows as many.
+            self._show(answer, len(question.expect))
             answers.append(answer)
-        return answers
-
-    def same_question(self) -> list[Answer]:
-        """One question, several teams, each with an answer of its own."""
-        _headline(self.inv, f"The same question by different people: {SHARED_QUESTION}")
-        answers = [self._ask(SHARED_QUESTION, user) for user in SHARED_ASKERS]
-        rows = [(self._who(a.asked_by), *_best(a)) for a in answers]
-        self.inv.out.table([Column(name="asked by", style="magenta"), *_ANSWER_COLUMNS], rows, header=False)
         return answers
 
     def secret(self) -> list[Answer]:
         """What one project keeps to itself, asked inside and outside of it."""
-        _headline(self.inv, f"Who may know: {INSIDE_QUESTION}")
-        answers = [self._ask(INSIDE_QUESTION, user, expect=[INSIDE_KEY]) for user in INSIDE_ASKERS]
+        _headline(self.inv, "5. Who may see what: PostgreSQL decides, not the program")
+        self.inv.out.line(INSIDE_QUESTION, style="magenta")
+        answers = [self.ask(INSIDE_QUESTION, user, expect=[INSIDE_KEY]) for user in INSIDE_ASKERS]
         rows = []
         for answer in answers:
-            if answer.found:
-                hit = next(hit for hit in answer.hits if hit.metadata.get("key") == INSIDE_KEY)
-                rows.append((self._who(answer.asked_by), f"{hit.score:.2f}", hit.text, hit.scope))
-            else:
-                rows.append(
-                    (self._who(answer.asked_by), "", "nothing: for this person the row does not exist", "")
-                )
-        self.inv.out.table([Column(name="asked by", style="magenta"), *_ANSWER_COLUMNS], rows, header=False)
-        self.inv.out.line(
-            "PostgreSQL's row-level security decides this, not the program; "
-            "'recollect doctor --isolation' attacks it."
-        )
+            inside = next((hit for hit in answer.hits if hit.metadata.get("key") == INSIDE_KEY), None)
+            told = "nothing: for this person the row does not exist" if inside is None else inside.text
+            rows.append((self._who(answer.asked_by), told))
+        columns = [Column(name="asked by", style="magenta"), Column(name="memory", wide=True)]
+        self.inv.out.table(columns, rows, header=False)
         return answers
+
+    def forgetting(self) -> dict[str, Any]:
+        """Something is told, found, erased with a receipt, and not found any more."""
+        _headline(self.inv, "6. Forget, with proof")
+        somebody = self._as(PASSING_BY)
+        memory = somebody.add(PASSING_TEXT)
+        before = self.ask(PASSING_QUESTION, PASSING_BY)
+        self._show(before, 1)
+        receipt = somebody.delete(memory.id)  # type: ignore[union-attr]
+        rows = [count for count in receipt.rows.values() if count]
+        self.inv.out.line(
+            f"Erased: {sum(rows)} rows in {len(rows)} tables, receipt {receipt.id}. "
+            f"Not reached: {', '.join(receipt.unreachable)}."
+        )
+        after = self.ask(PASSING_QUESTION, PASSING_BY)
+        self._show(after, 1)
+        return {"before": before, "receipt": receipt, "after": after}
 
     def _who(self, user: str) -> str:
         return f"{self.people[user].name}, {self.people[user].job}"
 
-    def _show(self, answer: Answer) -> None:
+    def _show(self, answer: Answer, most: int) -> None:
         out = self.inv.out
         if out.as_json:
             return
-        then = f" (as of {moment(answer.as_of)})" if answer.as_of else ""
-        out.line("")
-        out.line(
-            f"{self.people[answer.asked_by].name}: {answer.ask}{then}  [{answer.milliseconds:.0f} ms]",
-            style="magenta",
-        )
-        if answer.nearest:
-            out.line(f"nothing reaches {THRESHOLD:g}; the nearest are:", style="yellow")
-        rows = [
-            (f"{hit.score:.2f}", spoken(hit.speaker, hit.text), hit.scope, moment(hit.created_at)[:10])
-            for hit in answer.hits[:SHOWN]
-        ]
-        out.table([*_ANSWER_COLUMNS, Column(name="when", style="dim")], rows, header=False)
-
-
-_ANSWER_COLUMNS = (
-    Column(name="score", style="green", right=True),
-    Column(name="memory", wide=True),
-    Column(name="where", style="cyan"),
-)
-
-
-def _best(answer: Answer) -> tuple[str, str, str]:
-    if not answer.hits:
-        return "", "nothing", ""
-    hit = max(answer.hits, key=lambda hit: hit.score)
-    return f"{hit.score:.2f}", spoken(hit.speaker, hit.text), hit.scope
+        then = f" (on {answer.as_of:%d %B %Y})" if answer.as_of else ""
+        asker = self.people[answer.asked_by].name
+        out.line(f"{asker}: {answer.ask}{then}  [{answer.milliseconds:.0f} ms]", style="magenta")
+        if not answer.hits:
+            out.line("nothing: it is not known", style="yellow")
+        rows = [(spoken(hit.speaker, hit.text), hit.scope) for hit in answer.hits[:most]]
+        out.table([Column(name="memory", wide=True), Column(name="where", style="cyan")], rows, header=False)
 
 
 def _next_commands(inv: Invocation, tenant: str) -> list[str]:
@@ -270,7 +239,7 @@ def _next_commands(inv: Invocation, tenant: str) -> list[str]:
         program += ["--database-url", mask_url(inv.database_url)]
     base = shlex.join(program)
     return [
-        f'{base} --tenant {shlex.quote(tenant)} --user rosa search "who gets the next engineer?"',
-        f"{base} --tenant {shlex.quote(tenant)} --user ana list --limit 5",
+        f'{base} search "who gets the next engineer?" --tenant {shlex.quote(tenant)} --user rosa',
         f'{base} add "I drink my coffee black" && {base} search "how do I take my coffee?"',
+        f'{base} context "How do I rotate the signing key?" --tenant {shlex.quote(tenant)} --user ben',
     ]

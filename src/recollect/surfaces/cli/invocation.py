@@ -1,6 +1,6 @@
 """What every command shares: who asks, of which store, in which form, and how input is read.
 
-`Invocation` is made once from the options before the command and hangs on typer's context. Commands call
+`Invocation` is made once from the options that every command takes and hangs on typer's context. Commands call
 `invocation(ctx).client()` and never build contexts themselves. Options that many commands share are declared
 here once, so that they read the same everywhere.
 """
@@ -26,10 +26,14 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 
+_PLACES = ("session", "agent", "project", "team", "org")
+#: Options that say who asks, of which store.
+CALLER_OPTIONS = ("home", "database_url", "url", "tenant", "user", "role", *_PLACES)
+
 
 @dataclass(slots=True, kw_only=True)
 class Invocation:
-    """The options before the command. What is None was not given."""
+    """The options that every command takes. What is None was not given."""
 
     home: Path | None = None
     database_url: str | None = None
@@ -39,6 +43,15 @@ class Invocation:
     roles: tuple[str, ...] = ()
     places: dict[str, str] = field(default_factory=dict)
     out: Output = field(default_factory=Output)
+
+    def take(self, option: str, value: Any) -> None:
+        """Keep one of the options that say who asks, of which store."""
+        if option in _PLACES:
+            self.places[f"{option}_id"] = value
+        elif option == "role":
+            self.roles += tuple(value)
+        else:
+            setattr(self, option, value)
 
     def settings(self) -> Settings:
         """The settings this command runs with."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.errors import InvalidInputError
+from recollect.domain.library import FileError, FolderReport
+from recollect.errors import InvalidInputError, RecollectError, StoreError
 from recollect.surfaces.cli.changes import show_receipt
 from recollect.surfaces.cli.errors import PARTLY_STORED
 from recollect.surfaces.cli.invocation import (
@@ -24,7 +25,8 @@ from recollect.surfaces.cli.invocation import (
 from recollect.surfaces.cli.output import Column, one_line
 
 if TYPE_CHECKING:
-    from recollect.domain.library import Document, DocumentReport, FolderReport, SectionResults
+    from recollect.client_sync import Recollect
+    from recollect.domain.library import Document, DocumentReport, SectionResults
 
 app = typer.Typer(rich_markup_mode=None)
 library_app = noun_app("library", "Whole documents: kept with their lines, found by section, cited by line.")
@@ -46,7 +48,9 @@ _InScope = Annotated[
 @library_app.command("add")
 def add(
     ctx: typer.Context,
-    path: Annotated[str, typer.Argument(help="A file or a folder; - reads standard input.")],
+    paths: Annotated[
+        list[str], typer.Argument(help="Files and folders; - reads standard input.", metavar="PATHS...")
+    ],
     tag: _TagsOption = None,
     title: Annotated[str | None, typer.Option(help="Its title, if not the one in the file.")] = None,
     id: Annotated[
@@ -65,42 +69,59 @@ def add(
     wait: Annotated[bool, typer.Option("--wait", help="Stay until a worker has indexed it.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Add a document, or all files of a folder.
+    """Add documents: files, and all files of folders.
 
     A file that is unchanged is left alone; of a changed one only the sections that changed are indexed again. In a
-    folder, files that git ignores are left out, and one that can't be read is named and the others are added; the
-    exit code is then 8.
+    folder, files that git ignores are left out. One of several that can't be read is named and the others are added;
+    the exit code is then 8.
     """
     inv = invocation(ctx)
-    if path != STDIN and os.path.isdir(os.path.expanduser(path)):
-        for option, value in (("--title", title), ("--kind", kind)):
+    one = len(paths) == 1
+    placement: dict[str, Any] = {"id": id, "tags": tag, "layer": layer, "scope": scope}
+    details: dict[str, Any] = {"title": title, "kind": kind}
+    if not one or _is_folder(paths[0]):
+        what = f"{paths[0]!r} is a folder" if one else f"there are {len(paths)}"
+        for option, value in {**details, "id": None if one else id}.items():
             if value is not None:
-                raise InvalidInputError(f"{option} is for one document, and {path!r} is a folder")
-        with inv.client() as client, inv.out.progress("adding") as progress:
-            report = client.library.add_folder(
-                path, id=id, tags=tag, layer=layer or "user", scope=scope, progress=progress
-            )
-        _show_folder(inv, report)
-        return
-    source: str | bytes = path
-    if path == STDIN:
-        if id is None:
-            raise InvalidInputError("a document from standard input needs a name; add --id NAME")
-        source = read_stdin_bytes("document")
-    with inv.client() as client, inv.out.progress("indexing") as progress:
-        done = client.library.add(
-            source,
-            id=id,
-            name=id if path == STDIN else None,
-            title=title,
-            tags=tag,
-            layer=layer or "user",
-            scope=scope,
-            kind=kind,
-            wait=wait,
-            progress=progress,
-        )
-    _show_added(inv, done)
+                raise InvalidInputError(f"--{option} is for one document, and {what}")
+    with inv.client() as client:
+        if one and not _is_folder(paths[0]):
+            source = _source(paths[0], id)
+            details["name"] = id if paths[0] == STDIN else None
+            with inv.out.progress("indexing") as progress:
+                done = client.library.add(source, **placement, **details, wait=wait, progress=progress)
+            _show_added(inv, done)
+            return
+        with inv.out.progress("adding") as progress:
+            if one:
+                reports = [client.library.add_folder(paths[0], **placement, progress=progress)]
+            else:
+                reports = [_add_path(client, path, placement, wait=wait) for path in paths]
+    _show_folder(inv, FolderReport.joined(reports))
+
+
+def _add_path(client: Recollect, path: str, placement: dict[str, Any], *, wait: bool) -> FolderReport:
+    """Add one of several files and folders; what is wrong with it does not keep the others from being added."""
+    try:
+        if _is_folder(path):
+            return client.library.add_folder(path, **placement)
+        return FolderReport(reports=(client.library.add(_source(path, None), **placement, wait=wait),))
+    except StoreError:
+        raise
+    except RecollectError as error:
+        return FolderReport(errors=(FileError(path=path, code=error.code, message=str(error)),))
+
+
+def _is_folder(path: str) -> bool:
+    return path != STDIN and os.path.isdir(os.path.expanduser(path))
+
+
+def _source(path: str, id: str | None) -> str | bytes:
+    if path != STDIN:
+        return path
+    if id is None:
+        raise InvalidInputError("a document from standard input needs a name; add --id NAME")
+    return read_stdin_bytes("document")
 
 
 def _show_added(inv: Invocation, done: DocumentReport) -> None:

@@ -7,6 +7,7 @@ invocation.py, output.py and errors.py.
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.util
 import os
@@ -22,7 +23,7 @@ from typer.main import get_command, get_group
 from recollect.errors import RecollectError
 from recollect.surfaces.cli.coercion import lighten
 from recollect.surfaces.cli.errors import INTERRUPTED, READER_GONE, report, report_error
-from recollect.surfaces.cli.invocation import Invocation, JsonOption, show_help
+from recollect.surfaces.cli.invocation import CALLER_OPTIONS, Invocation, JsonOption, show_help
 from recollect.surfaces.cli.output import Output
 
 _HERE = "recollect.surfaces.cli"
@@ -183,8 +184,26 @@ def _load(name: str, ctx: Any) -> Any:
         return group
     command = group.commands[name]
     for inner in (command, *getattr(command, "commands", {}).values()):
+        _accept_callers(inner, ctx)
         lighten(inner.get_params(ctx))
     return command
+
+
+def _accept_callers(command: Any, ctx: Any) -> None:
+    """Who asks, of which store, may also be said behind the command, where people write it. Help shows it once."""
+    taken = {option for param in command.params for option in (param.name, *param.opts)}
+    for param in ctx.find_root().command.params:
+        if param.name in CALLER_OPTIONS and taken.isdisjoint((param.name, *param.opts)):
+            late = copy.copy(param)
+            late.hidden, late.expose_value, late.callback = True, False, _remember_caller
+            command.params.append(late)
+
+
+def _remember_caller(ctx: Any, param: Any, value: Any) -> Any:
+    found = ctx.find_root().obj
+    if value is not None and isinstance(found, Invocation):
+        found.take(param.name, value)
+    return value
 
 
 def _asks_for_json(args: Sequence[str]) -> bool:
@@ -246,17 +265,10 @@ def recollect(
 
     Start with 'recollect demo', or with 'recollect add TEXT' and 'recollect search QUESTION'.
     """
-    places = {"session_id": session, "agent_id": agent, "project_id": project, "team_id": team, "org_id": org}
-    ctx.obj = Invocation(
-        home=home,
-        database_url=database_url,
-        url=url,
-        tenant=tenant,
-        user=user,
-        roles=tuple(role or ()),
-        places={name: value for name, value in places.items() if value is not None},
-        out=Output(as_json=json),
-    )
+    ctx.obj = Invocation(out=Output(as_json=json))
+    for name in CALLER_OPTIONS:
+        if ctx.params[name] is not None:
+            ctx.obj.take(name, ctx.params[name])
     if version:
         _print_version(ctx.obj)
     elif ctx.invoked_subcommand is None:

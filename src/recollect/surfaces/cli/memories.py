@@ -75,7 +75,7 @@ def add(
 
     inv = invocation(ctx)
     fields: dict[str, Any] = {
-        "layer": layer or _layer_of(scope),
+        "layer": layer,
         "scope": scope,
         "type": type,
         "subject": subject,
@@ -118,14 +118,6 @@ def _content(text: str | None, messages: str | None, *, parts_given: bool) -> An
     if text is None and not parts_given:
         raise InvalidInputError("nothing to remember; give a text, - for standard input, or --messages FILE")
     return None if text is None else read_argument(text, what="text")
-
-
-def _layer_of(scope: str | None) -> str:
-    """The layer that `--scope team/api` implies; `user` without one, as in Python."""
-    from recollect.domain.layers import Layer
-
-    head = (scope or "").partition("/")[0]
-    return head if scope and "/" in scope and head in set(Layer) else "user"
 
 
 def _show_stored(inv: Invocation, stored: Memory | list[Memory]) -> None:

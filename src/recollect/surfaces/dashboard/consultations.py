@@ -249,7 +249,7 @@ async def _result(visitor: Visitor, found: OracleConsultResult | OracleConsultat
                     ui.label(note).classes("quiet text-sm prose")
         else:
             ui.label(record.error_message or "It failed.").classes("text-negative prose")
-    with ui.expansion("What it took", icon="receipt_long").classes("card w-full").props("dense"):
+    with ui.expansion("Time and cost", icon="receipt_long").classes("card w-full").props("dense"):
         pairs: list[tuple[str, Any]] = [
             ("Asked", f"{record.timestamp:%Y-%m-%d %H:%M} UTC"),
             ("Took", f"{record.duration_ms / 1_000:.1f} s"),

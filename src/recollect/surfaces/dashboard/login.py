@@ -64,7 +64,7 @@ def add_login(app: FastAPI, client: AsyncRecollect, doorkeeper: Doorkeeper) -> N
         try:
             await client.keys.context_of(token)
         except UnauthorizedError:
-            return _page(to, fault="This key opens nothing. It may be mistyped, revoked or expired.")
+            return _page(to, fault="This key is not valid. It may be mistyped, revoked or expired.")
         return _welcome(request, token, to)
 
     @app.get(ENTER_PATH, include_in_schema=False)

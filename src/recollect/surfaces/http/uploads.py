@@ -59,7 +59,7 @@ def add_uploads(app: FastAPI, roots: Sequence[Path]) -> None:
         id: Annotated[str | None, Query(description="What it is called; its name when not given.")] = None,
         title: str | None = None,
         tags: Annotated[list[str] | None, Query()] = None,
-        layer: str = "user",
+        layer: str | None = None,
         scope: str | None = None,
         kind: str | None = None,
         wait: bool = False,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from mcp.server.mcpserver import Context, MCPServer
 
-from recollect.surfaces.mcp.tools import Admit, add_tools
+from recollect.surfaces.mcp.tools import Admit, server_tools
 from recollect.surfaces.plain import document_of
 from recollect.surfaces.tools import INSTRUCTIONS
 
@@ -19,8 +21,13 @@ if TYPE_CHECKING:
 
 def create_server(admit: Admit, *, roots: Sequence[Path] | None = None) -> MCPServer[Any]:
     """A server whose callers `admit` tells apart."""
-    server: MCPServer[Any] = MCPServer("recollect", instructions=INSTRUCTIONS)
-    add_tools(server, admit, roots)
+    server: MCPServer[Any] = MCPServer(
+        "recollect",
+        instructions=INSTRUCTIONS,
+        version=version("recollect"),
+        tools=server_tools(admit, roots),
+        log_level="WARNING",  # what a model did wrong is told to the model
+    )
 
     @server.resource(
         "recollect://memories/{id}", name="memory", mime_type="application/json", description="One memory."
@@ -43,7 +50,13 @@ def create_server(admit: Admit, *, roots: Sequence[Path] | None = None) -> MCPSe
 
 
 def local_server(client: AsyncRecollect) -> MCPServer[Any]:
-    """A server for one caller: whoever started it."""
+    """A server for one caller: whoever started it.
+
+    Without another session, what the caller asks while it runs is one: searches learn from questions asked anew.
+    """
+    caller = client.tenant_context
+    if caller.session_id is None:
+        client = client.for_context(caller.replace(session_id=f"mcp-{uuid4().hex}"))
 
     async def admit(_: Context[Any, Any]) -> AsyncRecollect:
         return client

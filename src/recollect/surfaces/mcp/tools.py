@@ -1,89 +1,83 @@
-"""The six tools of recollect/surfaces/tools.py over MCP: the same names, defaults and errors as in Python."""
+"""The six tools of recollect/surfaces/tools.py over MCP, with the names, defaults and errors of Python.
+
+An answer is a short text, which is what a model reads. The whole result is in the answer's `_meta`, which clients keep
+from models.
+"""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool as ServerTool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import BaseModel, RootModel, create_model
 
 from recollect.errors import RecollectError
 from recollect.surfaces.mcp.words import say
 from recollect.surfaces.plain import document_of
 from recollect.surfaces.roots import check_roots
 from recollect.surfaces.tools import TOOLS, Tool
-from recollect.verbs import arguments_of, parameters, returned
+from recollect.verbs import arguments_of
 
 if TYPE_CHECKING:
     from recollect.client import AsyncRecollect
 
 #: Who asks, given the context of a call.
 Admit = Callable[[Context[Any, Any]], Awaitable["AsyncRecollect"]]
+#: Under which name the whole result of a call stands in the metadata of its answer.
+RESULT = "recollect/result"
 
 
-def add_tools(server: MCPServer[Any], admit: Admit, roots: Sequence[Path] | None) -> None:
-    """Give the server its tools. `roots` limits the folders that may be named; None: any."""
-    for tool in TOOLS:
-        server.add_tool(
-            _function(tool, admit, roots),
-            name=tool.name,
-            title=tool.title,
-            description=tool.told,
-            annotations=ToolAnnotations(
-                title=tool.title,
-                read_only_hint=tool.reads,
-                destructive_hint=tool.destroys,
-                idempotent_hint=tool.repeats or tool.reads,
-                open_world_hint=False,
-            ),
-            structured_output=True,
-        )
+class _PlainTool(ServerTool):
+    """A tool whose arguments the client checks: unknown ones are named, and words are ours."""
+
+    async def run(
+        self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False
+    ) -> Any:
+        """Do what was asked."""
+        return await self.fn(arguments, context)
 
 
-def _function(tool: Tool, admit: Admit, roots: Sequence[Path] | None) -> Callable[..., Any]:
-    verb = tool.verb
-    answer = returned(verb)
-    # What is not one kind of object stands in a field of its own: an answer's structured part is an object.
-    wrapped = not isinstance(answer, type)
-    name, fields = f"{tool.name}_result", {"result" if wrapped else "root": (answer, ...)}
-    form: Any = create_model(name, __base__=BaseModel if wrapped else RootModel, **fields)  # type: ignore[call-overload]
+def server_tools(admit: Admit, roots: Sequence[Path] | None) -> list[ServerTool]:
+    """The tools for a server. `roots` limits the folders that may be named; None: any."""
+    return [_server_tool(tool, admit, roots) for tool in TOOLS]
 
-    async def call(**given: Any) -> CallToolResult:
-        context: Context[Any, Any] = given.pop("context")
-        said = {name: value for name, value in given.items() if value is not None}
+
+def _server_tool(tool: Tool, admit: Admit, roots: Sequence[Path] | None) -> ServerTool:
+    async def call(arguments: dict[str, Any], context: Context[Any, Any]) -> CallToolResult:
         try:
             client = await admit(context)
+            verb, given = tool.request(arguments)
             if roots is not None:
-                check_roots(verb, said, roots)
-            kwargs = arguments_of(verb, said)
+                check_roots(verb, given, roots)
+            kwargs = arguments_of(verb, given)
             if verb.streams:
                 kwargs["on_event"] = _teller(context)
-            result = await verb.bind(client)(**kwargs)
+            document = document_of(await verb.bind(client)(**kwargs))
         except RecollectError as error:
             raise ToolError(f"{error.code}: {error}") from error
-        document = document_of(result)
-        return CallToolResult(
-            content=[TextContent(type="text", text=say(tool.name, document))],
-            structured_content={"result": document} if wrapped else document,
-        )
+        text = TextContent(type="text", text=say(verb.name, document))
+        return CallToolResult(content=[text], _meta={RESULT: document})
 
-    only = inspect.Parameter.KEYWORD_ONLY
-    found = [
-        inspect.Parameter(one.name, only, annotation=one.type, default=one.default)
-        for one in parameters(verb)
-    ]
-    found.append(inspect.Parameter("context", only, annotation=Context))
-    call.__name__ = tool.name
-    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        found, return_annotation=Annotated[CallToolResult, form]
+    annotations = ToolAnnotations(
+        read_only_hint=tool.reads,
+        destructive_hint=tool.destroys,
+        idempotent_hint=tool.repeats or tool.reads,
+        open_world_hint=False,
     )
-    call.__annotations__ = {"context": Context}
-    return call
+    made = _PlainTool.from_function(
+        call,
+        name=tool.name,
+        title=tool.title,
+        description=tool.told,
+        annotations=annotations,
+        structured_output=False,
+    )
+    made.parameters = tool.schema()
+    return made
 
 
 def _teller(context: Context[Any, Any]) -> Callable[[Any], Awaitable[None]]:

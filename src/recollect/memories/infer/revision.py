@@ -1,0 +1,247 @@
+"""What a capable model makes of a conversation: facts to add, to replace and to retract.
+
+It sees whole turns of all speakers with their dates, and the facts that are known about whom they name. Nothing it says
+is believed without a quote that stands in the turn it names; what fails is dropped and said so. Smaller models keep the
+strict rule of `extraction`: all words of a fact in one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Literal
+
+from recollect.domain.memory import Memory
+from recollect.domain.results import Decision
+from recollect.domain.tenancy import TenantContext
+from recollect.errors import ModelError
+from recollect.memories.facts import Statement
+from recollect.memories.facts.subjects import spellings
+from recollect.memories.infer.finding import Findings, Found
+from recollect.memories.supersession import speaker_name
+from recollect.providers.tokens import count_tokens
+from recollect.recursion.quotes import locate
+from recollect.storage import facts
+from recollect.storage.store import Row
+from recollect.workspace import Workspace
+
+if TYPE_CHECKING:
+    from recollect.providers.models import ChatModel
+
+#: Of the room in a request, what known facts may take.
+_KNOWN_SHARE = 4
+_NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]+(?:\s+[A-ZÀ-Þ][\w'’-]+){0,2}")
+
+
+async def revise(
+    workspace: Workspace, model: ChatModel, memories: Sequence[Memory], context: TenantContext
+) -> Findings:
+    """Ask the model about all memories; the first failure ends the asking and becomes a note."""
+    findings = Findings(found=[], skipped=[], names={}, notes=[])
+    turns = [one for one in memories if not (one.subject and one.predicate)]
+    room = model.profile.part_tokens
+    for chunk in _chunks(turns, context, room - room // _KNOWN_SHARE):
+        known = await _known(workspace, context, chunk, room // _KNOWN_SHARE)
+        text = "\n".join([*(_fact_line(*one) for one in enumerate(known, 1)), *_turn_lines(chunk, context)])
+        try:
+            answer = await model.answer(instructions(), text, form())
+        except ModelError as error:
+            findings.notes.append(f"the model could not help, rules were used alone: {error}")
+            break
+        _take(answer.value, chunk, known, model.name, context, findings)
+    return findings
+
+
+@cache
+def instructions() -> str:
+    """The prompt, from the file beside this one."""
+    return (resources.files(__package__) / "revision.md").read_text(encoding="utf-8")
+
+
+@cache
+def form() -> Any:
+    """The form of the model's answer."""
+    from pydantic import BaseModel
+
+    class Change(BaseModel):
+        kind: Literal["add", "replace", "retract"]
+        subject: str
+        predicate: str
+        object: str
+        turn: int
+        quote: str
+        known: int | None = None
+        since: str = ""
+
+    class Procedure(BaseModel):
+        trigger: str
+        action: str
+        turn: int
+        quote: str
+
+    class Revision(BaseModel):
+        changes: list[Change]
+        procedures: list[Procedure] = []
+        entities: list[str] = []
+
+    return Revision
+
+
+def _turn_lines(chunk: Sequence[Memory], context: TenantContext) -> list[str]:
+    """One JSON object per line: quotes and line breaks of a text can't end it."""
+    return [
+        json.dumps(
+            {
+                "turn": number,
+                "date": f"{one.created_at:%Y-%m-%d}",
+                "speaker": speaker_name(one.speaker, context) or one.speaker or "somebody",
+                "text": one.text,
+            },
+            ensure_ascii=False,
+        )
+        for number, one in enumerate(chunk, 1)
+    ]
+
+
+def _fact_line(number: int, row: Row) -> str:
+    said = f"{row['subject']} {row['predicate']} {row['object']}"
+    day = row["valid_from"] or row["created_at"]
+    return json.dumps({"known": number, "fact": said, "since": f"{day:%Y-%m-%d}"}, ensure_ascii=False)
+
+
+def _chunks(turns: Sequence[Memory], context: TenantContext, room: int) -> Iterator[list[Memory]]:
+    chunk: list[Memory] = []
+    used = 0
+    for turn in turns:
+        size = count_tokens(turn.text) + 40
+        if chunk and used + size > room:
+            yield chunk
+            chunk, used = [], 0
+        chunk.append(turn)
+        used += size
+    if chunk:
+        yield chunk
+
+
+async def _known(
+    workspace: Workspace, context: TenantContext, chunk: Sequence[Memory], room: int
+) -> list[Row]:
+    """What is known of the speakers and of whom the turns name, the newest first as far as there is room."""
+    names = {speaker_name(one.speaker, context) or "" for one in chunk}
+    names |= {name for one in chunk for name in _NAME.findall(one.text)}
+    subjects = sorted({spelling for name in names if name for spelling in spellings(name)})
+    async with workspace.store.transaction(context) as tx:
+        scopes = set((await facts.scopes_of(tx, [one.id for one in chunk])).values())
+        rows = [
+            row
+            for scope in sorted(scopes)
+            for row in await facts.known_facts(tx, scope, subjects, now=workspace.clock())
+        ]
+    kept: list[Row] = []
+    for row in sorted(rows, key=lambda one: one["created_at"], reverse=True):
+        room -= count_tokens(_fact_line(len(kept) + 1, row)) + 1
+        if room < 0:
+            break
+        kept.append(row)
+    return kept
+
+
+def _take(
+    value: Any,
+    chunk: Sequence[Memory],
+    known: Sequence[Row],
+    name: str,
+    context: TenantContext,
+    findings: Findings,
+) -> None:
+    why = f"read by the model {name!r}"
+    for change in value.changes:
+        text = f"{change.subject} {change.predicate} {change.object}"
+        turn, reason = _proved(chunk, change.turn, change.quote)
+        fact = known[change.known - 1] if change.known and 1 <= change.known <= len(known) else None
+        if turn is not None and change.kind != "add" and fact is None:
+            turn, reason = None, f"the model wants to {change.kind} a fact that is not there"
+        if turn is None:
+            findings.skipped.append(_skip(None, text, reason))
+            continue
+        statement = _statement(change, fact, turn, speaker_name(turn.speaker, context))
+        if statement is None:
+            findings.skipped.append(_skip(turn, text, "a part of the fact is empty"))
+            continue
+        replaced = fact["memory_id"] if fact is not None else None
+        findings.found.append(Found(memory=turn, why=why, statement=statement, replaces=replaced))
+    for step in value.procedures:
+        turn, reason = _proved(chunk, step.turn, step.quote)
+        trigger, action = step.trigger.strip(), step.action.strip()
+        if turn is not None and trigger and action:
+            findings.found.append(Found(memory=turn, why=why, trigger=trigger, action=action))
+        else:
+            findings.skipped.append(
+                _skip(turn, f"when {trigger}: {action}", reason or "a part of it is empty")
+            )
+    for entity in dict.fromkeys(one.strip() for one in value.entities):
+        if 2 <= len(entity) <= 100:
+            for one in chunk:
+                if re.search(rf"(?<!\w){re.escape(entity)}(?!\w)", one.text):
+                    findings.names.setdefault(one.id, []).append(entity)
+
+
+def _statement(change: Any, fact: Row | None, turn: Memory, speaker: str | None) -> Statement | None:
+    """A change as a statement; what is retracted is a known fact that is no longer so."""
+    if change.kind == "retract":
+        assert fact is not None
+        return Statement(
+            subject=fact["subject"],
+            predicate=fact["predicate"],
+            object=fact["object"],
+            sentence=change.quote,
+            ends=True,
+            change=True,
+        )
+    subject, predicate, value = change.subject.strip(), change.predicate.strip(), change.object.strip()
+    if subject.casefold() in {"i", "me", "user", "speaker"}:
+        subject = speaker or ""
+    if not (subject and predicate and value):
+        return None
+    return Statement(
+        subject=subject[:200],
+        predicate=predicate.replace("_", " ")[:120],
+        object=value[:1_000],
+        sentence=change.quote,
+        change=change.kind == "replace",
+        former=fact["object"] if fact is not None else None,
+        valid_from=_day(change.since, turn.created_at),
+    )
+
+
+def _day(text: str, said_at: datetime) -> datetime | None:
+    """The day that a model names, unless it lies behind the turn that says so."""
+    try:
+        day = date.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    return moment if moment <= said_at else None
+
+
+def _proved(chunk: Sequence[Memory], number: int, quote: str) -> tuple[Memory | None, str]:
+    """The turn that a change names, if its quote stands there; else why it is not believed."""
+    if not 1 <= number <= len(chunk):
+        return None, "the model names a turn that is not there"
+    turn = chunk[number - 1]
+    if locate(quote, turn.text.split("\n")) is None:
+        return None, "its quote is not in the turn"
+    return turn, ""
+
+
+def _skip(memory: Memory | None, text: str, reason: str) -> Decision:
+    return Decision(
+        kind="skip",
+        reason=f"from the model: {reason}",
+        text=text[:200],
+        memory_id=memory.id if memory else None,
+    )

@@ -1,0 +1,106 @@
+"""What requests to models use, counted where they are sent, and the limit that no request passes.
+
+A run has one purse; what a step or a call uses is a purse of its own below it. Before a request is sent its worst case
+is held in all of them, or it is not sent; afterwards what its server says it was. A request that was cut off is counted
+as its worst case: somebody may have to pay for it. One that never reached a server, or was turned away, costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """Requests and their tokens. Cached tokens are among the input's, reasoning is among the output's.
+
+    `unpriced`: some of the requests were to a model without a known price, and count as 0 dollars.
+    """
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    usd: float = 0.0
+    unpriced: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """To the models and from them."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Spent) -> Spent:
+        summed = {one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)}
+        return Spent(
+            **{**summed, "usd": round(self.usd + other.usd, 9), "unpriced": self.unpriced or other.unpriced}
+        )
+
+
+class Purse:
+    """What may be spent, and what was. Nothing waits here: between check and holding no other task gets a turn."""
+
+    def __init__(self, *, max_usd: float | None = None, max_tokens: int | None = None) -> None:
+        self.max_usd = max_usd
+        self.max_tokens = max_tokens
+        self.by_model: dict[str, Spent] = {}
+        self._above: Purse | None = None
+        self._held = [0, 0.0]
+
+    def child(self) -> Purse:
+        """A purse for one step or call: what it uses, this one uses."""
+        below = Purse()
+        below._above = self
+        return below
+
+    @property
+    def spent(self) -> Spent:
+        """All of it."""
+        total = Spent()
+        for one in self.by_model.values():
+            total += one
+        return total
+
+    def usd_left(self) -> float | None:
+        """Dollars that neither are spent nor held; None without a limit."""
+        left = [
+            one.max_usd - one.spent.usd - one._held[1] for one in self._chain() if one.max_usd is not None
+        ]
+        return max(0.0, min(left)) if left else None
+
+    def tokens_left(self) -> int | None:
+        """Tokens that neither are spent nor held; None without a limit."""
+        left = [
+            one.max_tokens - one.spent.tokens - int(one._held[0])
+            for one in self._chain()
+            if one.max_tokens is not None
+        ]
+        return max(0, min(left)) if left else None
+
+    def refusal(self, tokens: int, usd: float) -> str | None:
+        """Which limit a request of this worst case would pass: "tokens" or "usd"."""
+        most_tokens, most_usd = self.tokens_left(), self.usd_left()
+        if most_tokens is not None and tokens > most_tokens:
+            return "tokens"
+        # A billionth of a dollar is what sums of floats may be off by.
+        return "usd" if most_usd is not None and usd > most_usd + 1e-9 else None
+
+    def hold(self, tokens: int, usd: float) -> None:
+        """Set the worst case of a request aside."""
+        for one in self._chain():
+            one._held[0] += tokens
+            one._held[1] += usd
+
+    def settle(self, name: str, held: tuple[int, float], spent: Spent) -> None:
+        """What the request was. More than was held is counted all the same: a record must not lie."""
+        for one in self._chain():
+            one._held[0] -= held[0]
+            one._held[1] = max(0.0, one._held[1] - held[1])
+            one.by_model[name] = one.by_model.get(name, Spent()) + spent
+
+    def _chain(self) -> Iterator[Purse]:
+        one: Purse | None = self
+        while one is not None:
+            yield one
+            one = one._above
