@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -56,6 +58,40 @@ def test_one_that_can_not_be_opened_is_tried_again() -> None:
     with pytest.raises(OSError, match="no such file"):
         opened_once("a model that fails", fail)
     assert isinstance(opened_once("a model that fails", Model), Model)
+
+
+FORK = """
+import os, threading
+from recollect.providers.shared import opened_once
+
+begun, go_on = threading.Event(), threading.Event()
+
+class Model:
+    pass
+
+def slowly():
+    begun.set()
+    go_on.wait()
+    return Model()
+
+opening = threading.Thread(target=opened_once, args=("a model", slowly))
+opening.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    opened_once("a model", Model)
+    os._exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+go_on.set()
+opening.join()
+"""
+
+
+def test_a_process_that_was_forked_meanwhile_does_not_wait_for_ever() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_clients_of_one_process_share_embedder_and_judge(store: Recollect, settings: Settings) -> None:

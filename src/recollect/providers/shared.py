@@ -6,6 +6,7 @@ memory once. Nothing here keeps one open; the last client that lets go of it doe
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
@@ -24,3 +25,13 @@ def opened_once(key: Hashable, open_model: Callable[[], Model]) -> Model:
         if model is None:
             model = _OPEN[key] = open_model()
         return model
+
+
+def _begin_anew() -> None:
+    """In a process that was forked while another thread opened a model: that thread is not there to finish."""
+    global _opening
+    _opening = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
