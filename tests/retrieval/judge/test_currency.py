@@ -14,6 +14,7 @@ from recollect.retrieval.judge.currency import (
     SIGNS,
     Moments,
     Pair,
+    adds,
     may_have_changed,
     measure_signs,
     newest_first,
@@ -146,3 +147,16 @@ def test_signs_tell_of_a_change_of_likeness_and_of_who_speaks() -> None:
     update, other = (dict(zip(SIGNS, row, strict=True)) for row in signs.tolist())
     for sign in ("alike", "shared", "same", "changed"):
         assert update[sign] > other[sign], sign
+
+
+@pytest.mark.parametrize(
+    ("text", "on_top"),
+    [
+        ("I'm allergic to shellfish, too.", True),
+        ("Ben eats no fish as well", True),
+        ("We moved to London, it was too loud in Paris", False),
+        ("That is too much!", False),
+    ],
+)
+def test_what_comes_on_top_of_what_is_known_is_heard(text: str, on_top: bool) -> None:
+    assert adds(text) is on_top

@@ -41,6 +41,8 @@ _BEHIND = 0.5
 _READ_CHARS = 280
 #: What one conversation says within so short a time is one telling, not an update.
 _ONE_TELLING = timedelta(hours=6)
+#: What is told beside what was known, "I'm allergic to shellfish, too", takes nothing's place.
+_ADDS = re.compile(r"\b(?:too|as well)\W*$", re.IGNORECASE)
 #: What is usual is not replaced by what happened once; and why something happened does not change.
 _SETTLED = re.compile(
     r"\b(?:usual(?:ly)?|normal(?:ly)?|typical(?:ly)?|generally|as a rule|meistens|d'habitude)\b"
@@ -68,6 +70,11 @@ class Currency:
 def may_have_changed(question: str, aim: Aim) -> bool:
     """Whether later news can change the answer: one thing is wanted, as it is now."""
     return aim.several < 0.5 and not aim.topic and not aim.past and not _SETTLED.search(question)
+
+
+def adds(text: str) -> bool:
+    """Whether a text says of itself that it comes on top of what is known."""
+    return bool(_ADDS.search(text))
 
 
 @dataclass(frozen=True, slots=True)

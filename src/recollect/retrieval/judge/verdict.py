@@ -18,6 +18,7 @@ from recollect.retrieval.judge.currency import (
     SIGNS,
     Currency,
     Moments,
+    adds,
     may_have_changed,
     measure_signs,
     newest_first,
@@ -172,12 +173,10 @@ def _compare(
 ) -> tuple[Currency, dict[int, dict[str, float]]]:
     """Which answer holds now; and what was measured of each candidate that the best was compared with."""
     moments = Moments([one.at for one in candidates], [one.conversation for one in candidates])
-    # A summary tells again what was said; it changes nothing. Nor does what happens to another of the same kind.
     pairs = [
         pair
         for pair in pairs_to_compare(scores, moments)
-        if not candidates[pair.later].summary
-        and not is_other_number(asked.query, candidates[pair.later].text)
+        if _may_replace(asked.query, candidates[pair.later])
     ]
     if not pairs or not may_have_changed(asked.query, asked.aim):
         return Currency(scores, {}), {}
@@ -189,6 +188,11 @@ def _compare(
         for pair, values in zip(pairs, signs, strict=True)
     }
     return newest_first(scores, moments, pairs, replacing(signs)), compared
+
+
+def _may_replace(question: str, later: Candidate) -> bool:
+    """A summary tells again what was said; another number, and what comes on top, change nothing either."""
+    return not later.summary and not adds(later.text) and not is_other_number(question, later.text)
 
 
 def too_far_behind(scores: Floats, threshold: float, *, several: float) -> float:
