@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from recollect.client import AsyncRecollect
@@ -40,25 +39,23 @@ class RecollectRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
+        return self._find(query)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        if not isinstance(self.client, AsyncRecollect):
+            return await asyncio.to_thread(self._find, query)
+        search = self.client.library.search if self.library else self.client.search
+        return [_document(hit) for hit in await search(query, limit=self.limit, **self.options)]
+
+    def _find(self, query: str) -> list[Document]:
         if isinstance(self.client, AsyncRecollect):
             raise InvalidInputError(
                 "a retriever on an AsyncRecollect has `ainvoke` only; give it a Recollect"
             )
         search = self.client.library.search if self.library else self.client.search
         return [_document(hit) for hit in search(query, limit=self.limit, **self.options)]
-
-    async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        if isinstance(self.client, AsyncRecollect):
-            wanted = self.client.library.search if self.library else self.client.search
-            return [_document(hit) for hit in await wanted(query, limit=self.limit, **self.options)]
-        search: Callable[..., Sequence[Hit | SectionHit]] = (
-            self.client.library.search if self.library else self.client.search
-        )
-        return [
-            _document(hit) for hit in await asyncio.to_thread(search, query, limit=self.limit, **self.options)
-        ]
 
 
 def _document(hit: Hit | SectionHit) -> Document:
