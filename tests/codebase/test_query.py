@@ -91,6 +91,8 @@ def test_several_hints_may_stand_on_lines_of_one():
         ("The cart loses items when tested by hand", False),
         ("Where is the cart merged?", False),
         ("The latest attestation is lost", False),
+        ("How does the test helper feed input to a program?", False),
+        ("What does our test client send?", False),
     ],
 )
 def test_a_question_about_tests_is_known_by_its_title(text, about):

@@ -105,6 +105,8 @@ def bars_of(measures: Mapping[str, Any]) -> list[Bar]:
         bars.append(Bar(name="questions about other products refused", value=foreign["refused"], bar=0.90))
     if lacking := measures.get("lacking"):
         bars.append(Bar(name="questions for lacking features refused", value=lacking["refused"], bar=0.90))
+    if held := measures.get("lacking_held"):
+        bars.append(Bar(name="such questions held back refused", value=held["refused"], bar=0.90))
     if needles := measures.get("needles"):
         bars.append(Bar(name="planted facts cited", value=needles["cited"], bar=0.90))
     if corrupted := measures.get("corruptions"):
@@ -176,10 +178,11 @@ def _unanswerable(inside: Recollect, plan: LibraryPlan, show: Show) -> dict[str,
     measures = {}
     for name, listed in (
         ("foreign", manuals.foreign_questions()),
-        ("lacking", manuals.lacking_questions()),
+        ("lacking", manuals.lacking_questions("tuning")),
+        ("lacking_held", manuals.lacking_questions("held")),
     ):
         questions = spread(listed, plan.limit_questions)
-        asked = consult_all(inside, questions, show, title=f"{name} questions")
+        asked = consult_all(inside, questions, show, title=f"{name.replace('_', ' ')} questions")
         wrong = [text for text, one in zip(questions, asked.results, strict=True) if one.found]
         measures[name] = {
             **asked.summary(),

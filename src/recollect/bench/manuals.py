@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from recollect.errors import InvalidInputError
 
@@ -90,9 +90,10 @@ def foreign_questions() -> list[str]:
     return [row["question"] for row in _shipped("foreign_questions.json")["questions"]]
 
 
-def lacking_questions() -> list[str]:
-    """Questions for features that the products of the manuals do not have."""
-    return [row["question"] for row in _shipped("lacking_questions.json")["questions"]]
+def lacking_questions(half: Literal["tuning", "held"]) -> list[str]:
+    """Questions for features that the products of the manuals do not have; those held back are for measuring only."""
+    rows = _shipped("lacking_questions.json")["questions"]
+    return [row["question"] for row in rows if row["half"] == half]
 
 
 def missing_gold(client: Recollect, questions: Sequence[ManualQuestion]) -> list[str]:

@@ -368,6 +368,7 @@ _CONSULTED = {
     "own_questions": "the benchmark's own questions",
     "foreign": "about other products",
     "lacking": "for features that the products lack",
+    "lacking_held": "for such features, held back",
     "needles": "for planted facts",
     "needle_pairs": "for two planted facts at once",
 }

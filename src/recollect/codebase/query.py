@@ -108,6 +108,8 @@ _GLOB = re.compile(r"[*?]|\[[^\]]+\]")
 _FILE_LINE = re.compile(r"^(?P<path>.+?)(?::|#L|\()(?P<line>\d{1,7})(?::\d+)?(?:-L?\d+)?\)?$")
 _ABOUT_TESTS = re.compile(
     r"\b(?:(?:unit|integration|regression|failing|flaky|existing|missing|which|what|the|our|all|add)\s+tests?\b"
+    # What helps to test is part of the program: its test client, runner or helper.
+    r"(?!\s+(?:clients?|runners?|helpers?|harness|doubles?|servers?|utilit\w+|tools?|kits?|modes?)\b)"
     r"|tests?\s+(?:for|of|that|which|cover\w*|suite|case|cases|fail\w*)\b|test_\w+\.py)",
     re.IGNORECASE,
 )
