@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from model_server import ModelServer, serve
+from model_server import ModelServer, Said, serve
 from rooms import Rooms, look, says
 
 from recollect.errors import PlannerError
@@ -69,6 +70,7 @@ def ask(
     name: str = "openai:gpt-4.1-mini",
     window: int = 16_384,
     max_output: int = 1_024,
+    tools: bool = False,
     planner: dict[str, Any] | None = None,
     first: Plan | None = None,
     **options: Any,
@@ -78,7 +80,9 @@ def ask(
         options.setdefault("limits", PATIENT)
 
     async def scenario() -> Run:
-        profile = Profile(name=name, window=window, max_output=max_output, price=find_price(name))
+        profile = Profile(
+            name=name, window=window, max_output=max_output, native_tools=tools, price=find_price(name)
+        )
         model = open_model(name, base_url=url, api_key="k", timeout_s=timeout_s, retries=0, profile=profile)
         try:
             planned: Any = ModelPlanner(model, **(planner or {}))
@@ -256,6 +260,41 @@ def test_a_model_that_loops_is_stopped(server: ModelServer) -> None:
     assert result.stopped_by == "no_progress"
     assert len(server.asked) == 4
     assert found(result) == ["room 1"]
+
+
+def test_a_large_model_works_in_one_conversation_and_only_near_its_end_old_results_go(
+    server: ModelServer,
+) -> None:
+    from recollect.providers.tokens import count_tokens
+
+    claims = {"findings": [{"description": "seven", "quote": "a picture of 7 horses", "result": "1.1"}]}
+    server.answers = [
+        Said(content="first", calls=(("look", {"room": 1}),)),
+        Said(calls=(("record_findings", claims),)),
+        *[Said(calls=(("look", {"room": room}), ("shout", {}))) for room in range(2, 30)],
+        Said(content="that is all"),
+    ]
+    result = ask(
+        server.url,
+        window=128_000,
+        max_output=8_192,
+        tools=True,
+        limits=Limits(timeout_s=None, max_steps=40, max_subcalls=100),
+    )
+    assert result.stopped_by == "done"
+    assert found(result) == ["seven"]
+    sent = [one["messages"] for one in server.asked]
+    same = [later[: len(earlier)] == earlier for earlier, later in pairwise(sent)]
+    assert same.count(False) <= 3, "most requests begin as the one before ended"
+    sizes = [sum(count_tokens(str(one.get("content"))) for one in messages) for messages in sent]
+    assert max(sizes) <= 128_000
+
+
+def test_a_server_that_takes_no_tools_is_asked_by_briefings(server: ModelServer) -> None:
+    server.answers = [400, step(1), step(quotes=("a picture of 7 horses",), done=True)]
+    result = ask(server.url, window=200_000, max_output=8_192, tools=True)
+    assert (result.stopped_by, found(result)) == ("done", ["claim 0"])
+    assert [bool(one.get("tools")) for one in server.asked] == [True, False, False]
 
 
 def test_runs_below_ask_the_model_for_sub_calls(server: ModelServer) -> None:

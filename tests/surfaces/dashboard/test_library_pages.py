@@ -127,7 +127,7 @@ def test_the_steps_of_a_consultation_appear_while_it_runs(
     chat.answers = [
         {"thought": "look at the chapter on tokens", "calls": [tokens], "findings": [], "done": False},
         second,
-        {"sentences": []},
+        {"blocks": []},
     ]
     page = visit("/consultations")
     asking = threading.Thread(target=elsewhere.oracle_consult, args=(PROBLEM, "thorough"))

@@ -55,6 +55,7 @@ class ModelPlanner:
         self._models = (root_model, sub_call_model or root_model)
         self._max_retries = max_retries
         self._forms: dict[object, type[BaseModel]] = {}
+        self._toolless: set[str] = set()
         # One word for the whole run: what was read in one step can't be written into the material by the next.
         self._boundary = new_boundary()
         unpriced = dict.fromkeys(one.name for one in self._models if one.profile.price is None)
@@ -67,7 +68,7 @@ class ModelPlanner:
         await asyncio.to_thread(load_encoding)
         model = self._models[min(situation.depth, 1)]
         own = model.charged_to(model.purse.child())
-        large = model.profile.shape == "large"
+        large = model.profile.shape == "large" and model.name not in self._toolless
         complaint = ""
         for _ in range(self._max_retries + 1):
             try:
@@ -75,6 +76,11 @@ class ModelPlanner:
                     return await self._converse(own, situation)
                 return await self._brief(own, situation, complaint)
             except ModelOutputError as error:
+                if large:
+                    # Its server takes no tools after all: a briefing asks nothing of it that it can't do.
+                    self._toolless.add(model.name)
+                    large = False
+                    continue
                 complaint = (
                     f"\n\nYour last answer could not be used: {error}\nAnswer again, in the form asked for."
                 )

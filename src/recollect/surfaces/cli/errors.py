@@ -65,6 +65,8 @@ EXIT_CODES: dict[str, int] = {
     "model_unavailable": MODEL,
     "model_timeout": MODEL,
     "model_refused": MODEL,
+    "model_budget": MODEL,
+    "model_window": MODEL,
     "model_bad_output": MODEL,
     "run_error": UNEXPECTED,
     "run_interrupted": STORE,
