@@ -59,27 +59,29 @@ def examine_faults(options: argparse.Namespace) -> dict[str, Any]:
 def examine_calls(options: argparse.Namespace) -> dict[str, Any]:
     """Every public call with right and wrong values: it answers or raises one of our errors."""
     calls, violations = 0, []
+
+    def examine(client: Recollect, call: str) -> None:
+        @hypothesis_settings(
+            max_examples=options.examples,
+            database=None,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(arguments(found(call)))
+        def attempt(values: dict[str, Any]) -> None:
+            nonlocal calls
+            calls += 1
+            refuses_or_answers(client, call, values)
+
+        attempt()
+
     with open_store() as (store, _), tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for call in CALLS:
             tenant = f"fuzz-{call.replace('.', '-')}"
             store.tenants.create(tenant)
             context = TenantContext(tenant_id=tenant, user_id="ana", roles=("admin", "operator"))
-            client = store.for_context(context)
-
-            @hypothesis_settings(
-                max_examples=options.examples,
-                database=None,
-                deadline=None,
-                suppress_health_check=list(HealthCheck),
-            )
-            @given(arguments(found(call)))
-            def attempt(values: dict[str, Any], call: str = call, client: Recollect = client) -> None:
-                nonlocal calls
-                calls += 1
-                refuses_or_answers(client, call, values)
-
             try:
-                attempt()
+                examine(store.for_context(context), call)
             except Exception as error:
                 violations.append(f"{call}: {error!r}")
             print(f"{call}: {calls} calls so far; {violations or 'no violation'}")
@@ -124,6 +126,7 @@ def main() -> int:
     """Run one examination and keep what it found."""
     parser = argparse.ArgumentParser(prog="python -m tests.reliability", description=__doc__)
     parser.add_argument("examination", choices=[*EXAMINATIONS, "page"])
+    parser.add_argument("--part", default="", help="keep the result beside that of other parts")
     parser.add_argument("--stride", type=int, default=1, help="faults: try every so manieth position only")
     parser.add_argument("--only", nargs="*", help="faults: these verbs alone")
     parser.add_argument("--examples", type=int, default=1_000, help="fuzz: so many calls of each function")
@@ -141,9 +144,8 @@ def main() -> int:
     outcome = EXAMINATIONS[options.examination](options)
     results.mkdir(parents=True, exist_ok=True)
     document = {"date": datetime.now(UTC).date().isoformat(), **outcome}
-    (results / f"{options.examination}.json").write_text(
-        json.dumps(document, indent=1) + "\n", encoding="utf-8"
-    )
+    file = results / f"{options.examination}{options.part and f'-{options.part}'}.json"
+    file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(document, indent=1))
     return 1 if outcome["violations"] else 0
 

@@ -63,8 +63,7 @@ def write_page(results: Path, target: Path) -> None:
     """Write the page from every result that is there."""
     lines = [HEAD]
     for name, (title, row) in ROWS.items():
-        file = results / f"{name}.json"
-        if file.exists():
+        for file in sorted(results.glob(f"{name}*.json")):
             one = json.loads(file.read_text(encoding="utf-8"))
             command, counts, wanted = row(one)
             found = "; ".join(one["violations"]) or "0"
