@@ -140,6 +140,8 @@ async def forget_user(workspace: Workspace, context: TenantContext, user_id: str
         await tx.execute("forget_member", user=user)
         await tx.execute("forget_librarian", user=user)
         await erasure.traces()
+        # Before the scopes they happened in: what happened in a scope that is gone, its user no longer sees.
+        rows["event"] += await happenings.forget_user(tx, user)
         # Sessions and agents hang under the user's scope: children first.
         await _erase_scopes(tx, owned, rows)
         rows["membership"] += len(await tx.fetch("delete_members", user=user, scope=None))
@@ -147,7 +149,6 @@ async def forget_user(workspace: Workspace, context: TenantContext, user_id: str
         rows["consultation"] += await oracle.forget_user(tx, user)
         rows["api_key"] += await keys.forget_user(tx, user)
         rows["reply"] += await replies.forget_user(tx, user)
-        rows["event"] += await happenings.forget_user(tx, user)
         kept = await scopes.list_members(tx, None, user)
     receipt = await _receipt(workspace, context, f"user {user}", erasure.ids, rows, vacuum=True)
     if not kept:
