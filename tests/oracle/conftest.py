@@ -36,7 +36,7 @@ def with_model(settings: Settings, tenant_id: str, chat: ModelServer) -> Iterato
         # Anthropic's client adds the version to the path itself.
         url = chat.url.removesuffix("/v1") if name.startswith("anthropic:") else chat.url
         changed = settings.replace(
-            **{"model": name, "model_base_url": url, "model_timeout_s": 5.0, "model_retries": 0, **changes}
+            **{"model": name, "model_base_url": url, "model_timeout_s": 60.0, "model_retries": 0, **changes}
         )
         context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin", "operator"))
         opened.append(Recollect(settings=changed, context=context))
