@@ -11,6 +11,7 @@ import recollect
 
 PUBLIC = [
     "AddReport",
+    "Answer",
     "AsyncRecollect",
     "AugmentedContext",
     "Conflict",

@@ -23,7 +23,9 @@ def opened(
     made: list[Recollect] = []
 
     def open_client(url: str) -> Recollect:
-        own = settings.replace(tenant=tenant_id, user="root", domain_database_url=url, ontology=document)
+        own = settings.replace(
+            tenant=tenant_id, user="root", domain_database_url=url, ontology=document, domain_timeout_s=20.0
+        )
         made.append(Recollect(settings=own))
         return made[-1]
 

@@ -78,7 +78,9 @@ def model() -> Iterator[Model]:
 def talking(store: Recollect, settings: Settings, tenant_id: str, model: Model) -> Iterator[Recollect]:
     """The test's tenant in a client that has a model, with one conversation."""
     context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin", "operator"))
-    with_model = settings.replace(model="openai:m", model_base_url=model.url, model_timeout_s=10.0)
+    with_model = settings.replace(
+        model="openai:m", model_base_url=model.url, model_timeout_s=60.0, model_retries=0
+    )
     with Recollect(settings=with_model, context=context) as client:
         client.add(
             [{"speaker": speaker, "content": text} for speaker, text in TALK],

@@ -10,6 +10,7 @@ from recollect.storage.endpoint import APP_ROLE
 
 #: The only functions of the schema the application may call, and whether they run with their owner's rights.
 _FUNCTIONS = {
+    "author_in": False,
     "caller": False, "caller_tenant": False, "caller_is_admin": False, "caller_scopes": True, "enqueue": False,
     "forget_consultations": True,
     "forget_traces": True,

@@ -144,17 +144,21 @@ class PydanticChatModel:
 
         async def ask(deadline: float) -> Answer[T]:
             nonlocal failed
+            unasked: ModelOutputError | None = None
             for mode in modes:
                 try:
                     value = await mine._ask(mode, instructions, text, output, cap, counted, deadline)
+                except _UnaskedError as error:
+                    unasked = error
                 except ModelOutputError as error:
                     # The first way is the one the server was best at: its complaint says most.
                     failed = failed or error
                 else:
                     self._link.kept = mode
                     return Answer(value=value, spent=mine.purse.spent, mode=mode)
-            assert failed is not None
-            raise failed
+            none_worked = failed or unasked
+            assert none_worked is not None
+            raise none_worked
 
         try:
             return await self._in_time(ask)
@@ -302,7 +306,7 @@ class PydanticChatModel:
                 return value
             except UserError as error:  # this model's profile does not know the way; nothing was sent
                 spent = Spent()
-                raise ModelOutputError(f"the model {self.name!r} can't be asked in this way") from error
+                raise _UnaskedError(f"the model {self.name!r} can't be asked in this way") from error
             except TimeoutError:
                 raise
             except Exception as error:
@@ -439,6 +443,10 @@ class PydanticChatModel:
                 "model_effort if it reasons"
             )
         return ModelOutputError(f"{who} sent an answer that is not of the asked form: {_first_line(error)}")
+
+
+class _UnaskedError(ModelOutputError):
+    """A way of asking that this model does not know; nothing was sent. To callers it is bad output."""
 
 
 class _CappedError(ModelOutputError):

@@ -222,7 +222,9 @@ def share_of_strangers(
     ]
     if not asked:
         return 0.0
-    told = frozenset[str]().union(*(words_of(f"{one.speaker or ''} {one.text} {one.statement}") for one in candidates))
+    told = frozenset[str]().union(
+        *(words_of(f"{one.speaker or ''} {one.text} {one.statement}") for one in candidates)
+    )
     return sum(told.isdisjoint(words) for words in asked) / len(asked)
 
 
