@@ -93,6 +93,7 @@ def test_plain_words_ask_for_several_and_forms_more_or_less() -> None:
         ("What do we know about Acme?", True),
         ("Should we offer Acme a discount?", True),
         ("Give me an overview of Acme", True),
+        ("What did Jonas suggest about the battery?", True),
         ("What book did Caroline recommend to Melanie?", False),
         ("Who inspired Maria to start volunteering?", False),
         ("How should I take the iron tablets?", False),

@@ -156,6 +156,7 @@ def test_signs_tell_of_a_change_of_likeness_and_of_who_speaks() -> None:
         ("Ben eats no fish as well", True),
         ("We moved to London, it was too loud in Paris", False),
         ("That is too much!", False),
+        ("Goodbye FreeAgent, we've moved everything over to Xero, login in the safe too.", False),
     ],
 )
 def test_what_comes_on_top_of_what_is_known_is_heard(text: str, on_top: bool) -> None:

@@ -41,8 +41,8 @@ _BEHIND = 0.5
 _READ_CHARS = 280
 #: What one conversation says within so short a time is one telling, not an update.
 _ONE_TELLING = timedelta(hours=6)
-#: What is told beside what was known, "I'm allergic to shellfish, too", takes nothing's place.
-_ADDS = re.compile(r"\b(?:too|as well)\W*$", re.IGNORECASE)
+#: What is told beside what was known, "I'm allergic to shellfish, too", takes nothing's place; one clause, and nothing else.
+_ADDS = re.compile(r"^[^,.;:!?]{1,80},?\s*\b(?:too|as well)\W*$", re.IGNORECASE)
 #: What is usual is not replaced by what happened once; and why something happened does not change.
 _SETTLED = re.compile(
     r"\b(?:usual(?:ly)?|normal(?:ly)?|typical(?:ly)?|generally|as a rule|meistens|d'habitude)\b"

@@ -51,6 +51,8 @@ _AHEAD = _words(
 )
 #: What asks for one thing of a topic: "what book did she recommend?", "how should I take the tablets?".
 _ONE_THING = _words(r"who", r"whom", r"whose", r"what", r"when", r"where", r"which", r"why", r"how", r"list")
+#: What asks for whatever somebody said: "what did Jonas suggest about the battery?".
+_WHATEVER = re.compile(r"\W*what (?:did|does|do|has|have|would) [^?]{1,60}$", re.IGNORECASE)
 _YES_NO = re.compile(
     r"^\W*(?:so |and |ok |hey )?(?:is|are|am|was|were|do|does|did|can|could|has|have|had|will|would"
     r"|should|may|must)(?:n't)?\b",
@@ -104,7 +106,10 @@ def _want(text: str, form: frozenset[str]) -> Want:
 def _asks_for_topic(text: str) -> bool:
     """Whether whatever is known about something is wanted; not so where one thing of it is asked for before that."""
     found = EXPLORATION.search(text) or ADVICE.search(text)
-    return found is not None and not _ONE_THING.search(text[: found.start()])
+    if found is None:
+        return False
+    before = text[: found.start()]
+    return _WHATEVER.match(before) is not None or not _ONE_THING.search(before)
 
 
 def _several(want: Want, weight: float) -> float:
