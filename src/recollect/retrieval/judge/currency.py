@@ -41,7 +41,7 @@ _BEHIND = 0.5
 _READ_CHARS = 280
 #: What one conversation says within so short a time is one telling, not an update.
 _ONE_TELLING = timedelta(hours=6)
-#: What is told beside what was known, "I'm allergic to shellfish, too", takes nothing's place; one clause, and nothing else.
+#: What is told beside what was known, "I'm allergic to shellfish, too", takes nothing's place: one clause, no more.
 _ADDS = re.compile(r"^[^,.;:!?]{1,80},?\s*\b(?:too|as well)\W*$", re.IGNORECASE)
 #: What is usual is not replaced by what happened once; and why something happened does not change.
 _SETTLED = re.compile(
