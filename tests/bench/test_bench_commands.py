@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -41,8 +42,8 @@ def test_locomo_on_the_command_line_shows_recall_and_bars(locomo_file: Path, ben
     done = command("locomo", "--data", str(locomo_file), "--embedder", "wordllama", "--home", str(bench_home))
     assert done.returncode == 0, done.stderr
     assert "single-hop" in done.stdout
-    assert "evidence recall@10" in done.stdout
-    assert "reached" in done.stdout
+    # Whether so few questions reach the bar says nothing; that it is held against one does.
+    assert re.search(r"evidence recall@10 .* >= 0\.84 +(?:reached|missed)", done.stdout)
     assert "storing" in done.stderr
 
 
