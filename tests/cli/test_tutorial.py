@@ -68,8 +68,13 @@ def test_the_readme_begins_with_the_command_that_shows_it() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     top, _, rest = text.partition("\n## ")
     assert "pip install uv && uv run recollect demo" in top
-    assert "pip install uv && uv run --group dev pytest" in rest
-    assert 'step "tests" uv run --group dev pytest' in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    checks = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    for line, step in (
+        ("uv sync --group dev", "uv sync --quiet --group dev"),
+        ("uv run pytest", 'step "tests" uv run pytest'),
+    ):
+        assert f"pip install uv && {line} " in rest
+        assert step in checks
 
 
 def test_the_numbers_of_the_readme_are_those_of_the_results() -> None:
