@@ -46,13 +46,6 @@ def ask(
 
 
 def _show(out: Output, answer: Answer) -> None:
-    for line in answer.text.splitlines():
-        out.line(line, style="" if answer.found else "yellow")
-    if answer.citations and out.on_terminal:
-        out.line("")
-    for number, citation in enumerate(answer.citations, 1):
-        out.line(f"[{number}] {citation.place} {citation.standing}", style="dim")
-    for note in answer.notes:
-        out.aside(f"note: {note}", style="yellow")
+    out.answer(answer.text, answer.citations, answer.notes, found=answer.found)
     if answer.cost_usd:
         out.aside(f"{answer.cost_usd:.4f} USD")

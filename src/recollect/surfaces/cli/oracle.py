@@ -260,14 +260,7 @@ def _show_result(out: Output, result: OracleConsultResult) -> None:
     if out.as_json:
         out.document(result.document())
         return
-    for line in result.answer.splitlines():
-        out.line(line, style="" if result.found else "yellow")
-    if result.citations and out.on_terminal:
-        out.line("")
-    for number, one in enumerate(result.citations, 1):
-        out.line(f"[{number}] {one.place} {one.standing}", style="dim")
-    for note in result.notes:
-        out.aside(f"note: {note}", style="yellow")
+    out.answer(result.answer, result.citations, result.notes, found=result.found)
     record, coverage = result.consultation, result.coverage
     cost = "" if not record.model else f", {record.tokens.get('total', 0):,} tokens of {record.model}"
     out.aside(
