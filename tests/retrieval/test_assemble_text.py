@@ -24,8 +24,8 @@ from recollect.domain.query import (
     Strategy,
     Understanding,
 )
-from recollect.domain.quoting import guarded
 from recollect.domain.results import Hit
+from recollect.domain.stored_text import guarded
 from recollect.domain.time_ago import format_time_ago
 from recollect.errors import InvalidInputError
 from recollect.providers.tokens import count_tokens

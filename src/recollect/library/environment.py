@@ -43,7 +43,7 @@ from recollect.library.tool_parameters import (
 )
 from recollect.recursion.environment import Action, CallContext, Observation, Tool
 from recollect.recursion.quotes import locate
-from recollect.recursion.reading import Reading, ask_about, worst_reading
+from recollect.recursion.readings import Reading, ask_about, worst_reading
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
 from recollect.domain.oracle import NOT_IN_DOCUMENTS
-from recollect.domain.quoting import quoted
+from recollect.domain.stored_text import quoted
 from recollect.errors import ModelError
 from recollect.library.leads import parts_of
 from recollect.library.material import FILE, Volume

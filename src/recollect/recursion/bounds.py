@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.recursion.planners.model import MAX_RETRIES
-from recollect.recursion.reading import reading_tokens
+from recollect.recursion.readings import reading_tokens
 
 if TYPE_CHECKING:
     from recollect.providers.models import Profile

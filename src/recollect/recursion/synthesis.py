@@ -17,7 +17,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
-from recollect.domain.quoting import quoted
+from recollect.domain.stored_text import quoted
 from recollect.providers.models.contract import AtMost
 from recollect.providers.tokens import count_tokens, first_tokens
 from recollect.recursion.fences import fence, new_boundary, preface
