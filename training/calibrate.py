@@ -45,8 +45,8 @@ from recollect.retrieval.judge.verdict import (
 )
 from recollect.retrieval.pipeline import REPLACEABLE
 from recollect.retrieval.rank.calibration import ARCTIC
-from recollect.retrieval.understand.aim import read_aim
-from recollect.retrieval.understand.names import find_names
+from recollect.text.aim import read_aim
+from recollect.text.names import find_names
 
 ALL = frozenset({"list", "count", "compare"})
 THRESHOLD, LIMIT = 0.7, 10

@@ -82,8 +82,8 @@ class AsyncOntology:
 
         `now` is the time the question is asked at, `timezone` the one it names days in, as in `search`.
         """
-        from recollect.retrieval.times import read_times
         from recollect.retrieval.understand import MAX_QUERY_CHARS
+        from recollect.text.times import read_times
 
         text = check_text(question, what="question", limit=MAX_QUERY_CHARS)
         workspace, context = await self._client._workspace(), self._client.tenant_context

@@ -18,8 +18,8 @@ from recollect.bench.codetree import make_tree
 from recollect.codebase.index import CodeIndex
 from recollect.codebase.pool import parse_files
 from recollect.codebase.records import FileRecord
-from recollect.codebase.terms import identifier_terms, split_identifier, terms_of
 from recollect.codebase.tree import open_tree
+from recollect.text.code_terms import identifier_terms, split_identifier, terms_of
 
 FILES = {
     "shop/__init__.py": "",

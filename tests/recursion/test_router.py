@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from recollect.bench.route import SPLITS, WANTED, read_cases
 from recollect.errors import InvalidInputError
-from recollect.recursion.complexity import (
+from recollect.recursion.router import ComplexityRouter, RouteDecision
+from recollect.text.complexity import (
     AGGREGATION_CEILING,
     COMPARISON_CEILING,
     MULTI_LAYER_CEILING,
     STRUCTURE_CEILING,
 )
-from recollect.recursion.router import ComplexityRouter, RouteDecision
 
 ROUTER = ComplexityRouter()
 

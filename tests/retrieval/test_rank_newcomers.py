@@ -15,7 +15,7 @@ import pytest
 
 from recollect.providers.embedders import Embedder, open_embedder
 from recollect.retrieval.rank import Pool, calibration_for, inverse_frequency, rank
-from recollect.retrieval.terms import query_terms, terms
+from recollect.text.terms import query_terms, terms
 
 NOTES = (
     "The invoice template lives in the finance folder on the shared drive",

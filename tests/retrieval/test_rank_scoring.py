@@ -35,8 +35,8 @@ from recollect.retrieval.rank import (
     rank,
 )
 from recollect.retrieval.rank.calibration import MINILM, RELEVANT
-from recollect.retrieval.terms import query_terms
 from recollect.retrieval.understand import STRATEGY_WEIGHTS
+from recollect.text.terms import query_terms
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 MARCH = TimeRange(

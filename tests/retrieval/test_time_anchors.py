@@ -12,7 +12,7 @@ import pytest
 
 from recollect import Recollect, Settings, TenantContext
 from recollect.domain.query import TimeRange
-from recollect.retrieval.times import AnchorReading, anchored_scope, find_anchors, resolve_anchor
+from recollect.retrieval.anchors import AnchorReading, anchored_scope, find_anchors, resolve_anchor
 from recollect.storage.store import Transaction
 from recollect.workspace import Workspace
 

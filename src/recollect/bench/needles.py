@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from recollect.errors import InvalidInputError
-from recollect.retrieval.terms import terms
+from recollect.text.terms import terms
 
 #: More common words than this, and a plain word search would find the fact.
 MAX_SHARED_WORDS = 1

@@ -17,7 +17,7 @@ from recollect.bench.questions import ALL, latency
 from recollect.bench.result import Bar, Result, describe_environment, fingerprint, read_json
 from recollect.domain.query import TimeRange
 from recollect.errors import InvalidInputError
-from recollect.retrieval.times import extract_temporal_scope
+from recollect.text.times import extract_temporal_scope
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show

@@ -20,8 +20,8 @@ from recollect.codebase.index import Definition
 from recollect.codebase.paths import find_path
 from recollect.codebase.ranking import weigh
 from recollect.codebase.records import comment_start
-from recollect.codebase.terms import split_identifier
 from recollect.codebase.wording import asks_for_path
+from recollect.text.code_terms import split_identifier
 
 if TYPE_CHECKING:
     import numpy as np

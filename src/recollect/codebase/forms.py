@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from recollect.codebase.query import Segments
-from recollect.codebase.terms import terms_of
+from recollect.text.code_terms import terms_of
 
 #: Another form of a word counts a little less than the word itself.
 OTHER_FORM = 0.8

@@ -20,8 +20,8 @@ from recollect.codebase.records import references_to, unpack_definitions, unpack
 from recollect.codebase.refresh import Progress, Refreshed, refresh
 from recollect.codebase.store import KnownFile, Store, fingerprint
 from recollect.codebase.symbols.values import FileSymbols, Reference, SymbolInfo
-from recollect.codebase.terms import term_key
 from recollect.codebase.tree import Skipped, SourceFile, SourceTree
+from recollect.text.code_terms import term_key
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from recollect.codebase.terms import terms_of
 from recollect.codebase.traces import Place, read_frames
+from recollect.text.code_terms import terms_of
 
 __all__ = ["CodeQuery", "Place", "Segments", "read_query", "segments_of"]
 

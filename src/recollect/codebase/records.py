@@ -19,9 +19,9 @@ from typing import Any
 
 from recollect.codebase.symbols.reading import REFERENCE_KINDS, USE, Columns, read_columns
 from recollect.codebase.symbols.values import FileSymbols, Import, Reference, SymbolInfo
-from recollect.codebase.terms import IDENTIFIER, identifier_terms, term_key
 from recollect.codebase.tree import text_of
 from recollect.errors import GrammarMissingError
+from recollect.text.code_terms import IDENTIFIER, identifier_terms, term_key
 
 _log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.codebase.forms import SEGMENTS, Word
 from recollect.codebase.query import CodeQuery, Place
 from recollect.codebase.resolve import Match, PathTable, module_parts
-from recollect.codebase.terms import identifier_terms, terms_of
+from recollect.text.code_terms import identifier_terms, terms_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from recollect.codebase.query import CodeQuery
-from recollect.codebase.terms import terms_of
+from recollect.text.code_terms import terms_of
 
 #: Words of questions that say nothing about code.
 _COMMON = frozenset(

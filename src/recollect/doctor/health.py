@@ -23,10 +23,10 @@ from recollect.doctor.world import PREFIX
 from recollect.domain.results import Check
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import EmbedderError, RecollectError
-from recollect.retrieval.terms import TERMS_VERSION
 from recollect.storage import migrations, scopes, spaces
 from recollect.storage.connections import Connection
 from recollect.storage.sql import query
+from recollect.text.terms import TERMS_VERSION
 from recollect.workspace import Workspace
 
 _LEAST_FREE_BYTES = 1 << 30

@@ -1,6 +1,6 @@
 """A moment as people speak of it: "2 weeks ago", "yesterday", "in 3 days".
 
-Pure; the present is given. The reverse, from words to times, is retrieval/times.
+Pure; the present is given. The reverse, from words to times, is text/times.
 """
 
 from __future__ import annotations

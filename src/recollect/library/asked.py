@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS
-from recollect.retrieval.terms import query_terms
+from recollect.text.terms import query_terms
 
 _TOKEN = re.compile(r"[^\W_][\w.+#-]*")
 # Written as nobody writes a plain word: camelCase, SNAKE or snake_case, ALLCAPS, letters with digits.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from recollect.library.material import Lead, Volume
 from recollect.library.passages import split_passages
-from recollect.retrieval.terms import query_terms, terms
+from recollect.text.terms import query_terms, terms
 
 if TYPE_CHECKING:
     import numpy as np

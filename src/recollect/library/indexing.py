@@ -16,11 +16,11 @@ from uuid import UUID
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import DocumentNotFoundError, RecollectError, StoreBusyError
 from recollect.library.passages import Passage, search_text, split_passages
-from recollect.retrieval.terms import terms
 from recollect.storage import library, spaces
 from recollect.storage.library import NewPassage
 from recollect.storage.store import Transaction
 from recollect.storage.upkeep import analyze_library
+from recollect.text.terms import terms
 from recollect.workspace import ANALYZE_FROM, OpenSpace, Workspace
 
 #: Of a batch: large enough to fill the embedder's own batches, small enough to lose little and to show progress.

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from recollect.library.asked import has_number, read_asked
-from recollect.retrieval.terms import terms
+from recollect.text.terms import terms
 
 #: Of what an answer quotes from one place: a paragraph that is read at a glance.
 MAX_SENTENCES, MAX_CHARS = 3, 450

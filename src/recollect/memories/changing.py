@@ -28,13 +28,13 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_metadata, check_text, text_digest
 from recollect.errors import ConflictError, InvalidInputError
 from recollect.memories.intake import believed_until
-from recollect.retrieval.terms import terms
-from recollect.retrieval.understand.names import find_names
 from recollect.storage import entities, scopes, spaces, writing
 from recollect.storage.filters import FOREVER
 from recollect.storage.happenings import tell_of
 from recollect.storage.store import Row, Transaction
 from recollect.storage.writing import Vectors
+from recollect.text.names import find_names
+from recollect.text.terms import terms
 from recollect.workspace import Workspace, embed_windows
 
 #: What update may change; everything else is decided when a memory is added.

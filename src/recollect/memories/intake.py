@@ -26,10 +26,7 @@ from recollect.domain.results import AddReport, Decision, ItemError
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import text_digest
 from recollect.errors import ConflictError, MemoryNotFoundError, RecollectError, StoreBusyError, StoreError
-from recollect.memories.facts import Statement
 from recollect.memories.supersession import StatedFact, hold_subjects, settle_facts, state_fact
-from recollect.retrieval.terms import terms
-from recollect.retrieval.understand.names import find_names
 from recollect.storage import reading, scopes, spaces, writing
 from recollect.storage.connections import try_twice
 from recollect.storage.entities import declared_names
@@ -37,6 +34,9 @@ from recollect.storage.faults import is_lost_race, is_row_fault
 from recollect.storage.happenings import tell_of
 from recollect.storage.store import Transaction
 from recollect.storage.writing import NewMemory, Vectors
+from recollect.text.facts import Statement
+from recollect.text.names import find_names
+from recollect.text.terms import terms
 from recollect.workspace import OpenSpace, Workspace, embed_windows
 
 #: Large enough to fill COPY and the embedder's batches, small enough for a progress bar to move.

@@ -4,7 +4,7 @@
 states something about the same subject of the same scope waits, so two adders at once leave one current fact. Only
 facts of the same scope meet: what a team believes and what one of its users believes may differ.
 
-The rules are in memories/facts; this module is where they meet the store.
+The rules are in text/facts; this module is where they meet the store.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from uuid import UUID
 from recollect.domain.memory import Draft, MemoryType
 from recollect.domain.results import Conflict, Decision
 from recollect.domain.tenancy import TenantContext
-from recollect.memories.facts import Known, Relation, Statement, read_fact, relate
-from recollect.memories.facts.relating import NO_LONGER
-from recollect.memories.facts.subjects import spellings, subject_key
 from recollect.storage import facts, reading, writing
 from recollect.storage.store import Row, Transaction
+from recollect.text.facts import Known, Relation, Statement, read_fact, relate
+from recollect.text.facts.relating import NO_LONGER
+from recollect.text.facts.subjects import spellings, subject_key
 from recollect.workspace import Workspace
 
 #: Longer texts are notes; a fact that may be retired one day is a sentence or two.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from recollect.errors import InvalidInputError
-from recollect.recursion.complexity import ComplexitySignals, read_signals
+from recollect.text.complexity import ComplexitySignals, read_signals
 
 __all__ = ["ComplexityRouter", "ComplexitySignals", "RouteDecision"]
 

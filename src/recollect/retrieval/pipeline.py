@@ -37,7 +37,6 @@ from recollect.retrieval.rank import Pool, Ranking, best_first, first_hits, rank
 from recollect.retrieval.request import SearchRequest
 from recollect.retrieval.routing import Routing
 from recollect.retrieval.stopwatch import Stopwatch
-from recollect.retrieval.terms import TERMS_VERSION
 from recollect.retrieval.understand import date_by_events, understand
 from recollect.storage import scopes
 from recollect.storage.connections import try_twice
@@ -45,6 +44,7 @@ from recollect.storage.filters import Moment
 from recollect.storage.scopes import Caller
 from recollect.storage.search import Conditions
 from recollect.storage.store import Transaction
+from recollect.text.terms import TERMS_VERSION
 from recollect.workspace import OpenSpace, Workspace
 
 __all__ = ["Found", "SearchRequest", "caller_of", "look", "search", "understand_request"]

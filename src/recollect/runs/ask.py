@@ -19,8 +19,8 @@ from recollect.domain.text import check_text
 from recollect.errors import InvalidInputError
 from recollect.oracle.request import MAX_PROBLEM_CHARS
 from recollect.providers.models.purse import Purse
-from recollect.retrieval.understand.aim import read_aim
 from recollect.runs.memories import NARROW, WIDE, Told, tell_memories
+from recollect.text.aim import read_aim
 
 if TYPE_CHECKING:
     from recollect.domain.codebase import RLMResult

@@ -29,7 +29,7 @@ from recollect.domain.memory import Memory as Stored
 from recollect.domain.memory import Status
 from recollect.domain.results import Inference
 from recollect.errors import ForbiddenError, IncompatibleCallError, InvalidInputError, MemoryNotFoundError
-from recollect.memories.facts import read_fact
+from recollect.text.facts import read_fact
 
 log = logging.getLogger(__name__)
 

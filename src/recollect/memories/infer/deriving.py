@@ -15,9 +15,6 @@ from recollect.domain.names import Name
 from recollect.domain.results import Decision, Inference
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ConflictError, RecollectError
-from recollect.memories.facts import Relation, Statement, relate
-from recollect.memories.facts.phrasing import sentence_of
-from recollect.memories.facts.subjects import spellings
 from recollect.memories.infer.extraction import find_by_model
 from recollect.memories.infer.finding import Findings, Found, find_by_rule
 from recollect.memories.infer.revision import revise
@@ -27,6 +24,9 @@ from recollect.providers.models.purse import Purse
 from recollect.storage import entities, facts, reading, writing
 from recollect.storage.entities import Linked
 from recollect.storage.facts import DERIVED
+from recollect.text.facts import Relation, Statement, relate
+from recollect.text.facts.phrasing import sentence_of
+from recollect.text.facts.subjects import spellings
 from recollect.workspace import Workspace
 
 

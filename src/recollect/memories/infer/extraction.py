@@ -18,11 +18,11 @@ from recollect.domain.memory import Memory
 from recollect.domain.results import Decision
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ModelError
-from recollect.memories.facts import Statement
-from recollect.memories.facts.predicates import wordings
-from recollect.memories.facts.screening import clean, split_sentences, why_no_fact
 from recollect.memories.infer.finding import Findings, Found
 from recollect.memories.supersession import is_machine, speaker_name
+from recollect.text.facts import Statement
+from recollect.text.facts.predicates import wordings
+from recollect.text.facts.screening import clean, split_sentences, why_no_fact
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel

@@ -8,8 +8,8 @@ from uuid import UUID
 from recollect.domain.memory import Memory
 from recollect.domain.results import Decision
 from recollect.domain.tenancy import TenantContext
-from recollect.memories.facts import Statement, read_facts
 from recollect.memories.supersession import is_machine, speaker_name
+from recollect.text.facts import Statement, read_facts
 
 BY_RULE = "read by rule"
 

@@ -19,14 +19,14 @@ from recollect.domain.memory import Memory
 from recollect.domain.results import Decision
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ModelError
-from recollect.memories.facts import Statement
-from recollect.memories.facts.subjects import spellings
 from recollect.memories.infer.finding import Findings, Found
 from recollect.memories.supersession import speaker_name
 from recollect.providers.tokens import count_tokens
 from recollect.recursion.quotes import locate
 from recollect.storage import facts
 from recollect.storage.store import Row
+from recollect.text.facts import Statement
+from recollect.text.facts.subjects import spellings
 from recollect.workspace import Workspace
 
 if TYPE_CHECKING:

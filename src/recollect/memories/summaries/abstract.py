@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from recollect.memories.summaries.extract import MAX_SENTENCES, MAX_WORDS, Chosen
 from recollect.memories.summaries.sentences import CHATTER, Passage, count_words
-from recollect.retrieval.terms import terms
+from recollect.text.terms import terms
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel

@@ -27,11 +27,11 @@ from recollect.memories.summaries.extract import Chosen, choose
 from recollect.memories.summaries.keeping import keep
 from recollect.memories.summaries.sentences import Passage
 from recollect.providers.models import ChatModel, Purse
-from recollect.retrieval.terms import terms
 from recollect.storage import erasing, scopes, summaries
 from recollect.storage.faults import is_lost_race
 from recollect.storage.store import Transaction
 from recollect.storage.summaries import KINDS, Kept, Place, SummaryKey, Target
+from recollect.text.terms import terms
 from recollect.workspace import Workspace
 
 #: The newest memories of a scope that one summary looks at: reading and cutting more takes over a minute.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from recollect.memories.summaries.sentences import Passage, Sentence, addresses, candidates, dangles
-from recollect.retrieval.terms import terms
+from recollect.text.terms import terms
 
 if TYPE_CHECKING:
     import numpy as np

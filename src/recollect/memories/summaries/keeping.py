@@ -23,13 +23,13 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import text_digest
 from recollect.memories.intake import believed_until
 from recollect.memories.summaries.compose import Written
-from recollect.retrieval.terms import terms
-from recollect.retrieval.understand.names import find_names
 from recollect.storage import entities, erasing, scopes, spaces, summaries, writing
 from recollect.storage.filters import FOREVER
 from recollect.storage.store import Transaction
 from recollect.storage.summaries import Place, Target
 from recollect.storage.writing import NewMemory, Vectors
+from recollect.text.names import find_names
+from recollect.text.terms import terms
 from recollect.workspace import Workspace, embed_windows
 
 SOURCE = "consolidate"

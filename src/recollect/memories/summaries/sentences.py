@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from recollect.retrieval.terms import terms
+from recollect.text.terms import terms
 
 #: A quotation longer than this many words is cut; a summary is not the place for a page.
 MAX_WORDS = 40

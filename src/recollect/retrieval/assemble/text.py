@@ -15,7 +15,7 @@ from recollect.retrieval.assemble.current_data import format_domain_results
 from recollect.retrieval.assemble.fit import Fitted, fit_to_context_window, smallest_context
 from recollect.retrieval.assemble.recalled import Recalled, one_line
 from recollect.retrieval.assemble.sections import Layout, asks_for_dates, one_line_context
-from recollect.retrieval.times import find_times
+from recollect.text.times import find_times
 
 #: More than any model reads; a larger number is a mistake in a unit.
 MAX_MAX_TOKENS = 10_000_000

@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from recollect.domain.query import Aim
-from recollect.retrieval.forms import FormModels
 from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats
 from recollect.retrieval.judge.probability import logit, sigmoid
-from recollect.retrieval.terms import terms
+from recollect.text.forms import FormModels
+from recollect.text.terms import terms
 
 #: What is measured of a pair of memories, in the order of the columns. Of both: how alike they are, how many words they
 #: share, whether the same person speaks, how long lies between them. Of the later one: whether its words tell of a

@@ -28,7 +28,7 @@ import numpy as np
 from recollect.retrieval.rank.calibration import Calibration
 from recollect.retrieval.rank.lexical import K1
 from recollect.retrieval.rank.pool import Floats, Pool
-from recollect.retrieval.terms import STOP_WORDS
+from recollect.text.terms import STOP_WORDS
 
 #: The names of the signals that make up relevance, in the order in which they are explained.
 FUSED = ("semantic", "lexical", "neighbours", "conversation", "speaker")

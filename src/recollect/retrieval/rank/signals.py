@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from recollect.domain.memory import DEFAULT_IMPORTANCE, MemoryType
 from recollect.domain.query import TimeRange, Understanding
 from recollect.retrieval.rank.pool import Floats, Pool
-from recollect.retrieval.terms import query_terms
+from recollect.text.terms import query_terms
 
 #: Our names of the signals a strategy weighs, and the strategy's.
 WEIGHED = MappingProxyType(

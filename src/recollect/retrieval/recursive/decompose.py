@@ -16,7 +16,7 @@ from recollect.domain.layers import Layer
 from recollect.domain.query import TimeRange, Understanding
 from recollect.recursion.router import ComplexitySignals
 from recollect.retrieval.recursive.periods import periods_of
-from recollect.retrieval.terms import STOP_WORDS, query_terms
+from recollect.text.terms import STOP_WORDS, query_terms
 
 #: Words for several scopes of a layer.
 _PLURALS: dict[str, Layer] = {

@@ -2,7 +2,7 @@
 
 `read_query` is what the words alone tell: terms, category, times, strategy. `understand` adds what the store knows of
 the names in it, in one statement. No model is needed. The parts: names.py and resolve.py (entities), classify.py,
-aim.py, strategy.py; times are read in `retrieval/times`.
+aim.py, strategy.py; times are read in `text/times`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,8 @@ from uuid import UUID
 from recollect.domain.ontology import Ontology
 from recollect.domain.query import QueryType, Strategy, Understanding
 from recollect.domain.text import check_text
+from recollect.retrieval.anchors import anchored_scope
 from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS
-from recollect.retrieval.terms import query_terms
-from recollect.retrieval.times import anchored_scope, read_times
-from recollect.retrieval.understand.aim import read_aim
-from recollect.retrieval.understand.classify import classify_query
-from recollect.retrieval.understand.names import find_names
 from recollect.retrieval.understand.resolve import (
     FindInDomain,
     extract_query_entities,
@@ -29,6 +25,11 @@ from recollect.retrieval.understand.resolve import (
 )
 from recollect.retrieval.understand.strategy import STRATEGY_WEIGHTS, select_strategy
 from recollect.storage.store import Transaction
+from recollect.text.aim import read_aim
+from recollect.text.classify import classify_query
+from recollect.text.names import find_names
+from recollect.text.terms import query_terms
+from recollect.text.times import read_times
 
 __all__ = [
     "MAX_QUERY_CHARS",

@@ -16,11 +16,11 @@ from rapidfuzz import fuzz
 
 from recollect.domain.names import Name, alias_key, entity_key, lookup_keys
 from recollect.domain.query import Resolution, ResolvedEntity
-from recollect.retrieval.terms import STOP_WORDS
-from recollect.retrieval.understand.names import find_names
-from recollect.retrieval.understand.word_lists import ORGANISATION_WORDS, is_common
 from recollect.storage import entities as storage
 from recollect.storage.store import Row, Transaction
+from recollect.text.names import find_names
+from recollect.text.terms import STOP_WORDS
+from recollect.text.word_lists import ORGANISATION_WORDS, is_common
 
 #: Below this two names are different names (Johnson and Jonson 0.92, Maria and Marian 0.91, Anna and Hanna 0.89).
 FUZZY_THRESHOLD = 0.86

@@ -1,0 +1,1 @@
+"""Reading text: its terms, names, times, facts and what a question wants. Knows nothing of stores or searches."""

@@ -1,0 +1,124 @@
+"""What a question is after: one thing, all of a kind, a number, a comparison, yes or no, help with a task.
+
+Read from the question's form alone (`forms`), by models that `training/aims.py` fits to the questions of the training
+worlds. Some plain words need no weighing: "list all", "compare". What fits no form wants one thing, which is the safe
+reading: a wider one only looks at more candidates and lets more of them through.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+from pathlib import Path
+
+from recollect.domain.query import Aim, Want
+from recollect.text.classify import ADVICE, EXPLORATION
+from recollect.text.forms import FormModels
+
+#: How a form's weight becomes the share to which several are wanted: where it is even, and how steep.
+_EVEN, _STEEP = 0.5, 2.0
+#: The form of a question shows in its beginning.
+_READ_CHARS = 600
+
+
+def _words(*parts: str) -> re.Pattern[str]:
+    return re.compile(r"(?<!\w)(?:" + "|".join(parts) + r")(?!\w)", re.IGNORECASE)
+
+
+_PLAIN_COMPARISON = _words(r"compar(?:e|ed|ing|ison)", r"vs\.?", r"versus", r"differences? between")
+_PLAIN_LIST = re.compile(
+    r"^\W*(?:please )?(?:list|enumerate)\b|\b(?:all (?:the|of|my|our|their)|all \w+s|each|every(?:thing|body|one)?)\b",
+    re.IGNORECASE,
+)
+#: "Every month" says how often, not that all are wanted.
+_EVERY_PERIOD = re.compile(
+    r"\b(?:each|every) (?:single |other |second )?(?:day|week|month|quarter|year|hour|morning|evening|night|time"
+    r"|weekend|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b",
+    re.IGNORECASE,
+)
+#: Two questions in one, which two memories may answer: "who decided it, and why?".
+_TWO_PARTS = re.compile(r"\band (?:why|when|where|how|who|whom|what|which)\b", re.IGNORECASE)
+_PLAIN_NUMBER = _words(r"how often", r"how many times", r"wie oft", r"combien de fois", r"cu[aá]ntas veces")
+_PLAIN_TASK = re.compile(
+    r"^\W*(?:please )?(?:tell (?!me\b)|schreib|buch|bestell|reservier|erstell|[ée]cri[st]|r[ée]serve|commande"
+    r"|pr[ée]pare|reserva|escribe|compra|prepara|redacta|prenota|scrivi|boek|schrijf)[^?]*$",
+    re.IGNORECASE,
+)
+#: "before" that asks what comes, not what was: "what must be done before Friday?".
+_AHEAD = _words(
+    r"before (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|tomorrow|next)", r"until when"
+)
+#: What asks for one thing of a topic: "what book did she recommend?", "how should I take the tablets?".
+_ONE_THING = _words(r"who", r"whom", r"whose", r"what", r"when", r"where", r"which", r"why", r"how", r"list")
+#: What asks for whatever somebody said: "what did Jonas suggest about the battery?".
+_WHATEVER = re.compile(r"\W*what (?:did|does|do|has|have|would) [^?]{1,60}$", re.IGNORECASE)
+_YES_NO = re.compile(
+    r"^\W*(?:so |and |ok |hey )?(?:is|are|am|was|were|do|does|did|can|could|has|have|had|will|would"
+    r"|should|may|must)(?:n't)?\b",
+    re.IGNORECASE,
+)
+_FIRST_PERSON = _words(
+    r"i", r"i'm", r"i've", r"me", r"my", r"mine", r"myself", r"ich", r"mich", r"mir", r"meine?[nmrs]?", r"je",
+    r"j'ai", r"moi",
+    r"mon", r"ma", r"mes", r"yo", r"mi", r"mis", r"tengo", r"io", r"mio", r"mia", r"eu", r"meu", r"minha",
+    r"ik", r"mijn",
+)  # fmt: skip
+_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
+
+
+def read_aim(query: str) -> Aim:
+    """What a question is after."""
+    text = _EVERY_PERIOD.sub("regularly", query[:_READ_CHARS].strip())
+    form = _models().form(text)
+    want = _want(text, form)
+    topic = want is not Want.TASK and _asks_for_topic(text)
+    several = _several(want, _models().weigh("several", form))
+    if topic and not _NAME.search(text):
+        # Whatever is known of a kind of thing, "my customers": the memories of that kind, few or many.
+        want, several = Want.ALL, 0.3
+    return Aim(
+        want=want,
+        several=several,
+        past=_models().weigh("past", form) > 0.0 and not _AHEAD.search(text),
+        first_person=bool(_FIRST_PERSON.search(text)),
+        topic=topic,
+        sides=tuple(dict.fromkeys(_NAME.findall(text))) if want is Want.COMPARISON else (),
+    )
+
+
+def _want(text: str, form: frozenset[str]) -> Want:
+    if _PLAIN_COMPARISON.search(text):
+        return Want.COMPARISON
+    task, several = _models().weigh("task", form), _models().weigh("several", form)
+    if (task > 0.0 and task > several) or _PLAIN_TASK.match(text):
+        return Want.TASK
+    if _PLAIN_NUMBER.search(text):
+        return Want.NUMBER
+    if several > 0.0:
+        kinds = (Want.ALL, Want.NUMBER, Want.COMPARISON)
+        return max(kinds, key=lambda kind: _models().weigh(kind.value, form))
+    if _PLAIN_LIST.search(text) or _TWO_PARTS.search(text):
+        return Want.ALL
+    return Want.YES_NO if _YES_NO.match(text) else Want.ONE
+
+
+def _asks_for_topic(text: str) -> bool:
+    """Whether whatever is known about something is wanted; not so where one thing of it is asked for before that."""
+    found = EXPLORATION.search(text) or ADVICE.search(text)
+    if found is None:
+        return False
+    before = text[: found.start()]
+    return _WHATEVER.match(before) is not None or not _ONE_THING.search(before)
+
+
+def _several(want: Want, weight: float) -> float:
+    """How sure it is that several are wanted; what was read from plain words is."""
+    if not want.several:
+        return 0.0
+    return 1.0 if weight <= 0.0 else 1.0 / (1.0 + math.exp(_STEEP * (_EVEN - weight)))
+
+
+@cache
+def _models() -> FormModels:
+    return FormModels(Path(__file__).parent / "aim.json")

@@ -1,0 +1,206 @@
+"""Years and what is counted in them or of them: 2023, Q4, H1 2023, the nineties, the 21st century.
+
+A reader takes a place in the tokens and gives a period and the place after it, or None.
+"""
+
+from __future__ import annotations
+
+from recollect.text.times.calendar import Grain, half, iso_week, quarter, years
+from recollect.text.times.dates import year_behind, year_period
+from recollect.text.times.meaning import Period, every, known
+from recollect.text.times.tokens import Source, full_year, is_joined, read_number, read_year
+from recollect.text.times.vocabulary import CENTURY_DECADES, DECADES, ID_WORDS, PREPOSITIONS
+
+Match = tuple[Period, int]
+
+_QUARTERS = {"q": (Grain.QUARTER, 4, quarter), "h": (Grain.HALF, 2, half)}
+
+
+def quarter_code(source: Source, place: int) -> Match | None:
+    """Q4, Q4 2023, Q4-2023, 4Q23, H1, 1H 2023."""
+    token = source.tokens[place]
+    if token.low in _QUARTERS and source.glued(place + 1):
+        letter, number, after = token.low, source.tokens[place + 1].number, place + 2
+    elif token.number is not None and source.glued(place + 1) and source.low(place + 1) in _QUARTERS:
+        letter, number, after = source.low(place + 1), token.number, place + 2
+    else:
+        return None
+    grain, most, make = _QUARTERS[letter]
+    if (
+        number is None
+        or not 1 <= number <= most
+        or (place and source.glued(place) and _inside(source, place))
+    ):
+        return None
+    short = source.tokens[after].number if source.glued(after) else None
+    if token.number is not None and short is not None and source.low(after).isdecimal() and short < 100:
+        return Period(grain=grain, span=make(full_year(short, source.now), number)), after + 1
+    if source.glued(after) and (source.low(after).isalpha() or short is not None):
+        return None
+    year = year_behind(source, after)
+    if year is not None:
+        return Period(grain=grain, span=make(year[0], number)), year[1]
+    if letter == "h" and not (token.capital or source.tokens[after - 1].capital):
+        return None
+    return every(Grain.YEAR, grain, lambda year: make(year, number)), after
+
+
+def _inside(source: Source, place: int) -> bool:
+    before = source.low(place - 1)
+    return before.isalpha() or before == "_"
+
+
+def year_and_code(source: Source, place: int) -> Match | None:
+    """2023 Q4, 2023-Q4, 2023H1, 2023-W05."""
+    token = source.tokens[place]
+    if token.number is None or token.end - token.start != 4 or not 1900 <= token.number <= 2999:
+        return None
+    spot = source.skip(place + 1, ("-", "/", "'", ","))
+    letter = source.low(spot)
+    if letter not in ("q", "h", "w") or not source.glued(spot + 1):
+        return None
+    number = source.tokens[spot + 1].number
+    if number is None or number < 1:
+        return None
+    if letter == "w":
+        period = known(Grain.WEEK, iso_week(token.number, number))
+    else:
+        grain, most, make = _QUARTERS[letter]
+        period = Period(grain=grain, span=make(token.number, number)) if number <= most else None
+    return (period, spot + 2) if period else None
+
+
+def year_alone(source: Source, place: int) -> Match | None:
+    """In 2023, the year 247, CY 2023, sales 2023; not 2023 users, not Windows 2000, not INV-2023."""
+    word = source.low(place)
+    if word in ("year", "cy", "fy", "calendar", "fiscal"):
+        return _named_year(source, place)
+    found = read_year(source, place)
+    if found is None:
+        return None
+    year, after = found
+    token = source.tokens[place]
+    before = source.low(place - 1)
+    if token.number is None:
+        ranged = source.low(after) in ("to", "-", "–", "through")
+        return (year_period(year), after) if before in _BEFORE_YEAR_WORDS or ranged else None
+    if before not in PREPOSITIONS and not _is_plain_year(source, place):
+        return None
+    if before in _BEFORE_COUNT and _counts(source, after):
+        return None
+    if source.low(after) in ("-", "–", "/") and source.glued(after) and source.glued(after + 1):
+        short = source.tokens[after + 1]
+        if short.number is not None and short.end - short.start == 2 and short.number > max(12, year % 100):
+            return Period(grain=Grain.YEAR, span=years(year, short.number - year % 100 + 1)), after + 2
+    return year_period(year), after
+
+
+_BEFORE_COUNT = frozenset("for over about around of and to past".split())
+_BEFORE_YEAR_WORDS = frozenset(
+    "in since of from to until till by before after during and between through".split()
+)
+
+
+def _named_year(source: Source, place: int) -> Match | None:
+    spot = place
+    if source.low(spot) in ("calendar", "fiscal"):
+        spot += 1
+        if source.low(spot) != "year":
+            return None
+    fiscal = source.low(place) in ("fy", "fiscal")
+    spot = source.skip(spot + 1, ("of",))
+    found = read_year(source, spot)
+    if found is None and source.low(place) in ("fy", "cy"):
+        token = source.tokens[spot] if spot < len(source.tokens) else None
+        if token is not None and token.number is not None and token.glued:
+            size = token.end - token.start
+            value = token.number if size == 4 else full_year(token.number, source.now) if size == 2 else 0
+            found = (value, spot + 1) if value >= 1000 else None
+    if found is None and source.low(place) == "year":
+        number = read_number(source, spot)
+        if number is not None and 32 <= number.value <= 9998 and not number.ordinal:
+            found = (number.value, number.after)
+    if found is None:
+        return None
+    if fiscal:
+        source.notes.append(f"took fiscal year {found[0]} for the calendar year")
+    return Period(grain=Grain.YEAR, span=years(found[0])), found[1]
+
+
+def _is_plain_year(source: Source, place: int) -> bool:
+    """Whether four figures without a preposition are a year: "Lisbon trip 2019", "2023 revenue"."""
+    token = source.tokens[place]
+    assert token.number is not None
+    if not 1950 <= token.number <= source.now.year + 10 or is_joined(source, place):
+        return False
+    if place + 1 < len(source.tokens) and source.glued(place + 1) and source.low(place + 1).isalpha():
+        return False
+    before = source.tokens[place - 1] if place else None
+    if before is None:
+        return source.low(place + 1) not in ("%", "°") and not _counts(source, place + 1)
+    if before.low == "the" and place + 1 < len(source.tokens) and source.tokens[place + 1].capital:
+        return True  # the 2020 Olympics
+    if not before.low.isalpha() and before.low not in (",", "(", ">", "=", "<", "-", "–", "~"):
+        return False
+    if before.low in ID_WORDS or (before.capital and place > 1):
+        return False
+    return not _counts(source, place + 1)
+
+
+def _counts(source: Source, place: int) -> bool:
+    """Whether a plural follows: "2000 users"."""
+    word = source.low(place)
+    return (
+        word.endswith("s") and word.isalpha() and word not in ("was", "is", "has", "sales", "results", "'s")
+    )
+
+
+def decade(source: Source, place: int) -> Match | None:
+    """The 90s, 1990s, 90's, the nineties, the two thousands."""
+    word = source.low(place)
+    if word in DECADES and source.low(place - 1) in _BEFORE_DECADE and word != "tens":
+        return Period(grain=Grain.DECADE, span=years(full_year(DECADES[word], source.now), 10)), place + 1
+    if word in CENTURY_DECADES:
+        return Period(grain=Grain.DECADE, span=years(CENTURY_DECADES[word], 10)), place + 1
+    if word == "two" and source.low(place + 1) == "thousands":
+        return Period(grain=Grain.DECADE, span=years(2000, 10)), place + 2
+    number = read_number(source, place)
+    if number is None or number.ordinal or number.value % 10:
+        return _decade_words(source, place)
+    if not number.figures:
+        return _decade_words(source, place)
+    spot = source.skip(number.after, ("'", "’"))
+    if source.low(spot) != "s" or number.figures not in (2, 4) or (place and is_joined(source, place)):
+        return None
+    if number.figures == 4:
+        return Period(grain=Grain.DECADE, span=years(number.value, 10)), spot + 1
+    sure = source.low(place - 1) in ("the", "mid", "early", "late", "'") or spot > number.after
+    if not sure and not (source.low(place - 1) in ("in", "since", "of", "-") and number.value >= 50):
+        return None
+    return Period(grain=Grain.DECADE, span=years(full_year(number.value, source.now), 10)), spot + 1
+
+
+_BEFORE_DECADE = frozenset("the in early mid late of since during from - until till before after".split())
+
+
+def _decade_words(source: Source, place: int) -> Match | None:
+    """Nineteen seventies, two thousand and tens."""
+    number = read_number(source, place)
+    if number is None or number.figures or number.ordinal:
+        return None
+    spot = source.skip(number.after, ("and", "-"))
+    within = DECADES.get(source.low(spot))
+    if within is None or not (number.value in range(11, 22) or number.value == 2000):
+        return None
+    century = number.value if number.value > 100 else number.value * 100
+    return Period(grain=Grain.DECADE, span=years(century + within, 10)), spot + 1
+
+
+def century(source: Source, place: int) -> Match | None:
+    """The 21st century: counted as people do, from 2000."""
+    number = read_number(source, place)
+    if number is None or not number.ordinal or source.low(number.after) not in ("century", "c"):
+        return None
+    if source.low(number.after) == "c" or not 2 <= number.value <= 99:
+        return None
+    return Period(grain=Grain.CENTURY, span=years((number.value - 1) * 100, 100)), number.after + 1

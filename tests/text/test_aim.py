@@ -1,0 +1,112 @@
+"""What a question is after, read from its form."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.domain.query import Want
+from recollect.text.aim import read_aim
+
+
+@pytest.mark.parametrize(
+    ("question", "want"),
+    [
+        ("Where do I live?", Want.ONE),
+        ("whats the wifi password", Want.ONE),
+        ("What is the wireless password?", Want.ONE),
+        ("Who is my boss?", Want.ONE),
+        ("List all outages", Want.ALL),
+        ("Who in the family has allergies?", Want.ALL),
+        ("Which books did we pick for book club this year?", Want.ALL),
+        ("Tell me about my customers", Want.ALL),
+        ("Everything Zielinski has repaired for us", Want.ALL),
+        ("Which database does each Delivery team use?", Want.ALL),
+        ("Welche Allergien habe ich?", Want.ALL),
+        ("Who decided to drop passwords, and why?", Want.ALL),
+        ("How much does Adrian pay every month?", Want.ONE),
+        ("How many incidents did we have this year?", Want.NUMBER),
+        ("How often did my luggage get lost?", Want.NUMBER),
+        ("Compare the databases of Atlas and Borealis", Want.COMPARISON),
+        ("Which roof quote is lower, Kerr or Highland Slate?", Want.COMPARISON),
+        ("Is Northgrid cheaper per kWh than Ember was?", Want.COMPARISON),
+        ("Does Saskia eat fish?", Want.YES_NO),
+        ("Draft the opening hours for the website", Want.TASK),
+        ("Order new school shoes for Olly", Want.TASK),
+        ("please book my usual seat on the flight to Osaka", Want.TASK),
+        ("Tell Mrs Dunmore how much food Waffles should get", Want.TASK),
+        ("Réserve une table pour le dîner", Want.TASK),
+        ("", Want.ONE),
+        ("???", Want.ONE),
+    ],
+)
+def test_the_form_of_a_question_says_what_is_wanted(question: str, want: Want) -> None:
+    assert read_aim(question).want is want
+
+
+@pytest.mark.parametrize(
+    ("question", "past"),
+    [
+        ("Where did Lena live before Hamburg?", True),
+        ("Who used to babysit?", True),
+        ("What was our day rate at the start of the year?", True),
+        ("Where do I live?", False),
+        ("What must be done before Friday?", False),
+    ],
+)
+def test_a_question_about_the_past_is_known(question: str, past: bool) -> None:
+    assert read_aim(question).past is past
+
+
+@pytest.mark.parametrize(
+    ("question", "first_person"),
+    [
+        ("What's my shoe size?", True),
+        ("Welche BahnCard habe ich?", True),
+        ("Does Tom ski?", False),
+        ("Mix it", False),
+    ],
+)
+def test_a_question_about_the_asker_is_known(question: str, first_person: bool) -> None:
+    assert read_aim(question).first_person is first_person
+
+
+def test_whatever_is_known_of_a_kind_of_thing_is_a_list() -> None:
+    aim = read_aim("Tell me about my customers")
+    assert (aim.want, aim.topic, aim.about_one) == (Want.ALL, True, False)
+    assert 0.0 < aim.several < 1.0
+
+
+def test_plain_words_ask_for_several_and_forms_more_or_less() -> None:
+    assert read_aim("List all outages").several == pytest.approx(1.0, abs=0.05)
+    assert read_aim("Where do I live?").several == 0.0
+    assert (
+        0.0
+        < read_aim("Which invoice has not been paid?").several
+        < read_aim("Which people eat no fish?").several
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("Tell me about Acme", True),
+        ("What do we know about Acme?", True),
+        ("Should we offer Acme a discount?", True),
+        ("Give me an overview of Acme", True),
+        ("What did Jonas suggest about the battery?", True),
+        ("What book did Caroline recommend to Melanie?", False),
+        ("Who inspired Maria to start volunteering?", False),
+        ("How should I take the iron tablets?", False),
+        ("Whose idea was Pembrokeshire?", False),
+    ],
+)
+def test_one_thing_of_a_topic_is_no_question_for_the_topic(question: str, topic: bool) -> None:
+    assert read_aim(question).topic is topic
+
+
+def test_a_comparison_names_its_sides() -> None:
+    assert read_aim("Compare the databases of Atlas and Borealis").sides == ("Atlas", "Borealis")
+
+
+def test_a_hundred_kilobytes_are_read_at_once() -> None:
+    assert read_aim("Where do I live? " * 6_000).want is Want.ONE
