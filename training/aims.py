@@ -15,7 +15,7 @@ import numpy as np
 from forms import Forms, fit
 from worlds import FOLDER, HELD_BACK, read_world
 
-TARGET = Path(__file__).parent.parent / "src/recollect/retrieval/understand/aim.json"
+TARGET = Path(__file__).parent.parent / "src/recollect/text/aim.json"
 #: What a model says, of which kinds, and where its line is drawn: reading a list as one thing loses more than the
 #: other way round.
 KINDS = {
