@@ -62,10 +62,10 @@ from recollect.domain.results import (
 from recollect.domain.tenancy import LOCAL_TENANT, TenantContext
 from recollect.domain.zones import check_timezone
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError
-from recollect.recursion.events import Event
+from recollect.runs.events import Event
 
 if TYPE_CHECKING:
-    from recollect.recursion.cache import Cache
+    from recollect.runs.cache import Cache
     from recollect.workspace import Workspace
 
 Progress = Callable[[int, int | None], None]
@@ -663,7 +663,7 @@ class AsyncRecollect:
         source answers, `found` is False. No model is asked unless one is named, here or in the settings; `depth` is
         "quick", "thorough" or "auto", as in `oracle_consult`. Budgets hold for each source.
         """
-        from recollect.runs.ask import AskRequest, Sources, ask
+        from recollect.oracle.ask import AskRequest, Sources, ask
 
         request = AskRequest.check(
             question=question, sources=sources, working_dir=working_dir, depth=depth, model=model
@@ -792,7 +792,7 @@ class AsyncRecollect:
         its events tell of it too.
         """
         from recollect.codebase.explore import RLMOrchestrator
-        from recollect.recursion.cache import Cache
+        from recollect.runs.cache import Cache
 
         self._shared.explored = self._shared.explored or Cache()
         orchestrator = RLMOrchestrator(

@@ -71,7 +71,7 @@ from recollect.domain.results import (
 )
 from recollect.domain.tenancy import TenantContext
 from recollect.portal import Portal
-from recollect.recursion.events import Event
+from recollect.runs.events import Event
 
 
 class Explorations:

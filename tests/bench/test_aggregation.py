@@ -19,7 +19,7 @@ from recollect.bench.plots import write_plot
 from recollect.bench.show import Show
 from recollect.bench.tables import tables_of
 from recollect.errors import InvalidInputError
-from recollect.recursion.router import ComplexityRouter
+from recollect.runs.router import ComplexityRouter
 
 SMALL = Plan(memories=300, teams=4)
 

@@ -21,9 +21,9 @@ from recollect.codebase.environment import CodebaseEnvironment
 from recollect.codebase.tree import SourceFile, SourceText, SourceTree
 from recollect.errors import InvalidInputError, SourceNotFoundError
 from recollect.providers.models import Answer
-from recollect.recursion.engine import Run, run
-from recollect.recursion.environment import CallContext, Observation, Tool
-from recollect.recursion.planners.contract import Call, Plan, Situation
+from recollect.runs.engine import Run, run
+from recollect.runs.environment import CallContext, Observation, Tool
+from recollect.runs.planners.contract import Call, Plan, Situation
 
 
 class MemoryTree(SourceTree):

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.codebase.shop import FILES, lay_out
-from tests.recursion.model_server import ModelServer, Said, serve
+from tests.runs.model_server import ModelServer, Said, serve
 
 from recollect import Settings
 from recollect.codebase.explore import RLMOrchestrator

@@ -21,8 +21,8 @@ from recollect.codebase.surface import REPLToolSurface
 from recollect.codebase.verifying import verify_exploration
 from recollect.domain.findings import CitationStatus
 from recollect.errors import ForbiddenError, InvalidInputError, InvalidTextError, NotFoundError, RunError
-from recollect.recursion.events import Event
-from recollect.recursion.trajectory import to_json
+from recollect.runs.events import Event
+from recollect.runs.trajectory import to_json
 
 QUESTION = "How is the discount of the season taken off a price?"
 

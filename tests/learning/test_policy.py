@@ -119,8 +119,8 @@ def test_a_planner_draws_the_same_for_the_same_seed() -> None:
 
 
 def test_a_planner_ends_when_nothing_is_offered() -> None:
-    from recollect.recursion.planners.contract import Remaining, Situation
-    from recollect.recursion.planners.learned import LearnedPlanner
+    from recollect.runs.planners.contract import Remaining, Situation
+    from recollect.runs.planners.learned import LearnedPlanner
 
     class Empty(ToyEnvironment):
         def actions(self, query: str, depth: int, step: int) -> list:  # type: ignore[type-arg]

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from recollect.domain.trajectory import CallRecord, Step, Trajectory, Usage
 from recollect.learning.policy import DecompositionPolicy
-from recollect.recursion.environment import Action, Tool
-from recollect.recursion.planners.contract import Remaining, Situation
-from recollect.recursion.planners.learned import LearnedPlanner
+from recollect.runs.environment import Action, Tool
+from recollect.runs.planners.contract import Remaining, Situation
+from recollect.runs.planners.learned import LearnedPlanner
 
 T = TypeVar("T")
 NOON = datetime(2026, 5, 8, 12, 0, tzinfo=UTC)

@@ -67,7 +67,7 @@ def test_documents_are_listed_by_tag_and_page_by_page(client: Recollect) -> None
 def test_a_citation_of_a_hit_verifies_until_the_document_changes(client: Recollect) -> None:
     from recollect.domain.findings import Citation
     from recollect.library.shelf import reader_for
-    from recollect.recursion.citations import verify
+    from recollect.runs.citations import verify
 
     text = "# Limits\n\nThe limit is 40 requests.\n\n# Fees\n\nFees are due monthly.\n"
     client.library.add(text.encode(), name="limits.md")

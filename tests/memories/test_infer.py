@@ -367,7 +367,7 @@ def test_a_model_s_paraphrase_of_a_known_predicate_is_grounded() -> None:
 def test_a_large_model_adds_replaces_and_retracts_with_quotes_from_any_turn(
     settings: Settings, tenant_id: str
 ) -> None:
-    from tests.recursion.model_server import serve
+    from tests.runs.model_server import serve
 
     with serve() as chat:
         changed = settings.replace(model="openai:m", model_base_url=chat.url, model_window=200_000)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.oracle.small_library import BREAD, SHOP, put_document
-from tests.recursion.model_server import ModelServer, serve
+from tests.runs.model_server import ModelServer, serve
 
 from recollect import Recollect, Settings, TenantContext
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.oracle.small_library import put_document
-from tests.recursion.model_server import ModelServer, Said
+from tests.runs.model_server import ModelServer, Said
 
 from recollect import EventType, Recollect
 from recollect.domain.findings import CitationStatus

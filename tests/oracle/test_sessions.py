@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.oracle.small_library import BREAD, put_document
-from tests.recursion.model_server import ModelServer
+from tests.runs.model_server import ModelServer
 
 from recollect import Recollect
 

@@ -18,12 +18,12 @@ from recollect.library.material import PlainMaterial, Volume
 from recollect.library.reading import read_document
 from recollect.library.tiling import chunks_by_size
 from recollect.providers.tokens import count_tokens
-from recollect.recursion.budget import Limits
-from recollect.recursion.citations import verify_findings
-from recollect.recursion.engine import Run, run
-from recollect.recursion.environment import CallContext, Observation
-from recollect.recursion.planners.contract import Call, Plan, Situation
-from recollect.recursion.quotes import locate
+from recollect.runs.budget import Limits
+from recollect.runs.citations import verify_findings
+from recollect.runs.engine import Run, run
+from recollect.runs.environment import CallContext, Observation
+from recollect.runs.planners.contract import Call, Plan, Situation
+from recollect.runs.quotes import locate
 
 TOOLS = [
     "list_documents",

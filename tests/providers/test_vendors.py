@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 from pydantic import BaseModel
-from tests.recursion.model_server import ModelServer, Said, serve
+from tests.runs.model_server import ModelServer, Said, serve
 
 from recollect import Settings
 from recollect.errors import ModelBudgetError, ModelOutputError, ModelUnavailableError

@@ -9,10 +9,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from recollect.domain.layers import Layer
-from recollect.recursion.router import ComplexityRouter
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeNode, decompose, scopes_under
 from recollect.retrieval.recursive.periods import periods_of
 from recollect.retrieval.understand import read_query
+from recollect.runs.router import ComplexityRouter
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 

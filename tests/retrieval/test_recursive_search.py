@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.recursion.model_server import serve
+from tests.runs.model_server import serve
 
 from recollect import AsyncRecollect, Recollect, Settings, TenantContext
 from recollect.domain.results import SearchResults
@@ -157,7 +157,7 @@ def test_a_run_that_may_take_no_time_answers_with_a_standard_search(
     hurried = settings.replace(recursion_timeout_s=0.05, recursion_sub_call_timeout_s=0.05)
     with Recollect(settings=hurried, context=client.tenant_context) as impatient:
         impatient.search("warm up")
-        with caplog.at_level(logging.WARNING, logger="recollect.recursion"):
+        with caplog.at_level(logging.WARNING, logger="recollect.runs"):
             results = impatient.search(QUESTION, threshold=0)
     assert len(results) == 10
     if "cut short" in caplog.text:
@@ -275,7 +275,7 @@ def test_a_model_that_fails_gives_what_is_found_without_one_and_a_note_says_so(
         )
         with (
             Recollect(settings=asked, context=client.tenant_context) as planned,
-            caplog.at_level(logging.WARNING, logger="recollect.recursion"),
+            caplog.at_level(logging.WARNING, logger="recollect.runs"),
         ):
             results = planned.search(QUESTION)
             context = planned.context(QUESTION) if answer == 401 else None

@@ -19,7 +19,7 @@ from recollect.bench.result import Bar, Result, describe_environment, describe_s
 from recollect.bench.trial import as_admin, fresh_tenant, trial_store
 from recollect.client_sync import Recollect
 from recollect.errors import InvalidInputError
-from recollect.recursion.router import ComplexityRouter
+from recollect.runs.router import ComplexityRouter
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show

@@ -24,16 +24,16 @@ from recollect.library.material import PlainMaterial
 from recollect.oracle.material import file_volume
 from recollect.providers.models import Profile, profile_of
 from recollect.providers.tokens import count_tokens
-from recollect.recursion.budget import Limits
-from recollect.recursion.engine import run
-from recollect.recursion.planners import conversation
-from recollect.recursion.planners.briefing import brief, describe_tools
-from recollect.recursion.planners.contract import Call, Plan, Situation
-from recollect.recursion.planners.model import prompt
+from recollect.runs.budget import Limits
+from recollect.runs.engine import run
+from recollect.runs.planners import conversation
+from recollect.runs.planners.briefing import brief, describe_tools
+from recollect.runs.planners.contract import Call, Plan, Situation
+from recollect.runs.planners.model import prompt
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show
-    from recollect.recursion.environment import Environment
+    from recollect.runs.environment import Environment
 
 #: One of each shape, and the largest there are.
 PROFILES = (

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.bench.questions import latency
 from recollect.bench.result import Bar, Result, describe_environment, read_json
 from recollect.errors import InvalidInputError
-from recollect.recursion.router import DEFAULT_THRESHOLD, ComplexityRouter, RouteDecision
+from recollect.runs.router import DEFAULT_THRESHOLD, ComplexityRouter, RouteDecision
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show

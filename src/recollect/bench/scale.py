@@ -30,8 +30,8 @@ from recollect.bench.vectors import BenchEmbedder, bench_embedder
 from recollect.domain.results import SearchResults
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import InvalidInputError
-from recollect.recursion.router import ComplexityRouter
 from recollect.retrieval import generate
+from recollect.runs.router import ComplexityRouter
 from recollect.storage import scopes
 from recollect.storage.filters import Moment
 from recollect.storage.search import NO_MATCHES, Conditions, DenseRequest, fetch_candidates

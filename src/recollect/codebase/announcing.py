@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from recollect.codebase.secrets import mask_values
 from recollect.domain.happenings import ExplorationEvent
-from recollect.recursion import events as engine
+from recollect.runs import events as engine
 from recollect.storage.happenings import tell
 
 if TYPE_CHECKING:

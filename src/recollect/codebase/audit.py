@@ -23,7 +23,7 @@ from recollect.domain.codebase import KIND, ExplorationTrajectory, RLMResult, RL
 from recollect.domain.findings import Citation, Finding
 from recollect.errors import InvalidInputError, NotFoundError
 from recollect.files.private import private_folder
-from recollect.recursion.trajectory import read_trajectory, replay
+from recollect.runs.trajectory import read_trajectory, replay
 
 VERSION = 1
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")

@@ -1,6 +1,6 @@
 """`SubCallBudgetManager`: the engine's budget under the names that explorations use for it.
 
-It decides nothing: reserving, settling and the tree of budgets are `recursion/budget.py`.
+It decides nothing: reserving, settling and the tree of budgets are `runs/budget.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from recollect.errors import InvalidInputError
-from recollect.recursion.budget import Budget, Limits
+from recollect.runs.budget import Budget, Limits
 
 MAX_SUBCALLS = 50
 MAX_SUBCALLS_PER_ITERATION = 8

@@ -15,7 +15,7 @@ from recollect.codebase.triggers import BYTES_PER_TOKEN, should_explore
 from recollect.codebase.view import View
 from recollect.domain.codebase import ExplorePlan
 from recollect.providers.models import profile_of
-from recollect.recursion.bounds import Bound, bound_run
+from recollect.runs.bounds import Bound, bound_run
 
 if TYPE_CHECKING:
     from recollect.codebase.explore import RLMOrchestrator

@@ -31,8 +31,8 @@ from recollect.codebase.tool_parameters import (
 )
 from recollect.codebase.view import ROOM_CHARS, View
 from recollect.errors import GrammarMissingError, ModelError
-from recollect.recursion.environment import Action, CallContext, Observation, Tool
-from recollect.recursion.readings import ask_about, worst_reading
+from recollect.runs.environment import Action, CallContext, Observation, Tool
+from recollect.runs.readings import ask_about, worst_reading
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from recollect.codebase.tree import SourceTree, text_of
 from recollect.domain.findings import Citation, Finding, span_hash
 from recollect.errors import RecollectError
-from recollect.recursion.citations import lines_of
+from recollect.runs.citations import lines_of
 
 #: The kind of a citation that names a file.
 FILE = "file"

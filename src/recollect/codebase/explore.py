@@ -2,7 +2,7 @@
 
 `RLMOrchestrator` needs a folder and nothing else: no database, no model, no network. Whatever a model or a limit does,
 what can be answered is, and `stopped_by` and `notes` say what went wrong; only bad input raises. The wall clock covers
-all of it, opening the index included. The loop itself is `recursion/engine.py`.
+all of it, opening the index included. The loop itself is `runs/engine.py`.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import EmbedderError
 from recollect.providers.models.purse import Purse
-from recollect.recursion.budget import Limits
-from recollect.recursion.cache import Cache
-from recollect.recursion.citations import verify_findings
-from recollect.recursion.engine import Run, run
-from recollect.recursion.events import Subscriber
-from recollect.recursion.synthesis import NO_MORE_QUESTIONS, Synthesis
+from recollect.runs.budget import Limits
+from recollect.runs.cache import Cache
+from recollect.runs.citations import verify_findings
+from recollect.runs.engine import Run, run
+from recollect.runs.events import Subscriber
+from recollect.runs.synthesis import NO_MORE_QUESTIONS, Synthesis
 
 if TYPE_CHECKING:
     from recollect.codebase.index import CodeIndex
@@ -381,7 +381,7 @@ class _Exploration:
             course = replace(course, focused=focused, reads=preset.reads, uses=preset.uses)
         if self._models.root is None:
             return RLMAgent(course)
-        from recollect.recursion.planners.model import ModelPlanner
+        from recollect.runs.planners.model import ModelPlanner
 
         return RLMAgent(course, model=ModelPlanner(self._models.root, sub_call_model=self._models.sub_call))
 

@@ -21,9 +21,9 @@ from recollect.codebase.planner import RLMAgent
 from recollect.codebase.secrets import mask, mask_values
 from recollect.domain.findings import Finding
 from recollect.errors import BudgetExhaustedError
-from recollect.recursion.cache import Cache, cache_key, canonical
-from recollect.recursion.environment import Action, CallContext, Environment, Observation, Tool
-from recollect.recursion.planners.contract import Call, Plan, Situation
+from recollect.runs.cache import Cache, cache_key, canonical
+from recollect.runs.environment import Action, CallContext, Environment, Observation, Tool
+from recollect.runs.planners.contract import Call, Plan, Situation
 
 _log = logging.getLogger("recollect.codebase")
 

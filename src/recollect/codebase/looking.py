@@ -15,9 +15,9 @@ from recollect.codebase.tool_parameters import FindReferences, Grep
 from recollect.codebase.view import View
 from recollect.codebase.wording import stems_of
 from recollect.domain.findings import Finding
-from recollect.recursion.citations import lines_of
-from recollect.recursion.environment import Observation
-from recollect.recursion.quotes import locate
+from recollect.runs.citations import lines_of
+from recollect.runs.environment import Observation
+from recollect.runs.quotes import locate
 
 #: Groups of findings that are no place the map named.
 USED_IN = "Used in"

@@ -24,7 +24,7 @@ from recollect.codebase.view import View
 from recollect.codebase.wording import best_window, said_in, weights_of
 from recollect.domain.findings import Finding
 from recollect.errors import RecollectError
-from recollect.recursion.environment import Observation
+from recollect.runs.environment import Observation
 
 if TYPE_CHECKING:
     from recollect.codebase.index import CodeIndex

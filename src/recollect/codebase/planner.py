@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.codebase.query import read_query
 from recollect.codebase.wording import asks_for_uses
 from recollect.errors import PlannerError
-from recollect.recursion.planners.contract import Call, Plan, Planner, Situation
+from recollect.runs.planners.contract import Call, Plan, Planner, Situation
 
 if TYPE_CHECKING:
     from recollect.domain.findings import Finding

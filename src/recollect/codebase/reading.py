@@ -13,8 +13,8 @@ from recollect.codebase.tool_parameters import ExtractSymbols, ListFiles, ParseA
 from recollect.codebase.view import View
 from recollect.domain.findings import Finding
 from recollect.errors import InvalidInputError
-from recollect.recursion.citations import lines_of
-from recollect.recursion.environment import Observation
+from recollect.runs.citations import lines_of
+from recollect.runs.environment import Observation
 
 _MAX_FILES = 400
 _MAX_FOLDERS = 100

@@ -17,7 +17,7 @@ from recollect.codebase.query import CodeQuery
 from recollect.codebase.wording import asks_for_uses, best_window, weights_of
 from recollect.domain.findings import Citation, Finding
 from recollect.domain.trajectory import CallRecord, Trajectory
-from recollect.recursion.quotes import locate
+from recollect.runs.quotes import locate
 
 #: Files an answer names, and uses elsewhere.
 MAX_FILES = 8

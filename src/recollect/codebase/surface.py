@@ -18,14 +18,14 @@ from recollect.codebase.grep import GrepMatch
 from recollect.codebase.symbols.values import AstNode, ParsedFile, SymbolInfo
 from recollect.codebase.tree import open_tree
 from recollect.errors import BudgetExhaustedError, InvalidInputError, RunError
-from recollect.recursion.cache import Cache
-from recollect.recursion.calls import LiveCalls, StartRun
-from recollect.recursion.planners.contract import Call
-from recollect.recursion.times import LiveTimes
+from recollect.runs.cache import Cache
+from recollect.runs.calls import LiveCalls, StartRun
+from recollect.runs.planners.contract import Call
+from recollect.runs.times import LiveTimes
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
-    from recollect.recursion.engine import Run
+    from recollect.runs.engine import Run
 
 
 class REPLToolSurface:

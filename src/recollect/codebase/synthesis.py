@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from recollect.domain.findings import Finding
 from recollect.errors import ModelError
-from recollect.recursion.synthesis import Synthesis, synthesise, synthesise_with_model
+from recollect.runs.synthesis import Synthesis, synthesise, synthesise_with_model
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel

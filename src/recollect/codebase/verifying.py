@@ -16,7 +16,7 @@ from recollect.domain.codebase import KIND
 from recollect.domain.findings import Citation, CitationStatus
 from recollect.domain.oracle import Verification
 from recollect.errors import NotFoundError
-from recollect.recursion.citations import read_citations, verify
+from recollect.runs.citations import read_citations, verify
 
 
 def is_exploration(document: object) -> bool:

@@ -1,6 +1,6 @@
 """What a run found, and where that can be read again: `Finding` and `Citation`, whatever the material was.
 
-Checking a citation against the material is `recursion/citations.py`.
+Checking a citation against the material is `runs/citations.py`.
 """
 
 from __future__ import annotations

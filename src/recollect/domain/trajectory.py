@@ -1,7 +1,7 @@
 """The record of a run: steps, the calls in them, what each cost. One JSON shape for database, file, page and training.
 
 `document()` gives that shape, `Trajectory.read` takes it back; both ways lose nothing, so a recorded run can be
-played again. Who makes the record is `recursion/engine.py`.
+played again. Who makes the record is `runs/engine.py`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A template's score is the sum of its weights times the features of using it now; features describe the situation
 (the kind of question, what was found, what it would cost), never the words. Pure: no store, no clock, no numpy, since
 a search pays for it. What the templates do is the environment's business; a policy that is older than a template gives
-it the neutral score 0. Trained by `decomposition`, used by `recursion/planners/learned.py`.
+it the neutral score 0. Trained by `decomposition`, used by `runs/planners/learned.py`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from recollect.library.material import Entry, Material, Volume
 from recollect.library.references import EVERYTHING
 from recollect.library.spans import MAX_TEXT_CHARS, cut, lines_of
 from recollect.library.tool_parameters import ListDocuments, ReadDocument, SearchPattern
-from recollect.recursion.environment import Observation
+from recollect.runs.environment import Observation
 
 #: Matches of one search where there is little room, and what one has with its place and section.
 _MATCHES, _MATCH_CHARS = 40, 240

@@ -41,9 +41,9 @@ from recollect.library.tool_parameters import (
     SearchPattern,
     Summarize,
 )
-from recollect.recursion.environment import Action, CallContext, Observation, Tool
-from recollect.recursion.quotes import locate
-from recollect.recursion.readings import Reading, ask_about, worst_reading
+from recollect.runs.environment import Action, CallContext, Observation, Tool
+from recollect.runs.quotes import locate
+from recollect.runs.readings import Reading, ask_about, worst_reading
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel

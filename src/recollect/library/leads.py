@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from recollect.files.patterns import escape
 from recollect.library.material import Lead
 from recollect.library.references import EVERYTHING
-from recollect.recursion.environment import Action
+from recollect.runs.environment import Action
 
 _MAX_PARTS = 4
 #: The leads that come before whatever stands around them.

@@ -148,7 +148,7 @@ async def load_text(tx: Transaction, document: Document) -> str:
 
 
 async def reader_for(tx: Transaction, citations: Sequence[Citation]) -> Callable[[str, str], str | None]:
-    """What `recursion.citations.verify` reads these citations' documents with: their texts as they are now."""
+    """What `runs.citations.verify` reads these citations' documents with: their texts as they are now."""
     texts: dict[str, str | None] = {}
     for path in dict.fromkeys(one.file_path for one in citations if one.kind == DOCUMENT):
         document = await find_document(tx, path) if path.strip() else None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from recollect.library.material import Volume
-from recollect.recursion.quotes import locate
+from recollect.runs.quotes import locate
 
 #: Of one observation: a planner with a small window reads no more, and a larger part can be had in pieces.
 MAX_TEXT_CHARS = 24_000

@@ -17,8 +17,8 @@ from recollect.errors import ModelError
 from recollect.library.leads import parts_of
 from recollect.library.material import FILE, Volume
 from recollect.library.prose import answer_of, split_sentences
-from recollect.recursion.citations import verify_findings
-from recollect.recursion.synthesis import synthesise_with_model
+from recollect.runs.citations import verify_findings
+from recollect.runs.synthesis import synthesise_with_model
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel

@@ -40,8 +40,8 @@ from recollect.oracle.request import ConsultRequest
 from recollect.oracle.sessions import cache_of, take_up, write_answers
 from recollect.oracle.shelves import Shelves
 from recollect.providers.models.purse import Purse
-from recollect.recursion.router import ComplexityRouter
-from recollect.recursion.synthesis import NO_MORE_QUESTIONS
+from recollect.runs.router import ComplexityRouter
+from recollect.runs.synthesis import NO_MORE_QUESTIONS
 from recollect.storage import oracle as storage
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.domain.oracle import DepthHint, ProcessingMode
-from recollect.recursion.router import ComplexityRouter, RouteDecision
+from recollect.runs.router import ComplexityRouter, RouteDecision
 
 #: Below it one look or one request usually wins; the published work on recursive models puts the crossing here.
 DIRECT_TOKENS = 16_000

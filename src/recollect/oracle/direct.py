@@ -13,8 +13,8 @@ from recollect.library.material import Lead, Volume
 from recollect.oracle.material import ConsultedMaterial
 from recollect.providers.models.contract import AtMost
 from recollect.providers.tokens import count_tokens, first_tokens
-from recollect.recursion.fences import fence, new_boundary, preface
-from recollect.recursion.quotes import locate
+from recollect.runs.fences import fence, new_boundary, preface
+from recollect.runs.quotes import locate
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel, Profile

@@ -13,8 +13,8 @@ from recollect.oracle.request import ConsultRequest
 from recollect.oracle.shelves import Shelves
 from recollect.providers.models import Profile, profile_of
 from recollect.providers.tokens import count_tokens
-from recollect.recursion.bounds import Bound, bound_run, priced
-from recollect.recursion.router import ComplexityRouter
+from recollect.runs.bounds import Bound, bound_run, priced
+from recollect.runs.router import ComplexityRouter
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext

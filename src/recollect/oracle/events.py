@@ -16,7 +16,7 @@ from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from recollect.domain.oracle import EventType, OracleEvent
-from recollect.recursion import events as engine
+from recollect.runs import events as engine
 from recollect.storage.happenings import tell
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from recollect.library.leads import Leads
 from recollect.library.material import Lead
 from recollect.library.spans import MAX_TEXT_CHARS
 from recollect.oracle.material import ConsultedMaterial
-from recollect.recursion.budget import Limits
-from recollect.recursion.cache import Cache
-from recollect.recursion.engine import run
-from recollect.recursion.events import Event
-from recollect.recursion.planners.claims import OBSERVATION
-from recollect.recursion.planners.contract import Planner
-from recollect.recursion.planners.learned import LearnedPlanner
-from recollect.recursion.quotes import locate
+from recollect.runs.budget import Limits
+from recollect.runs.cache import Cache
+from recollect.runs.engine import run
+from recollect.runs.events import Event
+from recollect.runs.planners.claims import OBSERVATION
+from recollect.runs.planners.contract import Planner
+from recollect.runs.planners.learned import LearnedPlanner
+from recollect.runs.quotes import locate
 
 if TYPE_CHECKING:
     from recollect.config import Settings
@@ -91,7 +91,7 @@ async def explore(
         # Weights of nought take the environment's actions in their order: the same question reads the same places.
         planner = LearnedPlanner(DecompositionPolicy(name="library"), explore=0.0)
     else:
-        from recollect.recursion.planners.model import ModelPlanner
+        from recollect.runs.planners.model import ModelPlanner
 
         planner = ModelPlanner(root_model, sub_call_model=sub_call_model)
     ended = await run(

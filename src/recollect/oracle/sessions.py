@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 
 from recollect.domain.findings import Finding
 from recollect.oracle.shelves import Shelves
-from recollect.recursion.cache import Cache, CacheKey
-from recollect.recursion.environment import Observation
+from recollect.runs.cache import Cache, CacheKey
+from recollect.runs.environment import Observation
 from recollect.storage import oracle as storage
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from recollect.errors import InvalidInputError
 from recollect.library.bundle import FileBundler
 from recollect.library.material import DOCUMENT, FILE
 from recollect.oracle.shelves import Shelves
-from recollect.recursion.citations import read_citations, verify
+from recollect.runs.citations import read_citations, verify
 from recollect.storage.reading import get_memories
 
 if TYPE_CHECKING:

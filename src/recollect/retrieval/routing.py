@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from recollect import telemetry
 from recollect.config import Settings
-from recollect.recursion.router import ComplexityRouter, RouteDecision
 from recollect.retrieval.request import SearchRequest
+from recollect.runs.router import ComplexityRouter, RouteDecision
 from recollect.storage.scopes import Caller
 
 #: What `SearchRequest.without` calls the recursive path.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.oracle.small_library import SHOP, put_document
-from tests.recursion.model_server import ModelServer, serve
+from tests.runs.model_server import ModelServer, serve
 from tests.surfaces.dashboard.test_memory_pages import SCRIPT
 
 from recollect import Recollect, Settings, TenantContext

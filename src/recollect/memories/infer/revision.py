@@ -22,7 +22,7 @@ from recollect.errors import ModelError
 from recollect.memories.infer.finding import Findings, Found
 from recollect.memories.supersession import speaker_name
 from recollect.providers.tokens import count_tokens
-from recollect.recursion.quotes import locate
+from recollect.runs.quotes import locate
 from recollect.storage import facts
 from recollect.storage.store import Row
 from recollect.text.facts import Statement

@@ -15,9 +15,9 @@ from recollect.domain.context import AugmentedContext
 from recollect.domain.query import Understanding
 from recollect.domain.results import SearchResults
 from recollect.domain.tenancy import TenantContext
-from recollect.recursion.router import ComplexityRouter
 from recollect.retrieval.assemble.augment import augmented_retrieval
 from recollect.retrieval.pipeline import SearchRequest, search
+from recollect.runs.router import ComplexityRouter
 from recollect.workspace import Workspace
 
 

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from recollect.domain.layers import Layer
 from recollect.domain.query import TimeRange, Understanding
-from recollect.recursion.router import ComplexitySignals
 from recollect.retrieval.recursive.periods import periods_of
+from recollect.runs.router import ComplexitySignals
 from recollect.text.terms import STOP_WORDS, query_terms
 
 #: Words for several scopes of a layer.

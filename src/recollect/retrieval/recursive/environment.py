@@ -18,13 +18,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from recollect.domain.layers import Layer
 from recollect.domain.names import entity_key
 from recollect.domain.results import Hit
-from recollect.recursion.environment import Action, CallContext, Observation, Tool
 from recollect.retrieval.asking import EVERYTHING, Groups, Part
 from recollect.retrieval.pipeline import Found
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeGroup
 from recollect.retrieval.recursive.gathered import AggregationStrategy, Gathered, older_than
 from recollect.retrieval.recursive.looking import Looking
 from recollect.retrieval.recursive.templates import Progress, propose
+from recollect.runs.environment import Action, CallContext, Observation, Tool
 from recollect.storage.grouped import ByPeriod, ByScope
 
 #: What was reached through something else is worth a little less than what answers by itself.

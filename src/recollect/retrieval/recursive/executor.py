@@ -23,12 +23,6 @@ from recollect.domain.trajectory import Trajectory
 from recollect.errors import RecollectError
 from recollect.learning.policy import DecompositionPolicy
 from recollect.providers.models.purse import Purse
-from recollect.recursion.budget import Limits
-from recollect.recursion.cache import Cache
-from recollect.recursion.engine import run
-from recollect.recursion.planners.contract import Planner
-from recollect.recursion.planners.learned import LearnedPlanner
-from recollect.recursion.router import ComplexityRouter
 from recollect.retrieval.pipeline import Found, caller_of, look, understand_request
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeNode, decompose
 from recollect.retrieval.recursive.environment import MemoryEnvironment
@@ -36,10 +30,16 @@ from recollect.retrieval.recursive.gathered import Held, aggregate
 from recollect.retrieval.recursive.looking import Looking
 from recollect.retrieval.request import SearchRequest
 from recollect.retrieval.stopwatch import Stopwatch
+from recollect.runs.budget import Limits
+from recollect.runs.cache import Cache
+from recollect.runs.engine import run
+from recollect.runs.planners.contract import Planner
+from recollect.runs.planners.learned import LearnedPlanner
+from recollect.runs.router import ComplexityRouter
 from recollect.storage.grouped import fetch_earliest, fetch_scope_tree
 from recollect.workspace import Workspace
 
-_log = logging.getLogger("recollect.recursion")
+_log = logging.getLogger("recollect.runs")
 
 #: Users, sessions and agents can be as many as a tenant has people; only a question about them looks at their tree.
 _TREE = (Layer.PROJECT, Layer.TEAM, Layer.ORG, Layer.COMPANY)
@@ -211,7 +211,7 @@ class RlmExecutor:
             notes.append(_WITHOUT_MODEL.format(settings.root_model, error.code))
             return None
         assert root is not None
-        from recollect.recursion.planners.model import ModelPlanner
+        from recollect.runs.planners.model import ModelPlanner
 
         purse = Purse(max_usd=settings.model_max_usd)
         return ModelPlanner(

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from recollect.domain.names import entity_key
-from recollect.recursion.environment import Action
 from recollect.retrieval.recursive.decompose import Decomposition
 from recollect.retrieval.recursive.gathered import AggregationStrategy, Gathered
+from recollect.runs.environment import Action
 
 Calls = tuple[tuple[str, Mapping[str, Any]], ...]
 

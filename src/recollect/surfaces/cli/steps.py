@@ -1,6 +1,6 @@
 """The steps of a run as a tree that grows while it goes on, on standard error. Nobody watching, nothing drawn.
 
-It hears the engine's events (recursion/events.py) and knows no material.
+It hears the engine's events (runs/events.py) and knows no material.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.tree import Tree
 
-    from recollect.recursion.events import Event
+    from recollect.runs.events import Event
 
 Watchers = tuple[Callable[["Event"], None] | None, Callable[[int, int | None], None] | None]
 #: Of a parameter in a line.

@@ -56,7 +56,7 @@ async def passage(settings: Settings, root: str, cited: Citation) -> Passage:
 
 def in_document(text: str, cited: Citation) -> Passage:
     """The cited lines of a document with some around them, or as they were quoted where they are not there any more."""
-    from recollect.recursion.citations import lines_of, verify
+    from recollect.runs.citations import lines_of, verify
 
     now = verify(cited, lambda kind, path: text)
     if now.status not in _STANDS:
@@ -69,7 +69,7 @@ def _read(root: str, cited: Citation, allowed_roots: Sequence[Path] | None) -> P
     from recollect.codebase.evidence import FILE, Pages
     from recollect.codebase.secrets import mask
     from recollect.codebase.tree import open_tree
-    from recollect.recursion.citations import lines_of, verify
+    from recollect.runs.citations import lines_of, verify
 
     pages = Pages(open_tree(root, allowed_roots=allowed_roots))
     now = verify(cited, lambda kind, path: pages.text(path) if kind == FILE else None)

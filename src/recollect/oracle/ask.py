@@ -1,0 +1,171 @@
+"""`ask`: a question to memories, documents and code, and one answer in words with citations.
+
+Every source answers by its own means: memories by search, documents by a consultation, code by an exploration. A source
+that has no answer is silent; when all are, the answer is that it is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+from recollect.domain.answer import NOT_KNOWN, Answer
+from recollect.domain.findings import Citation
+from recollect.domain.oracle import DEPTH_HINTS
+from recollect.domain.text import check_text
+from recollect.errors import InvalidInputError
+from recollect.oracle.request import MAX_PROBLEM_CHARS
+from recollect.oracle.told import NARROW, WIDE, Told, tell_memories
+from recollect.providers.models.purse import Purse
+from recollect.text.aim import read_aim
+
+if TYPE_CHECKING:
+    from recollect.domain.codebase import RLMResult
+    from recollect.domain.oracle import OracleConsultResult
+    from recollect.domain.results import SearchResults
+    from recollect.workspace import Workspace
+
+MEMORIES, LIBRARY, CODE = "memories", "library", "code"
+SOURCES = (MEMORIES, LIBRARY)
+_HEADINGS = {MEMORIES: "Memories", LIBRARY: "Documents", CODE: "Code"}
+_MARK = re.compile(r"\[(\d+)(?=[\],])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What answers, as the client has it."""
+
+    search: Callable[..., Awaitable[SearchResults]]
+    oracle_consult: Callable[..., Awaitable[OracleConsultResult]]
+    explore: Callable[..., Awaitable[RLMResult]]
+    #: Whether the library holds anything.
+    has_documents: Callable[[], Awaitable[bool]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskRequest:
+    """A question that was checked."""
+
+    question: str
+    sources: tuple[str, ...]
+    working_dir: str | None
+    depth: str
+    model: str | None
+
+    @classmethod
+    def check(
+        cls,
+        *,
+        question: str,
+        sources: Sequence[str],
+        working_dir: str | PathLike[str] | None,
+        depth: str,
+        model: str | None,
+    ) -> AskRequest:
+        """The request, or an error that says what is wrong."""
+        asked = (sources,) if isinstance(sources, str) else tuple(dict.fromkeys(sources))
+        if strange := [name for name in asked if name not in SOURCES]:
+            raise InvalidInputError(
+                f"unknown source {strange[0]!r}: 'memories' and 'library' can be asked, and code by `working_dir`"
+            )
+        if not asked and working_dir is None:
+            raise InvalidInputError("nothing is asked: name a source, or a `working_dir` with code")
+        if depth not in DEPTH_HINTS:
+            raise InvalidInputError(f"depth must be one of {', '.join(DEPTH_HINTS)}, not {depth!r}")
+        return cls(
+            question=check_text(question, what="question", limit=MAX_PROBLEM_CHARS),
+            sources=asked,
+            working_dir=None if working_dir is None else fspath(working_dir),
+            depth=depth,
+            model=model,
+        )
+
+
+async def ask(workspace: Workspace, sources: Sources, request: AskRequest) -> Answer:
+    """Have every source answer, and say it as one."""
+    run = _Run(workspace, sources, request)
+    if MEMORIES in request.sources:
+        await run.ask_memories()
+    if LIBRARY in request.sources:
+        await run.ask_library()
+    if request.working_dir is not None:
+        await run.ask_code(request.working_dir)
+    return run.answer()
+
+
+class _Run:
+    """What the sources told so far."""
+
+    def __init__(self, workspace: Workspace, sources: Sources, request: AskRequest) -> None:
+        self._workspace, self._sources, self._request = workspace, sources, request
+        self._told: dict[str, Told] = {}
+        self._coverage: dict[str, dict[str, Any]] = {}
+        self._notes: list[str] = []
+        self._costs: list[float | None] = []
+
+    async def ask_memories(self) -> None:
+        settings, question = self._workspace.settings, self._request.question
+        aim = read_aim(question)
+        results = await self._sources.search(question, limit=WIDE if aim.want.several else NARROW)
+        name = self._request.model or settings.root_model or settings.model
+        purse = Purse(max_usd=settings.model_max_usd)
+        model = self._workspace.model(name) if name is not None and self._request.depth != "quick" else None
+        told = await tell_memories(
+            question, results, aim, model.charged_to(purse) if model is not None else None
+        )
+        self._take(MEMORIES, told, {"found": len(results)}, results.notes)
+        spent = purse.spent
+        self._costs.append(None if spent.unpriced else spent.usd)
+
+    async def ask_library(self) -> None:
+        if not await self._sources.has_documents():
+            self._take(LIBRARY, None, {"documents": 0}, ())
+            return
+        result = await self._sources.oracle_consult(
+            self._request.question, self._request.depth, model=self._request.model
+        )
+        told = Told(text=result.answer, citations=result.citations) if result.found else None
+        self._take(LIBRARY, told, result.coverage.document(), result.notes if result.found else ())
+        self._costs.append(result.consultation.cost_usd)
+
+    async def ask_code(self, folder: str) -> None:
+        result = await self._sources.explore(folder, self._request.question, model=self._request.model)
+        told = Told(text=result.synthesis, citations=result.citations) if result.success else None
+        self._take(CODE, told, {"files": len(result.files)}, result.notes if result.success else ())
+        self._costs.append(result.usage.usd)
+
+    def _take(self, source: str, told: Told | None, coverage: dict[str, Any], notes: Sequence[str]) -> None:
+        self._coverage[source] = coverage
+        self._notes += notes
+        if told is not None:
+            self._told[source] = told
+            self._notes += told.notes
+
+    def answer(self) -> Answer:
+        citations: dict[Citation, int] = {}
+        parts = []
+        for source, told in self._told.items():
+            text = _renumbered(told, citations)
+            parts.append(text if len(self._told) == 1 else f"**{_HEADINGS[source]}**\n\n{text}")
+        return Answer(
+            question=self._request.question,
+            text="\n\n".join(parts) or NOT_KNOWN,
+            found=bool(parts),
+            citations=tuple(citations),
+            sources=tuple(self._told),
+            coverage=self._coverage,
+            notes=tuple(dict.fromkeys(self._notes)),
+            cost_usd=None if None in self._costs else round(sum(filter(None, self._costs)), 9),
+        )
+
+
+def _renumbered(told: Told, citations: dict[Citation, int]) -> str:
+    """The words of one source with its marks counted on from those of the sources before it."""
+    numbers = {
+        place: citations.setdefault(citation, len(citations) + 1)
+        for place, citation in enumerate(told.citations, 1)
+    }
+    return _MARK.sub(lambda mark: f"[{numbers.get(int(mark[1]), int(mark[1]))}", told.text)

@@ -1,0 +1,94 @@
+"""What memories answer, in words: a sentence, a list, a count with its rows, or a table of sides.
+
+Without a model nothing is said that a memory does not say. With one, it puts what was found into words, and every
+passage names the memories it rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recollect.domain.findings import Citation, CitationStatus, Finding, span_hash
+from recollect.domain.query import Aim, Want
+from recollect.errors import ModelError
+from recollect.runs.synthesis import compare, synthesise, synthesise_with_model
+
+if TYPE_CHECKING:
+    from recollect.domain.results import Hit, SearchResults
+    from recollect.providers.models import ChatModel
+
+#: How a citation says that it names a memory.
+MEMORY = "memory"
+#: What a list or a count reads; where one thing is wanted, what stands behind the first few is no answer.
+WIDE, NARROW = 100, 5
+BEFORE = "Before:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What one source answers: its words, and what the marks in them stand for."""
+
+    text: str
+    citations: tuple[Citation, ...]
+    notes: tuple[str, ...] = ()
+
+
+async def tell_memories(
+    question: str, results: SearchResults, aim: Aim, model: ChatModel | None
+) -> Told | None:
+    """The answer of what a search found; None when it found nothing."""
+    if not results:
+        return None
+    notes: tuple[str, ...] = ()
+    if model is not None:
+        try:
+            made = await synthesise_with_model(model, question, [_finding(hit) for hit in results])
+            if made.text:
+                return Told(text=made.text, citations=made.citations, notes=made.notes)
+        except ModelError as error:
+            notes = (f"the model did not put the memories into words ({error}); they are listed as they are",)
+    current = [hit for hit in results if not hit.outdated]
+    if aim.want is Want.COMPARISON and len({hit.group for hit in current}) > 1:
+        made = compare([_finding(hit, group=hit.group) for hit in current])
+    else:
+        made = synthesise([_finding(hit) for hit in results])
+    text = made.text
+    if aim.want is Want.NUMBER and len(current) > 1:
+        text = f"{len(current)}:\n{text}"
+    elif not aim.want.several and not aim.topic:
+        text = _sentences(text, current, results)
+    return Told(text=text, citations=made.citations, notes=(*notes, *made.notes))
+
+
+def _sentences(listed: str, current: Sequence[Hit], results: Sequence[Hit]) -> str:
+    """A listing as sentences: what holds first, then what held before."""
+    lines = [line.removeprefix("- ") for line in listed.splitlines()]
+    if len(lines) != len(results):
+        return listed
+    held = [line for line, hit in zip(lines, results, strict=True) if hit.outdated]
+    holds = [line for line, hit in zip(lines, results, strict=True) if not hit.outdated]
+    return "\n".join([*holds, *(f"{BEFORE} {line}" for line in held)] if current else lines)
+
+
+def _finding(hit: Hit, *, group: str | None = None) -> Finding:
+    said = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
+    citation = Citation(
+        kind=MEMORY,
+        file_path=str(hit.id),
+        line_start=0,
+        line_end=0,
+        content_hash=span_hash(hit.text),
+        quote=hit.text,
+        status=CitationStatus.QUOTED,
+        supports=not hit.outdated,
+    )
+    return Finding(
+        description=f"{said} ({hit.created_at:%-d %B %Y})",
+        evidence=hit.text,
+        source_file=str(hit.id),
+        confidence=hit.score,
+        group=group,
+        citations=(citation,),
+    )

@@ -1,0 +1,53 @@
+"""The most that a run with a model can take, said before it begins: the same for documents and for code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recollect.runs.planners.model import MAX_RETRIES
+from recollect.runs.readings import reading_tokens
+
+if TYPE_CHECKING:
+    from recollect.providers.models import Profile
+
+#: Instructions, tools and the question of one request.
+_AROUND_TOKENS = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """Requests, tokens to the model and from it, and dollars; None where no price is known."""
+
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+
+
+def bound_run(
+    profile: Profile, *, subcalls: int, material_tokens: int, max_tokens: int | None = None
+) -> Bound:
+    """Of a run: every step planned as often as it may be, every call a question to the model, and the answer.
+
+    A request shows no more than the window holds, and no more than all of the material, some of it twice.
+    """
+    plans = min(profile.steps, max(subcalls, 1)) * (MAX_RETRIES + 1)
+    shown = min(profile.input_tokens(), 2 * material_tokens + _AROUND_TOKENS)
+    part = min(profile.part_tokens, material_tokens) + _AROUND_TOKENS
+    asked = profile.counted(plans * shown + subcalls * part)
+    said = plans * profile.output_tokens() + subcalls * profile.output_tokens(reading_tokens(profile))
+    if max_tokens is not None:
+        # The run's limit is of tokens to and from the model together.
+        asked, said = min(asked, max_tokens), min(said, max_tokens)
+    return priced(profile, plans + subcalls, asked, said, answer=True)
+
+
+def priced(profile: Profile, requests: int, asked: int, said: int, *, answer: bool = False) -> Bound:
+    """With its price; `answer`: one more request writes the answer from what was found."""
+    if answer:
+        requests += 1
+        asked += profile.counted(min(profile.input_tokens(), profile.findings * 120 + _AROUND_TOKENS))
+        said += profile.output_tokens(profile.answer_tokens)
+    usd = None if profile.price is None else round(profile.price.worst(input=asked, output=said), 6)
+    return Bound(requests=requests, input_tokens=asked, output_tokens=said, usd=usd)

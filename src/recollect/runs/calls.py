@@ -1,0 +1,325 @@
+"""One call of a tool: checked, answered from the cache or run within its limits, and recorded whatever happens.
+
+`LiveCalls` runs tools; `RecordedCalls` in `trajectory.py` gives what a record says. The loop around them is
+`engine.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from recollect import telemetry
+from recollect.domain.findings import Finding
+from recollect.domain.trajectory import CallRecord
+from recollect.errors import DepthLimitError, InvalidInputError, RecollectError
+from recollect.runs.budget import Budget
+from recollect.runs.cache import Cache, CacheKey, NotRunError, cache_key
+from recollect.runs.environment import CallContext, Environment, Observation, Tool
+from recollect.runs.planners.contract import Call
+from recollect.runs.times import Span
+from recollect.runs.waiting import CutError, within
+
+if TYPE_CHECKING:
+    from recollect.runs.engine import Run
+
+_log = logging.getLogger(__name__)
+
+#: Of an error's text; a driver's may hold a whole query.
+_ERROR_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A call's record, and what is not in it: the text for the planner, what it offers, the limit that refused it."""
+
+    record: CallRecord
+    text: str
+    findings: tuple[Finding, ...] = ()
+    refused_by: str | None = None
+    note: str | None = None
+
+
+#: Starts a run for a call, and keeps it even if the call is cut short: `start(query, keep)`.
+StartRun = Callable[[str, Callable[["Run"], None]], Awaitable["Run"]]
+
+
+class Calls(Protocol):
+    """Who answers the calls of a run."""
+
+    async def answer(self, call: Call, *, span: Span, iteration: int, place: int) -> Answered:
+        """The outcome; a cancelled call has one, too."""
+        ...
+
+
+class _RefusedError(NotRunError):
+    """The budget has no room; `word` says where."""
+
+    def __init__(self, word: str, message: str) -> None:
+        super().__init__(message)
+        self.word = word
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """What a call has done so far; read when it ends, however it ends."""
+
+    tool: Tool
+    parameters: Any
+    dumped: dict[str, Any]
+    worst: tuple[int, float]
+    ran: bool = False
+    cached: bool = False
+    tokens: int = 0
+    usd: float = 0.0
+    note: str | None = None
+    children: list[Run] = field(default_factory=list)
+
+
+class LiveCalls:
+    """Runs the calls of one run."""
+
+    def __init__(
+        self,
+        *,
+        query: str,
+        environment: Environment,
+        budget: Budget,
+        cache: Cache,
+        start_run: Callable[[int, int], StartRun],
+    ) -> None:
+        self._query = query
+        self._environment = environment
+        self._budget = budget
+        self._cache = cache
+        self._start_run = start_run
+
+    async def answer(self, call: Call, *, span: Span, iteration: int, place: int) -> Answered:
+        """Check it, answer it, record it."""
+        try:
+            attempt = self._check(call)
+        except InvalidInputError as error:
+            return self._invalid(call, span, str(error))
+        try:
+            with telemetry.span(attempt.tool.name, depth=self._budget.depth):
+                observation = await self._observe(attempt, self._start_run(iteration, place))
+        except _RefusedError as refused:
+            return self._failed(attempt, span, str(refused), refused_by=refused.word)
+        except DepthLimitError as error:
+            return self._failed(attempt, span, str(error), refused_by="depth")
+        except asyncio.CancelledError:
+            # Only the engine cancels these tasks, and it asks for their outcome.
+            return self._failed(attempt, span, "cut short: the run ended before the call did")
+        except CutError as cut:
+            limit = self._budget.limits.sub_call_timeout_s
+            why = f"no answer within {limit:g} s" if cut.by == "timeout" else "the call cancelled itself"
+            return self._failed(attempt, span, why)
+        except RecollectError as error:
+            return self._failed(attempt, span, str(error))
+        except Exception as error:
+            _log.warning("the tool %r failed", call.tool, exc_info=error)
+            return self._failed(attempt, span, f"{type(error).__name__}: {error}")
+        return Answered(
+            record=self._record(attempt, span, result=observation.value),
+            text=observation.text,
+            findings=observation.findings,
+            note=attempt.note,
+        )
+
+    def _check(self, call: Call) -> _Attempt:
+        from pydantic import ValidationError
+
+        tool = self._environment.tools.get(call.tool)
+        if tool is None:
+            known = ", ".join(sorted(self._environment.tools))
+            raise InvalidInputError(f"there is no tool {call.tool!r}; there are {known or 'none'}")
+        try:
+            parameters = tool.parameters.model_validate(dict(call.parameters))
+            worst = (tool.worst_tokens(parameters), tool.worst_usd(parameters))
+            self._budget.refusal(tokens=worst[0], usd=worst[1])  # raises for what is no cost
+            dumped = parameters.model_dump(mode="json")
+            return _Attempt(tool=tool, parameters=parameters, dumped=dumped, worst=worst)
+        except ValidationError as error:
+            wrong = "; ".join(
+                f"{'.'.join(str(part) for part in one['loc']) or 'parameters'}: {one['msg']}"
+                for one in error.errors(include_url=False, include_input=False)[:5]
+            )
+            raise InvalidInputError(f"the parameters of {call.tool!r} are wrong: {wrong}") from error
+        except Exception as error:
+            raise InvalidInputError(f"the parameters of {call.tool!r} can't be read: {error}") from error
+
+    def _invalid(self, call: Call, span: Span, error: str) -> Answered:
+        """A call that can't run is a sub-call: a planner that never gets one right must come to an end."""
+        held = self._budget.reserve()
+        refused = None if held else self._budget.refusal()
+        if held:
+            held.settle()
+        record = CallRecord(
+            tool=str(call.tool),
+            parameters=_as_json(call.parameters),
+            started_at=span.started_at,
+            duration_ms=span.end()[1],
+            error=_short(error),
+            refused=held is None,
+        )
+        return Answered(record=record, text=f"error: {_short(error)}", refused_by=refused)
+
+    async def _observe(self, attempt: _Attempt, start: StartRun) -> Observation:
+        key = self._key(attempt) if attempt.tool.cacheable else None
+        if key is None:
+            return await self._run(attempt, start)
+        attempt.cached = True
+        found = await self._cache.answer(
+            key,
+            lambda: self._run(attempt, start),
+            depth=self._budget.depth,
+            keep=lambda seen: not seen.passing and all(_complete(child) for child in attempt.children),
+        )
+        telemetry.looked_up(attempt.cached)
+        return found.observation
+
+    def _key(self, attempt: _Attempt) -> CacheKey | None:
+        name = attempt.tool.name
+        try:
+            content_hash = self._environment.content_hash(name, attempt.dumped)
+            return cache_key(self._environment.name, name, attempt.dumped, content_hash)
+        except Exception as error:
+            _log.warning("a call of %r can't be cached", name, exc_info=error)
+            return None
+
+    async def _run(self, attempt: _Attempt, start: StartRun) -> Observation:
+        attempt.cached = False
+        tool = attempt.tool
+        tokens, usd = attempt.worst
+        held = self._budget.reserve(tokens=tokens, usd=usd)
+        if held is None:
+            word = self._budget.refusal(tokens=tokens, usd=usd) or "subcalls"
+            raise _RefusedError(word, f"refused: the budget has no room for it ({word})")
+        attempt.ran = True
+
+        async def recurse(query: str) -> Run:
+            if attempt.children:
+                raise InvalidInputError("a call starts one run at most; plan two calls instead")
+            return await start(query, attempt.children.append)
+
+        context = CallContext(query=self._query, depth=self._budget.depth, recurse=recurse)
+        # What a call that fails has used is not known: the worst case stays spent.
+        attempt.tokens, attempt.usd = held.tokens, held.usd
+        with held:
+            try:
+                observation = await within(
+                    _awaited(tool.run(attempt.parameters, context)),
+                    seconds=self._budget.limits.sub_call_timeout_s,
+                    depth=self._budget.depth,
+                    last_words=True,
+                )
+            except DepthLimitError:
+                held.release()
+                attempt.tokens, attempt.usd, attempt.ran = 0, 0.0, False
+                raise
+            if not isinstance(observation, Observation):
+                raise TypeError(f"{tool.name} gave {type(observation).__name__}, not an Observation")
+            held.settle(tokens=observation.tokens, usd=observation.usd)
+            attempt.tokens, attempt.usd = observation.tokens, observation.usd
+        return self._bounded(attempt, observation)
+
+    def _bounded(self, attempt: _Attempt, observation: Observation) -> Observation:
+        """The value as JSON and a text to read, neither longer than the tool may."""
+        most = attempt.tool.max_output_chars
+        written = json.dumps(observation.value, allow_nan=False)
+        text = observation.text or written
+        value = json.loads(written)
+        if len(written) > most:
+            value = {"truncated_chars": len(written) - most, "beginning": written[:most]}
+        if len(text) > most:
+            text = f"{text[:most]}\n[truncated: {most} of {len(text)} characters]"
+            attempt.note = f"an answer of {attempt.tool.name} was cut to {most} characters"
+        elif len(written) > most:
+            attempt.note = f"the result of {attempt.tool.name} was cut to {most} characters in the record"
+        return replace(observation, value=value, text=text, findings=tuple(observation.findings))
+
+    def _failed(
+        self, attempt: _Attempt, span: Span, error: str, *, refused_by: str | None = None
+    ) -> Answered:
+        # A run that the call started may have found things before the call failed.
+        found = tuple(finding for child in attempt.children for finding in child.findings)
+        error = _short(error)
+        record = self._record(attempt, span, error=error, refused=refused_by is not None)
+        return Answered(record=record, text=f"error: {error}", findings=found, refused_by=refused_by)
+
+    def _record(
+        self,
+        attempt: _Attempt,
+        span: Span,
+        *,
+        result: Any = None,
+        error: str | None = None,
+        refused: bool = False,
+    ) -> CallRecord:
+        return CallRecord(
+            tool=attempt.tool.name,
+            parameters=attempt.dumped,
+            started_at=span.started_at,
+            duration_ms=span.end()[1],
+            result=result,
+            error=error,
+            cached=attempt.cached,
+            refused=refused,
+            model_call=attempt.tool.model_call and attempt.ran,
+            tokens=attempt.tokens,
+            usd=attempt.usd,
+            child=attempt.children[0].trajectory if attempt.children else None,
+        )
+
+
+async def _awaited(work: Awaitable[Observation]) -> Observation:
+    return await work
+
+
+def _complete(child: Run) -> bool:
+    """Whether a run says all that it could: a part of it must not stand for the whole in the cache."""
+    return child.stopped_by == "done" and not any(
+        call.error for step in child.trajectory.steps for call in step.tool_calls
+    )
+
+
+def _short(error: str) -> str:
+    return error if len(error) <= _ERROR_CHARS else f"{error[:_ERROR_CHARS]}…"
+
+
+def _as_json(parameters: Any) -> dict[str, Any]:
+    """A planner's parameters as far as JSON can say them: what is wrong goes into the record as well."""
+    if not isinstance(parameters, Mapping):
+        return {"parameters": _short(repr(parameters))}
+    try:
+        written = json.dumps(dict(parameters), allow_nan=False, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        return {"parameters": _short(repr(parameters))}
+    read: dict[str, Any] = json.loads(written) if len(written) <= 20 * _ERROR_CHARS else {
+        "truncated_chars": len(written) - 20 * _ERROR_CHARS,
+        "beginning": written[: 20 * _ERROR_CHARS],
+    }  # fmt: skip
+    return read
+
+
+def outcome(task: asyncio.Task[Answered], call: Call, span: Span) -> Answered:
+    """Of a call's task; of one that does not even end when cancelled, a record that says so."""
+    if task.done() and not task.cancelled():
+        error = task.exception()
+        if error is None:
+            return task.result()
+        message = f"{type(error).__name__}: {error}"
+    else:
+        message = "cut short: the run ended before the call did"
+    record = CallRecord(
+        tool=str(call.tool),
+        parameters={},
+        started_at=span.started_at,
+        duration_ms=span.end()[1],
+        error=message,
+    )
+    return Answered(record=record, text=f"error: {message}")

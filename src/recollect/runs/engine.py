@@ -1,0 +1,372 @@
+"""The loop: ask the planner, run its calls, keep what was found, write the record; until done or a limit is met.
+
+`run` never raises for what a planner or tool does, and never loses what was found: how it ended is `Run.stopped_by`.
+Three ways to end it from outside:
+
+- `limits.timeout_s`, or the time of the budget it is given: it returns, stopped by "timeout";
+- `stop`, an event that somebody sets: it returns, stopped by "cancelled";
+- cancelling its task: it ends its calls, hands the record to `on_end`, and raises `CancelledError` again.
+
+Calls are `calls.py`, the budget `budget.py`, waiting and cancelling `waiting.py`. Nothing here knows any material.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from recollect.domain.findings import Finding
+from recollect.domain.trajectory import Trajectory
+from recollect.runs.asking import PlannerCosts, StopError, ask
+from recollect.runs.budget import Budget, Limits
+from recollect.runs.cache import Cache
+from recollect.runs.calls import Answered, Calls, LiveCalls, StartRun, outcome
+from recollect.runs.environment import Environment
+from recollect.runs.events import (
+    BudgetUpdated,
+    CallEnded,
+    CallStarted,
+    Event,
+    FindingAdded,
+    Publisher,
+    RunEnded,
+    RunStarted,
+    StepPlanned,
+    Subscriber,
+)
+from recollect.runs.planners.contract import Call, Plan, Planner, Situation
+from recollect.runs.record import Record, usage_of
+from recollect.runs.times import LiveTimes, Span, Times
+from recollect.runs.waiting import all_within, grace_s
+
+_log = logging.getLogger(__name__)
+
+#: A planner that floods: what it wants beyond this is not even recorded call by call.
+MAX_PLANNED_CALLS = 64
+
+#: Checks the citations of findings; `citations.verify_findings` with its reader filled in.
+Verify = Callable[[Sequence[Finding]], Sequence[Finding] | Awaitable[Sequence[Finding]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What a run found, its record, and why it ended (a word of `STOPPED_BY`)."""
+
+    findings: tuple[Finding, ...]
+    trajectory: Trajectory
+    stopped_by: str
+    error: str | None = None
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+async def run(
+    query: str,
+    *,
+    environment: Environment,
+    planner: Planner,
+    limits: Limits | None = None,
+    budget: Budget | None = None,
+    cache: Cache | None = None,
+    on_event: Subscriber | None = None,
+    on_end: Callable[[Run], None] | None = None,
+    stop: asyncio.Event | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    now: Callable[[], datetime] = _utc_now,
+    verify: Verify | None = None,
+    depth: int = 0,
+    policy: str | None = None,
+) -> Run:
+    """Answer `query` from the environment, step by step, within `limits` or what is left of `budget`.
+
+    `policy` goes into the record. `on_end` gets the run however it ends, before this returns or raises. `depth` is for
+    a run that begins deeper than the root; one beyond `limits.max_depth` is stopped by "depth" at once.
+    """
+    if budget is not None and limits is not None:
+        budget = budget.branch(limits)
+    budget = budget.branch() if budget is not None else Budget(limits, clock=clock)
+    budget.depth = max(budget.depth, depth)
+    publisher = Publisher(on_event)
+    loop = Loop(
+        query,
+        environment=environment,
+        planner=planner,
+        budget=budget,
+        cache=cache if cache is not None else Cache(),
+        publisher=publisher,
+        times=LiveTimes(clock, now),
+        on_end=on_end,
+        stop=stop,
+        verify=verify,
+        policy=policy,
+    )
+    try:
+        finished = await loop.go()
+        await publisher.close()
+        return finished
+    finally:
+        publisher.abandon()
+
+
+class Loop:
+    """One run, from its first question to its record. `run` makes it; so do calls that recurse, and replay."""
+
+    def __init__(
+        self,
+        query: str,
+        *,
+        environment: Environment,
+        planner: Planner,
+        budget: Budget,
+        cache: Cache,
+        publisher: Publisher,
+        times: Times,
+        on_end: Callable[[Run], None] | None = None,
+        stop: asyncio.Event | None = None,
+        verify: Verify | None = None,
+        policy: str | None = None,
+        parent_id: UUID | None = None,
+        calls: Calls | None = None,
+        limits: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._query = query
+        self._environment = environment
+        self._planner = planner
+        self._budget = budget
+        self._cache = cache
+        self._publish = publisher
+        self._times = times
+        self._on_end = on_end
+        self._stop = stop
+        self._verify = verify
+        self._policy = policy if policy is not None else getattr(planner, "policy_label", None)
+        self._parent_id = parent_id
+        self._limits = budget.limits.document() if limits is None else limits
+        self._calls = calls or LiveCalls(
+            query=query,
+            environment=environment,
+            budget=budget,
+            cache=cache,
+            start_run=self._starter,
+        )
+        self._id = times.run_id()
+        self._record = Record(max_findings=budget.limits.max_findings, notes=getattr(planner, "notes", ()))
+
+    async def go(self) -> Run:
+        """The whole run."""
+        span = self._times.run()
+        self._tell(
+            RunStarted,
+            query=self._query,
+            environment=self._environment.name,
+            planner=self._planner.name,
+            parent_id=self._parent_id,
+        )
+        error: str | None = None
+        try:
+            try:
+                by = await self._iterate()
+            except StopError as stop:
+                by, error = stop.by, stop.error
+            except Exception as fault:  # not a planner's and not a tool's: the material's, or ours
+                _log.exception("a run over %r failed; what it found is kept", self._environment.name)
+                by, error = "error", f"{type(fault).__name__}: {fault}"
+            self._accept_unread(by)
+            findings = await self._verified()
+        except asyncio.CancelledError:
+            over = self._budget.remaining().seconds == 0
+            self._accept_unread("cancelled")
+            self._finish(span, "timeout" if over else "cancelled", None, tuple(self._record.findings))
+            raise
+        return self._finish(span, by, error, findings)
+
+    async def _iterate(self) -> str:
+        if self._budget.depth > self._budget.limits.max_depth:
+            return "depth"
+        while True:
+            word = self._budget.exhausted()
+            if word is not None:
+                return word
+            iteration = len(self._record.steps) + 1
+            self._budget.start_step()
+            span = self._times.step(iteration)
+            plan = await self._ask(iteration, span)
+            await self._take(plan, iteration, span)
+            word = self._over(plan)
+            if word is not None:
+                return word
+
+    def _over(self, plan: Plan) -> str | None:
+        """Why there is no step after this one."""
+        if plan.done:
+            return self._record.refused_by or "done"
+        if self._record.idle >= max(1, self._budget.limits.max_idle_steps):
+            return self._record.refused_by or "no_progress"
+        return None
+
+    async def _ask(self, iteration: int, span: Span) -> Plan:
+        costs = PlannerCosts(self._budget)
+        situation = Situation(
+            query=self._query,
+            depth=self._budget.depth,
+            environment=self._environment,
+            steps=tuple(self._record.steps),
+            findings=tuple(self._record.findings),
+            remaining=self._budget.remaining(),
+            offered=self._record.offered,
+            observed=tuple(self._record.observed),
+            memos=tuple(self._record.memos),
+            afford=costs.afford,
+        )
+        planned = False
+        try:
+            plan = await ask(
+                self._planner,
+                situation,
+                costs,
+                timeout_s=self._budget.limits.planner_timeout_s,
+                stop=self._stop,
+            )
+            planned = True
+            return plan
+        finally:
+            tokens, usd, calls = costs.settle_rest()
+            if not planned:
+                self._record.add_unplanned(
+                    iteration=iteration, span=span, tokens=tokens, usd=usd, calls=calls
+                )
+
+    async def _take(self, plan: Plan, iteration: int, span: Span) -> None:
+        """Run the calls of a plan at the same time and record the step, all of it or as far as it came."""
+        calls = plan.calls[:MAX_PLANNED_CALLS]
+        if len(calls) < len(plan.calls):
+            self._record.note(f"step {iteration} wanted {len(plan.calls)} calls; {len(calls)} were looked at")
+        self._tell(StepPlanned, iteration=iteration, thought=plan.thought, calls=calls, done=plan.done)
+        claimed = self._record.claim(plan)
+        self._tell_findings(claimed, iteration)
+        spans = [self._times.call(iteration, place) for place in range(len(calls))]
+        tasks = [
+            asyncio.create_task(self._answer(call, spans[place], iteration, place))
+            for place, call in enumerate(calls)
+        ]
+        cut: str | None = None
+        try:
+            if tasks:
+                cut = await all_within(
+                    tasks,
+                    seconds=self._budget.remaining().seconds,
+                    depth=self._budget.depth,
+                    stop=self._stop,
+                )
+        finally:
+            answers = [outcome(*one) for one in zip(tasks, calls, spans, strict=True)]
+            added = self._record.add_step(
+                plan, answers, iteration=iteration, span=span, claimed=bool(claimed)
+            )
+            self._tell_findings(added, iteration)
+            self._tell(BudgetUpdated, iteration=iteration, remaining=self._budget.remaining())
+        if cut is not None:
+            raise StopError(cut)
+
+    async def _answer(self, call: Call, span: Span, iteration: int, place: int) -> Answered:
+        at: dict[str, Any] = {"iteration": iteration, "call": place, "tool": str(call.tool)}
+        self._tell(CallStarted, **at, parameters=call.parameters)
+        answered = await self._calls.answer(call, span=span, iteration=iteration, place=place)
+        record = answered.record
+        self._tell(
+            CallEnded,
+            **at,
+            duration_ms=record.duration_ms,
+            error=record.error,
+            cached=record.cached,
+            refused=record.refused,
+            tokens=record.tokens,
+            usd=record.usd,
+        )
+        return answered
+
+    def _starter(self, iteration: int, place: int) -> StartRun:
+        """How the call at this place starts a run of its own: same planner and material, on this budget."""
+
+        async def start(query: str, keep: Callable[[Run], None]) -> Run:
+            child = Loop(
+                query,
+                environment=self._environment,
+                planner=self._planner,
+                budget=self._budget.child(),
+                cache=self._cache,
+                publisher=self._publish,
+                times=self._times.child(iteration, place),
+                on_end=keep,
+                policy=self._policy,
+                parent_id=self._id,
+            )
+            return await child.go()
+
+        return start
+
+    def _accept_unread(self, by: str) -> None:
+        if by != "done":
+            self._tell_findings(self._record.accept_unread(), len(self._record.steps))
+
+    async def _verified(self) -> tuple[Finding, ...]:
+        found = tuple(self._record.findings)
+        if self._verify is None:
+            return found
+        try:
+            checked = self._verify(found)
+            if inspect.isawaitable(checked):
+                left_s = self._budget.remaining().seconds
+                checked = await asyncio.wait_for(
+                    checked, None if left_s is None else max(left_s, grace_s(self._budget.depth))
+                )
+            return tuple(checked)
+        except Exception as error:
+            _log.warning("the citations of a run could not be checked", exc_info=error)
+            self._record.note(f"citations were not checked: {type(error).__name__}")
+            return found
+
+    def _finish(self, span: Span, by: str, error: str | None, findings: tuple[Finding, ...]) -> Run:
+        ended_at, wall_ms = span.end()
+        steps = tuple(self._record.steps)
+        trajectory = Trajectory(
+            id=self._id,
+            environment=self._environment.name,
+            planner=self._planner.name,
+            query=self._query,
+            depth=self._budget.depth,
+            started_at=span.started_at,
+            ended_at=ended_at,
+            steps=steps,
+            findings=findings,
+            stopped_by=by,
+            usage=usage_of(steps, depth=self._budget.depth, wall_time_ms=wall_ms),
+            error=error,
+            policy=self._policy,
+            notes=self._record.notes,
+            limits=self._limits,
+        )
+        finished = Run(findings=findings, trajectory=trajectory, stopped_by=by, error=error)
+        if self._on_end is not None:
+            try:
+                self._on_end(finished)
+            except Exception as fault:
+                _log.warning("on_end of a run failed", exc_info=fault)
+        self._tell(RunEnded, stopped_by=by, findings=len(findings), usage=trajectory.usage, error=error)
+        return finished
+
+    def _tell(self, kind: type[Event], **values: Any) -> None:
+        self._publish(kind(run_id=self._id, depth=self._budget.depth, at=self._times.now(), **values))
+
+    def _tell_findings(self, findings: Sequence[Finding], iteration: int) -> None:
+        for finding in findings:
+            self._tell(FindingAdded, iteration=iteration, finding=finding)

@@ -1,0 +1,128 @@
+"""What a model says it found, held against what it was shown.
+
+A claim carries a quote, and may name the result that it quotes. Words that a call offered as a finding bring that
+finding's citations with them; words that stand in what a call gave back cite that call. A quote that was never observed
+makes the claim unsupported: it is kept for the record, without confidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from recollect.domain.findings import Citation, CitationStatus, Finding, span_hash
+from recollect.runs.planners.contract import Seen, Situation
+from recollect.runs.quotes import MIN_QUOTE_CHARS, plain, spellings
+
+#: The kind of a citation that names a call of the run instead of a place in the material.
+OBSERVATION = "observation"
+_MAX_CHARS = 4_000
+_NUMBER = re.compile(r"(\d+)\s*[.,:]\s*(?:call\s*)?(\d+)")
+
+
+class Claim(Protocol):
+    """What a model gives for one finding; `observation` is the number of the result it quotes, or empty."""
+
+    description: str
+    quote: str
+    confidence: float
+    group: str
+    observation: str
+
+
+def findings_of(claims: Sequence[Claim], situation: Situation) -> tuple[Finding, ...]:
+    """The claims as findings, with the citations that what was observed gives them."""
+    plains: dict[int, str] = {}
+    return tuple(
+        _found(claim, situation, plains)
+        for claim in claims
+        if claim.description.strip() or claim.quote.strip()
+    )
+
+
+def _found(claim: Claim, situation: Situation, plains: dict[int, str]) -> Finding:
+    evidence = claim.quote.strip()[:_MAX_CHARS]
+    description = claim.description.strip()[:_MAX_CHARS] or evidence
+    confidence = min(max(claim.confidence, 0.0), 1.0)
+    group = " ".join(claim.group.split())[:_MAX_CHARS] or None
+    for spelling in spellings(evidence):
+        quote = plain(spelling)
+        if len(quote) < MIN_QUOTE_CHARS:
+            continue
+        for name, seen in _observed(situation, claim.observation):
+            offered = _offered(quote, seen, plains)
+            if offered is not None:
+                return Finding(
+                    description=description,
+                    evidence=evidence,
+                    source_file=offered.source_file,
+                    line_range=offered.line_range,
+                    confidence=confidence,
+                    group=group or offered.group,
+                    citations=offered.citations,
+                )
+            if quote in _plain_of(seen.text, plains, id(seen)):
+                cited = _citation(name, span_hash(seen.text), evidence, CitationStatus.UNCHECKED)
+                return Finding(
+                    description=description,
+                    evidence=evidence,
+                    source_file=name,
+                    confidence=confidence,
+                    group=group,
+                    citations=(cited,),
+                )
+    unseen = _citation("", span_hash(""), evidence, CitationStatus.UNSUPPORTED)
+    return Finding(
+        description=description,
+        evidence=evidence,
+        source_file="",
+        confidence=0.0,
+        group=group,
+        citations=(unseen,),
+    )
+
+
+def _offered(quote: str, seen: Seen, plains: dict[int, str]) -> Finding | None:
+    """Of what a call offered, the narrowest that holds the words: they stand in it and not merely near it."""
+    holding = [
+        finding
+        for finding in seen.findings
+        if quote
+        in _plain_of(
+            f"{finding.evidence}\n{' '.join(one.quote for one in finding.citations)}", plains, id(finding)
+        )
+    ]
+    return min(holding, key=lambda one: len(one.evidence), default=None)
+
+
+def _plain_of(text: str, plains: dict[int, str], key: int) -> str:
+    if key not in plains:
+        plains[key] = plain(text)
+    return plains[key]
+
+
+def _citation(name: str, content_hash: str, quote: str, status: CitationStatus) -> Citation:
+    return Citation(
+        kind=OBSERVATION,
+        file_path=name,
+        line_start=0,
+        line_end=0,
+        content_hash=content_hash,
+        quote=quote,
+        status=status,
+    )
+
+
+def _observed(situation: Situation, named: str) -> Iterator[tuple[str, Seen]]:
+    """Every result with the name of its call: the one that a claim names first, then the newest."""
+    found = _NUMBER.search(named)
+    wanted = (int(found[1]), int(found[2])) if found else None
+    every = [
+        ((step.iteration, place), f"step {step.iteration}, call {place}: {call.tool}", one)
+        for step, seen in zip(situation.steps, situation.observed, strict=True)
+        for place, (call, one) in enumerate(zip(step.tool_calls, seen, strict=True), 1)
+        if call.error is None
+    ]
+    for _, name, one in sorted(every, key=lambda row: (row[0] != wanted, (-row[0][0], row[0][1]))):
+        yield name, one

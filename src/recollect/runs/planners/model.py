@@ -1,0 +1,276 @@
+"""A planner that asks a language model for the next step. One step is one request.
+
+How it asks follows from the model's profile. With a small or middle window the model sees what `briefing.py` shows it
+and answers with thought, notes, calls, findings and done, as JSON of a given form; an answer that is not of the form is
+asked for again, with what was wrong, a few times. With a large window and native tools it works in one conversation
+(`conversation.py`). What it claims to have found is held against what it saw (`claims.py`). The instructions are
+prompts/plan.md and prompts/converse.md; their hash is in the record of the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+
+from recollect.domain.findings import Finding
+from recollect.errors import ModelBudgetError, ModelError, ModelOutputError, ModelWindowError, PlannerError
+from recollect.providers.models.contract import AtMost, ChatModel, Reply
+from recollect.providers.tokens import count_tokens, load_encoding
+from recollect.runs.fences import new_boundary
+from recollect.runs.planners import conversation
+from recollect.runs.planners.briefing import brief, describe_tools
+from recollect.runs.planners.claims import findings_of
+from recollect.runs.planners.contract import Call, Plan, Situation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import BaseModel
+
+    from recollect.providers.models import Profile
+    from recollect.runs.environment import Tool
+
+__all__ = ["ModelPlanner"]
+
+_THOUGHT_CHARS = 4_000
+#: A step whose answer can't be used is asked for so often again.
+MAX_RETRIES = 2
+
+
+class ModelPlanner:
+    """Asks `root_model`, and in runs below the root `sub_call_model` if there is one."""
+
+    def __init__(
+        self,
+        root_model: ChatModel,
+        *,
+        sub_call_model: ChatModel | None = None,
+        max_retries: int = MAX_RETRIES,
+    ) -> None:
+        self._models = (root_model, sub_call_model or root_model)
+        self._max_retries = max_retries
+        self._forms: dict[object, type[BaseModel]] = {}
+        self._toolless: set[str] = set()
+        # One word for the whole run: what was read in one step can't be written into the material by the next.
+        self._boundary = new_boundary()
+        unpriced = dict.fromkeys(one.name for one in self._models if one.profile.price is None)
+        self.name = f"model:{root_model.name}"
+        self.policy_label = policy_label(root_model.profile)
+        self.notes = tuple(f"no price is known for {name!r}: it counts as 0 dollars" for name in unpriced)
+
+    async def plan(self, situation: Situation) -> Plan:
+        """Ask, again if need be; `PlannerError` when no answer can be used."""
+        await asyncio.to_thread(load_encoding)
+        model = self._models[min(situation.depth, 1)]
+        own = model.charged_to(model.purse.child())
+        large = model.profile.shape == "large" and model.name not in self._toolless
+        complaint = ""
+        for _ in range(self._max_retries + 1):
+            try:
+                if large:
+                    return await self._converse(own, situation)
+                return await self._brief(own, situation, complaint)
+            except ModelOutputError as error:
+                if large:
+                    # Its server takes no tools after all: a briefing asks nothing of it that it can't do.
+                    self._toolless.add(model.name)
+                    large = False
+                    continue
+                complaint = (
+                    f"\n\nYour last answer could not be used: {error}\nAnswer again, in the form asked for."
+                )
+            except ModelWindowError:
+                # The profile is narrower now, so the next request shows less.
+                continue
+            except ModelBudgetError as error:
+                raise _failed(own, str(error), limit=error.limit) from error
+            except ModelError as error:
+                raise _failed(own, str(error)) from error
+        raise _failed(
+            own, f"the model {model.name!r} gave no usable answer in {self._max_retries + 1} attempts"
+        )
+
+    # ---------------------------------------------------------------- briefings
+
+    async def _brief(self, model: ChatModel, situation: Situation, complaint: str) -> Plan:
+        profile, tools = model.profile, situation.environment.tools
+        form = self._form(tools, profile)
+        told = prompt().replace("{tools}", describe_tools(tools) or "none")
+        around = count_tokens(told) + count_tokens(json.dumps(form.model_json_schema())) + 200
+        shown = brief(
+            situation, boundary=self._boundary, max_tokens=max(profile.input_tokens() - around, 256)
+        )
+        asked = f"{shown.text}{complaint}"
+        self._afford(model, situation, around + count_tokens(asked))
+        answer = await model.answer(told, asked, form)
+        value: Any = answer.value
+        calls = tuple(
+            Call(tool=one.tool, parameters=one.parameters.model_dump(mode="json")) for one in value.calls
+        )
+        claimed = findings_of(value.findings, situation)
+        # It has asked for more, so it has not seen everything yet, whatever it says.
+        return _plan(
+            model,
+            situation,
+            calls,
+            claimed,
+            thought=value.thought,
+            memo=value.notes,
+            done=value.done and not calls,
+        )
+
+    def _form(self, tools: Mapping[str, Tool], profile: Profile) -> type[Any]:
+        key = (profile.shape, tuple((tool.name, tool.parameters) for tool in tools.values()))
+        if key not in self._forms:
+            self._forms[key] = next_step_form(tools, profile)
+        return self._forms[key]
+
+    # ---------------------------------------------------------------- one conversation
+
+    async def _converse(self, model: ChatModel, situation: Situation) -> Plan:
+        forms = conversation.tool_forms(situation.environment.tools)
+        around = sum(count_tokens(json.dumps(one.schema) + one.description) for one in forms)
+        around += count_tokens(conversation.instructions())
+        talk = conversation.talk_of(
+            situation, boundary=self._boundary, max_tokens=max(model.profile.input_tokens() - around, 256)
+        )
+        self._afford(model, situation, around + talk.tokens)
+        reply = await model.converse(conversation.instructions(), talk.opening, talk.exchanges, forms)
+        return self._read(model, reply, situation)
+
+    def _read(self, model: ChatModel, reply: Reply, situation: Situation) -> Plan:
+        """A reply as a plan: calls of the environment's tools to run, the others answered here."""
+        from pydantic import ValidationError
+
+        calls: list[Call] = []
+        claimed: list[Finding] = []
+        places: list[int | str] = []
+        finished, left_open = not reply.calls, ""
+        for one in reply.calls:
+            if one.name == conversation.RECORD:
+                try:
+                    given = conversation.claims_form().model_validate(dict(one.arguments or {}))
+                except ValidationError as error:
+                    places.append(f"error: {_first(error)}")
+                    continue
+                found = findings_of(given.findings, situation)
+                claimed += [finding for finding in found if finding.confidence > 0]
+                places.append(conversation.verdict(found))
+            elif one.name == conversation.FINISH:
+                finished, left_open = True, str((one.arguments or {}).get("open", ""))
+                places.append("noted")
+            else:
+                places.append(len(calls))
+                calls.append(conversation.call_of(one.name, one.arguments))
+        memo = conversation.Turn(reply=reply, places=tuple(places))
+        thought = reply.text or left_open
+        notes = (f"left open: {left_open.strip()[:1_000]}",) if finished and left_open.strip() else ()
+        return _plan(
+            model,
+            situation,
+            tuple(calls),
+            tuple(claimed),
+            thought=thought,
+            memo=memo,
+            done=finished and not calls,
+            notes=notes,
+        )
+
+    def _afford(self, model: ChatModel, situation: Situation, counted: int) -> None:
+        """Set the worst case of a request aside, with the cap that what is left of the money allows."""
+        profile, left = model.profile, situation.remaining
+        cap = profile.cap_within(left.usd, counted, profile.output_tokens())
+        if cap is not None and left.tokens is not None:
+            cap = max(min(cap, left.tokens - profile.counted(counted)), min(profile.least_output, cap))
+        tokens, usd = profile.worst(counted, cap or profile.least_output)
+        if not situation.afford(tokens, usd):
+            raise _failed(model, "the budget has no room for another question to the model")
+
+
+def _plan(
+    model: ChatModel,
+    situation: Situation,
+    calls: tuple[Call, ...],
+    claimed: tuple[Finding, ...],
+    *,
+    thought: str,
+    memo: Any,
+    done: bool,
+    notes: Sequence[str] = (),
+) -> Plan:
+    if done and not any(one.confidence > 0 for one in (*situation.findings, *claimed)):
+        # A weak model looks in the right places and then says nothing; what it was offered is better.
+        claimed = (*claimed, *situation.offered)
+    spent = model.purse.spent
+    return Plan(
+        thought=thought[:_THOUGHT_CHARS],
+        calls=calls,
+        findings=claimed,
+        next_direction=", ".join(dict.fromkeys(call.tool for call in calls)),
+        done=done,
+        tokens=spent.tokens,
+        usd=spent.usd,
+        model_calls=spent.requests,
+        memo=memo,
+        notes=tuple(notes),
+    )
+
+
+def _failed(model: ChatModel, message: str, *, limit: str | None = None) -> PlannerError:
+    """The error that ends the run, with what was used by then."""
+    spent = model.purse.spent
+    return PlannerError(message, tokens=spent.tokens, usd=spent.usd, model_calls=spent.requests, limit=limit)
+
+
+def _first(error: Any) -> str:
+    one = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}"
+
+
+@cache
+def prompt() -> str:
+    """What the model is told, with a place for the tools."""
+    return resources.files(__package__).joinpath("prompts", "plan.md").read_text(encoding="utf-8")
+
+
+def policy_label(profile: Profile) -> str:
+    """Which instructions the model had, for the record."""
+    large = profile.shape == "large"
+    text, name = (conversation.instructions(), "converse.md") if large else (prompt(), "plan.md")
+    return f"{name}@{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def next_step_form(tools: Mapping[str, Tool], profile: Profile) -> type[BaseModel]:
+    """The form of an answer: calls can only be of these tools, with their own parameters."""
+    from pydantic import Field, create_model
+
+    small = profile.shape == "small"
+    words = 300 if small else 2_000
+    claim = create_model(
+        "Claim",
+        description=(Annotated[str, AtMost(words)], ...),
+        quote=(Annotated[str, AtMost(words)], ...),
+        confidence=(float, Field(ge=0.0, le=1.0)),
+        group=(Annotated[str, AtMost(80)], ""),
+        observation=(Annotated[str, AtMost(12)], ""),
+    )
+    forms = []
+    for tool in tools.values():
+        fields: dict[str, Any] = {"tool": (Literal[tool.name], ...), "parameters": (tool.parameters, ...)}
+        forms.append(create_model(f"{tool.name}_call", **fields))
+    # Not a discriminated union: that is `oneOf` in JSON schema, which servers that enforce schemas often refuse.
+    call: Any = Union[tuple(forms)] if forms else create_model("no_call")  # noqa: UP007 - made at run time
+    most = profile.findings_per_step
+    return create_model(
+        "NextStep",
+        thought=(Annotated[str, AtMost(400 if small else 2_000)], ...),
+        notes=(Annotated[str, AtMost(600 if small else 8_000)], ""),
+        calls=(Annotated[list[call], AtMost(8 if small else 16)], ...),
+        findings=(Annotated[list[claim], AtMost(most)], ...),  # type: ignore[arg-type, valid-type]
+        done=(bool, ...),
+    )

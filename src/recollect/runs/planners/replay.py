@@ -1,0 +1,55 @@
+"""A planner that says what a record says, step by step, and ends the run as the record ends."""
+
+from __future__ import annotations
+
+from recollect.domain.trajectory import Trajectory
+from recollect.runs.planners.contract import Call, EndOfRunError, Plan, Situation
+
+__all__ = ["ReplayPlanner"]
+
+
+class ReplayPlanner:
+    """Of one recorded run and its children.
+
+    `claim`: its plans bring the findings that the record has. Without it, what the calls offer is kept: for a replay
+    of the plans over material that may have changed.
+    """
+
+    def __init__(self, record: Trajectory, *, claim: bool = True) -> None:
+        self.name = record.planner
+        self.policy_label = record.policy
+        self.notes = record.notes
+        self._record = record
+        self._claim = claim
+
+    async def plan(self, situation: Situation) -> Plan:
+        """The record's plan of this step; `EndOfRunError` after its last."""
+        at = len(situation.steps)
+        record = self._find(situation.query, situation.depth)
+        if record is None or at >= len(record.steps):
+            raise EndOfRunError(record.stopped_by if record else "done", record.error if record else None)
+        step = record.steps[at]
+        before = len(record.steps[at - 1].findings) if at else 0
+        return Plan(
+            thought=step.thought,
+            calls=tuple(Call(tool=call.tool, parameters=call.parameters) for call in step.tool_calls),
+            findings=step.findings[before:] if self._claim else None,
+            next_direction=step.next_direction,
+            done=step.done,
+            tokens=step.planner_tokens,
+            usd=step.planner_usd,
+            model_calls=step.planner_calls,
+            choice=step.choice,
+        )
+
+    def _find(self, query: str, depth: int) -> Trajectory | None:
+        """The recorded run of this question at this depth."""
+        waiting = [self._record]
+        while waiting:
+            record = waiting.pop()
+            if record.query == query and record.depth == depth:
+                return record
+            waiting.extend(
+                call.child for step in record.steps for call in step.tool_calls if call.child is not None
+            )
+        return None

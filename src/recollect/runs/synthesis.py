@@ -1,0 +1,315 @@
+"""From findings to an answer to read: extractive without a model, in a model's words with one.
+
+Every sentence carries the marks of its citations, and `Synthesis.citations` is what they stand for. Without a model
+nothing is said that a finding does not say, within `max_chars`. With one, all findings that hold are shown in the order
+in which they were found, as far as the model's window goes; it answers in sentences (a small one) or in paragraphs,
+lists, tables and code, each with its sources. What cites nothing is dropped, and if nothing is left the extractive
+answer stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Annotated, Any
+
+from recollect.domain.findings import Citation, CitationStatus, Finding
+from recollect.domain.stored_text import quoted
+from recollect.providers.models.contract import AtMost
+from recollect.providers.tokens import count_tokens, first_tokens
+from recollect.runs.fences import fence, new_boundary, preface
+
+if TYPE_CHECKING:
+    from recollect.providers.models import ChatModel, Profile
+
+#: Of an answer without a model: a longer one is a listing.
+MAX_CHARS = 4_000
+_CELL_CHARS = 160
+#: Ends of a run after which a model is not asked for an answer: it failed, its budget is used up, or nobody waits.
+NO_MORE_QUESTIONS = frozenset({"planner", "tokens", "usd", "cancelled"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesis:
+    """An answer, and the citations its marks stand for (the first is [1]).
+
+    `left_out` findings did not fit, and `dropped` sentences or blocks of a model rested on nothing.
+    """
+
+    text: str
+    citations: tuple[Citation, ...]
+    left_out: int = 0
+    dropped: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about it."""
+        notes = []
+        if self.left_out:
+            notes.append(f"{self.left_out} findings did not fit into the answer")
+        if self.dropped:
+            notes.append(f"{self.dropped} passages of the model's answer rested on nothing and were dropped")
+        return tuple(notes)
+
+
+def synthesise(findings: Sequence[Finding], *, max_chars: int = MAX_CHARS) -> Synthesis:
+    """Findings under their groups, the surest first, each text once; what doesn't fit is counted, not cut."""
+    marks = _Marks()
+    lines: list[str] = []
+    used = 0
+    left_out = 0
+    grouped = groups(findings)
+    several = len(grouped) > 1 or None not in grouped
+    for group, members in grouped.items():
+        heading = f"{group or 'Other'}:" if several else None
+        for finding in members:
+            tried = marks.copy()
+            line = f"- {_one_line(_words(finding))}{tried.of(finding.citations)}"
+            cost = len(line) + 1 + (len(heading) + 1 if heading else 0)
+            if used + cost > max_chars:
+                left_out += 1
+                continue
+            if heading:
+                lines.append(heading)
+                heading = None
+            marks = tried
+            lines.append(line)
+            used += cost
+    return Synthesis(text="\n".join(lines), citations=marks.citations, left_out=left_out)
+
+
+def compare(findings: Sequence[Finding], *, max_chars: int = MAX_CHARS, per_group: int = 3) -> Synthesis:
+    """The groups side by side, as a Markdown table: one row each, with the surest things found for it."""
+    marks = _Marks()
+    lines = ["| group | found |", "|---|---|"]
+    used = sum(len(line) + 1 for line in lines)
+    left_out = 0
+    for group, members in groups(findings).items():
+        tried = marks.copy()
+        cells = [f"{_cell(_words(one))}{tried.of(one.citations)}" for one in members[:per_group]]
+        row = f"| {_cell(group or 'other')} | {'<br>'.join(cells)} |"
+        left_out += len(members) - len(cells)
+        if used + len(row) + 1 > max_chars:
+            left_out += len(cells)
+            continue
+        marks = tried
+        lines.append(row)
+        used += len(row) + 1
+    return Synthesis(
+        text="\n".join(lines) if len(lines) > 2 and max_chars > 0 else "",
+        citations=marks.citations,
+        left_out=left_out,
+    )
+
+
+def groups(findings: Sequence[Finding]) -> dict[str | None, list[Finding]]:
+    """Findings by group: the group with the surest finding first, and in it the surest first; each text once."""
+    found: dict[str | None, list[Finding]] = {}
+    seen: set[tuple[str | None, str]] = set()
+    for finding in sorted(findings, key=lambda one: -one.confidence):
+        same = (finding.group, " ".join(_words(finding).split()).casefold())
+        if same not in seen and same[1]:
+            seen.add(same)
+            found.setdefault(finding.group, []).append(finding)
+    return found
+
+
+class _Marks:
+    """Numbers for citations, in the order in which they are first used."""
+
+    def __init__(self, numbers: dict[Citation, int] | None = None) -> None:
+        self._numbers = numbers or {}
+
+    def copy(self) -> _Marks:
+        """To try a line that may not fit."""
+        return _Marks(dict(self._numbers))
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        return tuple(self._numbers)
+
+    def of(self, citations: Sequence[Citation]) -> str:
+        """` [1][2]`, with a word for those that don't hold."""
+        marks = []
+        for citation in citations:
+            number = self._numbers.setdefault(citation, len(self._numbers) + 1)
+            doubt = citation.status in {CitationStatus.STALE, CitationStatus.UNSUPPORTED}
+            marks.append(f"[{number}{f', {citation.status.value}' if doubt else ''}]")
+        return f" {''.join(marks)}" if marks else ""
+
+
+def _words(finding: Finding) -> str:
+    return finding.description or finding.evidence
+
+
+def _one_line(text: str) -> str:
+    return " ".join(quoted(text).split())
+
+
+def _cell(text: str) -> str:
+    line = _one_line(text).replace("|", "\\|")
+    return line if len(line) <= _CELL_CHARS else f"{line[: _CELL_CHARS - 1]}…"
+
+
+# ------------------------------------------------------------ with a model
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSentence:
+    """One sentence, and the numbers of the findings it rests on."""
+
+    text: Annotated[str, AtMost(300)]
+    sources: Annotated[list[int], AtMost(8)]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSynthesis:
+    """What a small model is asked for: it would lose itself in anything longer."""
+
+    sentences: Annotated[list[ModelSentence], AtMost(12)] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelBlock:
+    """A paragraph, list, table or piece of code in Markdown, and the numbers of the findings it rests on."""
+
+    text: str
+    sources: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """What any other model is asked for."""
+
+    blocks: list[ModelBlock]
+
+
+_SENTENCES = {
+    "length": "Write at most eight sentences, in the language of the question.",
+    "advice": "Give no advice.",
+    "sources": "Each sentence lists the numbers of the findings it rests on, and every part of it is in one of those.",
+}
+_BLOCKS = {
+    "length": (
+        "Answer in the language of the question, as long as the question needs and no longer. The answer is made of\n"
+        "blocks of Markdown: a paragraph, a list, a table or a piece of code each. Use a table to compare, a list to\n"
+        "enumerate; when all of something is asked for, give all that was found. Begin with the answer itself."
+    ),
+    "advice": "Where advice is asked for, give it, and say on which findings it rests.",
+    "sources": (
+        "Each block lists in `sources` the numbers of the findings it rests on, and every part of it is in one of\n"
+        "  those. Inside the text put the number of a finding in square brackets behind what it proves: [3]."
+    ),
+}
+_MARK = re.compile(r"(?<![\w\])])\[(\d+(?:\s*,\s*\d+)*)\]")
+
+
+@cache
+def _prompt() -> str:
+    return resources.files(__package__).joinpath("synthesise.md").read_text(encoding="utf-8")
+
+
+def instructions(profile: Profile, guidance: str = "") -> str:
+    """What the model is told; `guidance` is what whoever asked wants beside that."""
+    told = _prompt()
+    for name, text in (_SENTENCES if profile.shape == "small" else _BLOCKS).items():
+        told = told.replace(f"{{{name}}}", text)
+    return f"{told}\n{guidance}".strip()
+
+
+async def synthesise_with_model(
+    model: ChatModel, query: str, findings: Sequence[Finding], *, guidance: str = ""
+) -> Synthesis:
+    """An answer in the model's words, each part with its citations. Raises a `ModelError` when it gave none."""
+    profile = model.profile
+    told = instructions(profile, guidance)
+    shown, text = _request(query, findings, profile, told)
+    if not shown:
+        return synthesise(findings)
+    small = profile.shape == "small"
+    form: Any = ModelSynthesis if small else ModelAnswer
+    answer = await model.answer(told, text, form, max_tokens=profile.answer_tokens)
+    marks = _Marks()
+    parts: list[str] = []
+    dropped = 0
+    for part in answer.value.sentences if small else answer.value.blocks:
+        words = _one_line(part.text) if small else part.text.strip()
+        named = [int(one) for mark in _MARK.findall(words) for one in mark.split(",")] if not small else []
+        known = {
+            number: shown[number - 1].citations
+            for number in dict.fromkeys([*part.sources, *named])
+            if 1 <= number <= len(shown)
+        }
+        if not words or not part.sources or not all(number in known for number in part.sources):
+            dropped += bool(words)
+            continue
+        parts.append(_marked(words, known, marks))
+    if not parts:
+        plain = synthesise(findings)
+        return Synthesis(text=plain.text, citations=plain.citations, left_out=plain.left_out, dropped=dropped)
+    holding = sum(one.confidence > 0 for one in findings)
+    return Synthesis(
+        text=("\n" if small else "\n\n").join(parts),
+        citations=marks.citations,
+        left_out=max(holding - len(shown), 0),
+        dropped=dropped,
+    )
+
+
+def _marked(words: str, known: dict[int, tuple[Citation, ...]], marks: _Marks) -> str:
+    """A passage with the marks of its citations: where the model put numbers, else at its end."""
+    placed = False
+
+    def mark(found: re.Match[str]) -> str:
+        nonlocal placed
+        numbers = [int(one) for one in found[1].split(",")]
+        if not all(number in known for number in numbers):
+            return found[0]
+        placed = True
+        return marks.of([one for number in numbers for one in known[number]]).strip()
+
+    text = _MARK.sub(mark, words)
+    if placed:
+        return text
+    behind = marks.of([one for cited in known.values() for one in cited])
+    # Behind a table or a piece of code a mark needs a line of its own.
+    own_line = words.endswith(("|", "```"))
+    return f"{words}\n{behind.strip()}" if own_line else f"{words}{behind}"
+
+
+def _request(
+    query: str, findings: Sequence[Finding], profile: Profile, told: str
+) -> tuple[list[Finding], str]:
+    """The findings that one request shows, each once and in their order, and its text."""
+    boundary = new_boundary()
+    question = fence("question", first_tokens(query, max(profile.part_tokens // 4, 64)), boundary)
+    room = profile.input_tokens(profile.output_tokens(profile.answer_tokens))
+    room -= count_tokens(told) + count_tokens(question) + 200
+    most_chars = {"small": 600, "medium": 1_500, "large": 6_000}[profile.shape]
+    shown: list[Finding] = []
+    lines: list[str] = []
+    seen: set[tuple[str | None, str]] = set()
+    for finding in findings:
+        same = (finding.group, _one_line(f"{_words(finding)} {finding.evidence}").casefold())
+        if finding.confidence <= 0 or same in seen or not same[1]:
+            continue
+        seen.add(same)
+        line = f"[{len(shown) + 1}] {_listed(finding, most_chars)}"
+        room -= count_tokens(line) + 1
+        if room < 0 or len(shown) >= profile.findings:
+            break
+        shown.append(finding)
+        lines.append(line)
+    listed = fence("findings", "\n".join(lines), boundary)
+    return shown, f"{preface(boundary)}\n\n{question}\n\n{listed}"
+
+
+def _listed(finding: Finding, most_chars: int) -> str:
+    about = f"({_one_line(finding.group)}) " if finding.group else ""
+    evidence = _one_line(finding.evidence)
+    words = _one_line(_words(finding))
+    quoted = "" if evidence in {"", words} else f" | {evidence}"
+    return f"{about}{words}{quoted}"[:most_chars]
