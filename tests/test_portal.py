@@ -15,8 +15,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from recollect.client.portal import Portal
 from recollect.errors import ConflictError, RecollectError
-from recollect.portal import Portal
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def test_ctrl_c_cancels_the_coroutine_and_waits_for_its_clean_up() -> None:
     done = run_script(
         """
 import asyncio
-from recollect.portal import Portal
+from recollect.client.portal import Portal
 
 async def endless():
     print("waiting", flush=True)
@@ -259,7 +259,7 @@ def test_a_process_that_never_closes_its_portal_ends_quietly_after_the_farewell(
     done = run_script(
         """
 import asyncio
-from recollect.portal import Portal
+from recollect.client.portal import Portal
 
 async def farewell():
     print("farewell", flush=True)
@@ -282,7 +282,7 @@ def test_after_a_fork_the_child_is_told_and_the_parent_goes_on() -> None:
         """
 import os, warnings
 from recollect.errors import ConflictError, RecollectError
-from recollect.portal import Portal
+from recollect.client.portal import Portal
 
 async def one():
     return 1

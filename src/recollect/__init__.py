@@ -2,7 +2,7 @@
 
 The public names, and nothing else. Each is imported when it is first used, so `import recollect` reads no
 environment, opens no files and loads nothing heavy. The two doors are `Recollect` and `AsyncRecollect`
-(client_sync.py is generated from client.py); values are in `domain/`, settings in `config`, errors in
+(sync_client.py is generated from async_client.py); values are in `domain/`, settings in `config`, errors in
 `errors`.
 """
 
@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from recollect.client import AsyncRecollect as AsyncRecollect
-    from recollect.client_sync import Recollect as Recollect
+    from recollect.client.async_client import AsyncRecollect as AsyncRecollect
+    from recollect.client.sync_client import Recollect as Recollect
     from recollect.codebase.explore import RLMOrchestrator as RLMOrchestrator
     from recollect.codebase.triggers import should_explore as should_explore
     from recollect.config import Settings as Settings
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AddReport": "recollect.domain.results",
     "Answer": "recollect.domain.answer",
-    "AsyncRecollect": "recollect.client",
+    "AsyncRecollect": "recollect.client.async_client",
     "AugmentedContext": "recollect.domain.context",
     "Conflict": "recollect.domain.results",
     "ConsolidateReport": "recollect.domain.results",
@@ -68,7 +68,7 @@ _HOMES = {
     "RLMOrchestrator": "recollect.codebase.explore",
     "RLMResult": "recollect.domain.codebase",
     "Receipt": "recollect.domain.results",
-    "Recollect": "recollect.client_sync",
+    "Recollect": "recollect.client.sync_client",
     "RecollectError": "recollect.errors",
     "Scope": "recollect.domain.results",
     "SearchResults": "recollect.domain.results",

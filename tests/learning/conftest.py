@@ -13,10 +13,10 @@ import pytest
 from psycopg.rows import dict_row
 
 from recollect import Recollect, Settings, TenantContext
+from recollect.client.portal import Portal
 from recollect.domain.ids import new_id
 from recollect.domain.learning import RetrievalEvent, ShownHit
 from recollect.domain.query import Category, QueryType, Strategy
-from recollect.portal import Portal
 from recollect.retrieval.understand import STRATEGY_WEIGHTS
 from recollect.workspace import Workspace
 

@@ -54,7 +54,7 @@ def test_hashes_of_a_term_differ_between_stores_and_tenants() -> None:
 def test_closing_a_workspace_writes_what_still_waits(
     settings: Any, client: Recollect, tenant_id: str, rows: Rows
 ) -> None:
-    from recollect.portal import Portal
+    from recollect.client.portal import Portal
     from recollect.workspace import Workspace
 
     async def record_and_close() -> None:

@@ -24,9 +24,9 @@ from psycopg.pq import TransactionStatus
 from tests.surfaces.test_every_verb import World
 
 from recollect import AsyncRecollect, Recollect, Settings
+from recollect.client.verbs import VERBS, Verb, arguments_of
 from recollect.errors import RecollectError
 from recollect.storage.endpoint import open_door
-from recollect.verbs import VERBS, Verb, arguments_of
 
 #: Refusals of the server, by its own codes.
 REFUSALS = {"disk full": "53100", "not allowed": "42501", "too slow": "57014"}

@@ -14,12 +14,12 @@ import pytest
 from tests.surfaces.test_parity import comparable
 
 from recollect import Recollect, TenantContext
+from recollect.client.verbs import VERBS, Verb, arguments_of
 from recollect.errors import RecollectError
 from recollect.surfaces.http import examples
 from recollect.surfaces.http.examples import EXAMPLES
 from recollect.surfaces.http.routes import operation
 from recollect.surfaces.plain import document_of
-from recollect.verbs import VERBS, Verb, arguments_of
 
 ROLES = ("admin", "operator")
 #: What a machine's records say differs with the folder that was explored, and with who else explored.

@@ -18,9 +18,9 @@ import pytest
 from typer.testing import CliRunner
 
 from recollect import AsyncRecollect, Recollect, Settings, TenantContext
+from recollect.client.verbs import BY_NAME, arguments_of
 from recollect.errors import RecollectError
 from recollect.surfaces.plain import document_of
-from recollect.verbs import BY_NAME, arguments_of
 
 GUIDE = (
     "# Guide\n\n## Tokens\n\nA token expires after 15 minutes.\n\n## Limits\n\nA client may ask 100 times.\n"

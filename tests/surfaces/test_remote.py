@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 
 from recollect import AsyncRecollect, OracleConsultResult, Recollect, TenantContext
+from recollect.client.verbs import VERBS
 from recollect.domain.oracle import OracleEvent
 from recollect.errors import (
     ForbiddenError,
@@ -21,7 +22,6 @@ from recollect.errors import (
     StoreUnreachableError,
     UnauthorizedError,
 )
-from recollect.verbs import VERBS
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_an_admins_key_speaks_for_others(
 
 
 def test_every_verb_of_the_server_is_one_of_the_remote_client() -> None:
-    from recollect.remote.client import AsyncRemote
+    from recollect.client.remote.client import AsyncRemote
 
     for verb in VERBS:
         face, _, name = verb.name.rpartition(".")

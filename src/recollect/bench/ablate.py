@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from recollect.bench.show import Show
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
 
 #: The row with every signal.
 EVERYTHING = "all signals"

@@ -17,7 +17,7 @@ from recollect.bench.organisation import TEAM, TOPIC, Organisation, Plan, make_o
 from recollect.bench.questions import latency, mean, spread
 from recollect.bench.result import Bar, Result, describe_environment, describe_store
 from recollect.bench.trial import as_admin, fresh_tenant, trial_store
-from recollect.client_sync import Recollect
+from recollect.client.sync_client import Recollect
 from recollect.errors import InvalidInputError
 from recollect.runs.router import ComplexityRouter
 

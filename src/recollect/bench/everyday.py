@@ -21,7 +21,7 @@ from recollect.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
 
 #: A default store: what a new user gets.
 EMBEDDER = "auto"

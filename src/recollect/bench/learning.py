@@ -26,7 +26,7 @@ from recollect.learning.rewards import RewardConfig, Signal, TrainingOutcome
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
 
 #: The company that nothing trains on.
 TEST_WORLD = 100

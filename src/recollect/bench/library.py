@@ -27,7 +27,7 @@ from recollect.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
     from recollect.domain.documents import Section
     from recollect.domain.oracle import OracleConsultResult
 

@@ -28,7 +28,7 @@ from recollect.storage import embedded
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
     from recollect.providers.embedders import Embedder
 
 #: Passages that the embedder alone has of each folder, half of them before it is added and half after.

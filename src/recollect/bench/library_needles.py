@@ -26,7 +26,7 @@ from recollect.providers.tokens import count_tokens
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
     from recollect.domain.oracle import OracleConsultResult
 
 ID = "haystack"

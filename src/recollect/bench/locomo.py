@@ -35,7 +35,7 @@ from recollect.bench.trial import trial_store
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
 
 CUTOFFS = (5, 10, 20)
 #: The gold among these many is what the default threshold must keep.

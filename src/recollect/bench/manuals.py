@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recollect.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
 
 #: Below /usr/share/doc. Of the Python manual only the parts that the questions were checked against.
 FOLDERS = (

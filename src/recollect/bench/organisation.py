@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
 
 #: How likely a team has something to say about a topic.
 SPEAKS = 0.6

@@ -28,7 +28,7 @@ from recollect.domain.tenancy import TenantContext
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
 
 TEAM = "team/kitchen"
 #: What may stand at the beginning of a line between the fences.

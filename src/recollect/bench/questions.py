@@ -19,7 +19,7 @@ from recollect.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
     from recollect.domain.results import SearchResults
 
 #: Where a memory's metadata says which thing of the data set it is.

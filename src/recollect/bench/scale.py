@@ -39,7 +39,7 @@ from recollect.workspace import Workspace
 
 if TYPE_CHECKING:
     from recollect.bench.show import Progress, Show
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
 
 LIMIT = 10
 #: Shares of the rows: the tenant that is in everybody's way, and the small one that is measured.

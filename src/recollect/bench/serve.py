@@ -38,7 +38,7 @@ from recollect.providers.runtime import usable_cores
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
 
 #: Different questions; more than one run asks, so that nothing is asked often.
 QUERIES, TEXTS, KNOWN = 2_000, 500, 1_000

@@ -23,7 +23,7 @@ from recollect.domain.memory import Memory, Status
 
 if TYPE_CHECKING:
     from recollect.bench.show import Show
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
 
 #: Vectors decide nothing here, so the fastest embedder will do.
 EMBEDDER = "wordllama"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from recollect.client_sync import Recollect
+from recollect.client.sync_client import Recollect
 from recollect.config import Settings
 from recollect.domain.tenancy import LOCAL_TENANT, TenantContext
 from recollect.errors import ConflictError

@@ -22,7 +22,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.errors import ConflictError, StoreError, TenantNotFoundError
 
 if TYPE_CHECKING:
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
 
 DEMO_TENANT = "demo"
 

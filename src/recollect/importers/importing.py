@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from recollect.client_sync import Recollect
+from recollect.client.sync_client import Recollect
 from recollect.domain.layers import ScopeName
 from recollect.domain.memory import DRAFT_KEYS, make_draft
 from recollect.domain.results import AddReport, ItemError

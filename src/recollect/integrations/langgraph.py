@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from recollect.client import MAX_LIMIT, AsyncRecollect
-from recollect.client_sync import Recollect
+from recollect.client.async_client import MAX_LIMIT, AsyncRecollect
+from recollect.client.sync_client import Recollect
 from recollect.domain.layers import ScopeName
 from recollect.domain.memory import Memory, make_draft
 from recollect.errors import IntegrationMissingError, InvalidInputError

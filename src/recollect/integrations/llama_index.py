@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from recollect.client import AsyncRecollect
-from recollect.client_sync import Recollect
+from recollect.client.async_client import AsyncRecollect
+from recollect.client.sync_client import Recollect
 from recollect.domain.library import SectionHit
 from recollect.domain.results import Hit
 from recollect.errors import IntegrationMissingError, InvalidInputError

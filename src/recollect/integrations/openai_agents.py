@@ -12,8 +12,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recollect.client import MAX_LIMIT, AsyncRecollect
-from recollect.client_sync import Recollect
+from recollect.client.async_client import MAX_LIMIT, AsyncRecollect
+from recollect.client.sync_client import Recollect
 from recollect.domain.memory import Memory
 
 #: The key of a turn's metadata under which the item stands.

@@ -12,8 +12,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from recollect.client import AsyncRecollect
-from recollect.client_sync import Recollect
+from recollect.client.async_client import AsyncRecollect
+from recollect.client.sync_client import Recollect
+from recollect.client.verbs import Verb, arguments_of
 from recollect.errors import (
     ConflictError,
     ForbiddenError,
@@ -26,7 +27,6 @@ from recollect.surfaces.plain import document_of
 from recollect.surfaces.roots import check_roots
 from recollect.surfaces.tools import INSTRUCTIONS, TOOLS
 from recollect.surfaces.tools import Tool as Offered
-from recollect.verbs import Verb, arguments_of
 
 try:
     from pydantic_ai import FunctionToolset, ModelRetry, Tool, ToolReturn

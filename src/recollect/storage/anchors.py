@@ -1,4 +1,4 @@
-"""Memories that tell when something happened (sql/anchors.sql). What their dates mean is decided in retrieval/anchors.py."""
+"""Memories that tell when something happened (sql/anchors.sql). Read in retrieval/anchors.py."""
 
 from __future__ import annotations
 

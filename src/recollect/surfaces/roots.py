@@ -10,7 +10,7 @@ from recollect.codebase.verifying import is_exploration
 from recollect.errors import ForbiddenError, InvalidInputError
 
 if TYPE_CHECKING:
-    from recollect.verbs import Verb
+    from recollect.client.verbs import Verb
 
 
 def check_roots(verb: Verb, given: Mapping[str, Any], roots: Sequence[Path]) -> None:

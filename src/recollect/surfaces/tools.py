@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from recollect.client.verbs import BY_NAME, Verb
 from recollect.errors import InvalidInputError
-from recollect.verbs import BY_NAME, Verb
 
 INSTRUCTIONS = (
     "Recollect is the memory of agents. Search it before answering what may depend on earlier conversations, add what "

@@ -10,7 +10,7 @@ import pytest
 from tests.codebase.shop import lay_out
 
 from recollect import AsyncRecollect, Recollect, RLMResult, Settings, TenantContext
-from recollect.portal import Portal
+from recollect.client.portal import Portal
 from recollect.storage import happenings
 
 from .conftest import PHONE, overflows

@@ -20,8 +20,8 @@ import pytest
 from websockets.sync.client import connect
 
 from recollect import Recollect, TenantContext
+from recollect.client.verbs import VERBS
 from recollect.surfaces.http import auth, patience
-from recollect.verbs import VERBS
 
 Connect = Callable[..., httpx.Client]
 Talk = Callable[..., Any]

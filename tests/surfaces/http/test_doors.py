@@ -12,9 +12,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from recollect.client.verbs import MAX_ITEMS
 from recollect.surfaces.http import limits
 from recollect.surfaces.http.problems import Unforeseen
-from recollect.verbs import MAX_ITEMS
 
 Connect = Callable[..., httpx.Client]
 

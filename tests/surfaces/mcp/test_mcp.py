@@ -14,11 +14,11 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from recollect import AsyncRecollect, Recollect, Settings, TenantContext
+from recollect.client.verbs import BY_NAME, parameters
 from recollect.providers.tokens import count_tokens
 from recollect.surfaces.mcp.server import local_server
 from recollect.surfaces.mcp.tools import RESULT
 from recollect.surfaces.tools import INSTRUCTIONS, TOOLS
-from recollect.verbs import BY_NAME, parameters
 
 NOBODY = "01890000-0000-7000-8000-000000000000"
 

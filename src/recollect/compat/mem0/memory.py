@@ -8,8 +8,8 @@ from collections.abc import Coroutine, Mapping
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
-from recollect.client import MAX_LIMIT, UNCHANGED, AsyncRecollect
-from recollect.client_sync import Recollect
+from recollect.client.async_client import MAX_LIMIT, UNCHANGED, AsyncRecollect
+from recollect.client.sync_client import Recollect
 from recollect.compat.mem0 import told
 from recollect.compat.mem0.asked import (
     ID_LAYERS,

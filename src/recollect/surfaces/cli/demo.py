@@ -22,7 +22,7 @@ from recollect.surfaces.cli.memories import spoken
 from recollect.surfaces.cli.output import Column
 
 if TYPE_CHECKING:
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
     from recollect.demo.world import Person, World
     from recollect.domain.results import Hit
 

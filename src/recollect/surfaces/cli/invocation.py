@@ -20,7 +20,7 @@ from recollect.errors import InvalidInputError, InvalidTextError
 from recollect.surfaces.cli.output import Output
 
 if TYPE_CHECKING:
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
     from recollect.config import Settings
     from recollect.domain.tenancy import TenantContext
 
@@ -99,7 +99,7 @@ class Invocation:
     @contextmanager
     def client(self) -> Iterator[Recollect]:
         """The client, opened for the caller the options describe."""
-        from recollect.client_sync import Recollect
+        from recollect.client.sync_client import Recollect
 
         settings = self.logged_settings()
         with Recollect(settings=settings, context=self.context(settings)) as client:
@@ -108,7 +108,7 @@ class Invocation:
     @contextmanager
     def unopened_client(self) -> Iterator[Recollect]:
         """The client without its database, which is opened only if a call needs it: code is explored without."""
-        from recollect.client_sync import Recollect
+        from recollect.client.sync_client import Recollect
 
         settings = self.logged_settings()
         client = Recollect(settings=settings, context=self.context(settings))

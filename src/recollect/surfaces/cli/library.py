@@ -25,7 +25,7 @@ from recollect.surfaces.cli.invocation import (
 from recollect.surfaces.cli.output import Column, one_line
 
 if TYPE_CHECKING:
-    from recollect.client_sync import Recollect
+    from recollect.client.sync_client import Recollect
     from recollect.domain.library import Document, DocumentReport, SectionResults
 
 app = typer.Typer(rich_markup_mode=None)

@@ -25,7 +25,7 @@ def mcp(ctx: typer.Context) -> None:
             "the packages for MCP are not installed; run: pip install 'recollect[mcp]'"
         ) from error
 
-    from recollect.client import AsyncRecollect
+    from recollect.client.async_client import AsyncRecollect
 
     inv = invocation(ctx)
     settings = inv.logged_settings()

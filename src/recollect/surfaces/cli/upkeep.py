@@ -63,7 +63,7 @@ def doctor(
 
 def _crash(embedder: str, rounds: int, progress: Progress | None) -> Check:
     """Kill the database of a store that is made for it, and gone afterwards."""
-    from recollect.client import AsyncRecollect
+    from recollect.client.async_client import AsyncRecollect
     from recollect.config import Settings
     from recollect.doctor.crash import examine_crashes
     from recollect.storage.embedded import temporary_home

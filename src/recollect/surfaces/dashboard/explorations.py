@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from nicegui import background_tasks, ui
 
+from recollect.client.verbs import BY_NAME
 from recollect.errors import InvalidInputError, NotFoundError, RecollectError
 from recollect.surfaces.dashboard.exploration import show, stopped
 from recollect.surfaces.dashboard.exploring import ENDS, Running, Told, Watched, read, told_lately
@@ -20,7 +21,6 @@ from recollect.surfaces.dashboard.live import watch
 from recollect.surfaces.dashboard.sources import served_roots
 from recollect.surfaces.dashboard.widgets import empty, when
 from recollect.surfaces.roots import check_roots
-from recollect.verbs import BY_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path

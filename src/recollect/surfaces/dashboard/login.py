@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from recollect.client_keys import VISIT_LASTS
+from recollect.client.keys import VISIT_LASTS
 from recollect.errors import RecollectError, UnauthorizedError
 from recollect.surfaces.dashboard.addresses import ENTER_PATH, LOGIN_PATH, LOGOUT_PATH, ROOT
 from recollect.surfaces.dashboard.visitor import COOKIE, token_of
@@ -17,7 +17,7 @@ from recollect.surfaces.dashboard.visitor import COOKIE, token_of
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from recollect.client import AsyncRecollect
+    from recollect.client.async_client import AsyncRecollect
     from recollect.surfaces.http.auth import Doorkeeper
 
 _PAGE = """<!doctype html>

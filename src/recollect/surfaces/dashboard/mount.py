@@ -17,7 +17,7 @@ from recollect.surfaces.dashboard.visitor import Door, visitor_of
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from recollect.client import AsyncRecollect
+    from recollect.client.async_client import AsyncRecollect
     from recollect.surfaces.dashboard.places import Page
     from recollect.surfaces.http.auth import Doorkeeper
     from recollect.surfaces.http.events import Feed

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.client.verbs import BY_NAME
 from recollect.domain.findings import CitationStatus
 from recollect.errors import RecollectError
 from recollect.surfaces.roots import check_roots
-from recollect.verbs import BY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

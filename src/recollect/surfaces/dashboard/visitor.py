@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from recollect.client import AsyncRecollect
+    from recollect.client.async_client import AsyncRecollect
     from recollect.domain.tenancy import TenantContext
     from recollect.surfaces.http.auth import Doorkeeper
     from recollect.surfaces.http.events import Feed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI
 
 from recollect import telemetry
-from recollect.client import AsyncRecollect
+from recollect.client.async_client import AsyncRecollect
 from recollect.errors import ConfigurationError
 from recollect.surfaces.dashboard.addresses import DROP_PATH
 from recollect.surfaces.http import problems

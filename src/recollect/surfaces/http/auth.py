@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from recollect.client import AsyncRecollect
+    from recollect.client.async_client import AsyncRecollect
     from recollect.domain.tenancy import TenantContext
 
 #: A revoked key is refused by every server after this at the latest.

@@ -23,7 +23,7 @@ from recollect.storage import happenings
 from recollect.surfaces.plain import plain
 
 if TYPE_CHECKING:
-    from recollect.client import AsyncRecollect
+    from recollect.client.async_client import AsyncRecollect
     from recollect.domain.happenings import Happening
     from recollect.domain.tenancy import TenantContext
     from recollect.surfaces.http.auth import Doorkeeper

@@ -15,7 +15,7 @@ from recollect.surfaces.http.problems import RESPONSES, respond
 from recollect.surfaces.http.sharing import metrics_text
 
 if TYPE_CHECKING:
-    from recollect.client import AsyncRecollect
+    from recollect.client.async_client import AsyncRecollect
 
 
 def add_health(app: FastAPI, client: AsyncRecollect) -> None:

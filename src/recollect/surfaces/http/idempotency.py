@@ -18,7 +18,7 @@ from recollect.storage import replies
 from recollect.surfaces.http.problems import respond
 
 if TYPE_CHECKING:
-    from recollect.client import AsyncRecollect
+    from recollect.client.async_client import AsyncRecollect
 
 HEADER = "idempotency-key"
 REPLAYED = "Idempotent-Replayed"

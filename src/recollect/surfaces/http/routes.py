@@ -16,7 +16,8 @@ from fastapi import Path as PathParameter
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from recollect.client import UNCHANGED
+from recollect.client.async_client import UNCHANGED
+from recollect.client.verbs import VERBS, Parameter, Verb, arguments_of, description, parameters, returned
 from recollect.errors import InvalidInputError
 from recollect.surfaces.http.auth import caller_of
 from recollect.surfaces.http.examples import EXAMPLES
@@ -25,7 +26,6 @@ from recollect.surfaces.http.problems import RESPONSES
 from recollect.surfaces.http.streams import stream, wants_stream
 from recollect.surfaces.plain import document_of
 from recollect.surfaces.roots import check_roots
-from recollect.verbs import VERBS, Parameter, Verb, arguments_of, description, parameters, returned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from recollect.surfaces.plain import document_of
 from recollect.surfaces.tools import INSTRUCTIONS
 
 if TYPE_CHECKING:
-    from recollect.client import AsyncRecollect
+    from recollect.client.async_client import AsyncRecollect
 
 
 def create_server(admit: Admit, *, roots: Sequence[Path] | None = None) -> MCPServer[Any]:

@@ -15,15 +15,15 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool as ServerTool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
+from recollect.client.verbs import arguments_of
 from recollect.errors import RecollectError
 from recollect.surfaces.mcp.words import say
 from recollect.surfaces.plain import document_of
 from recollect.surfaces.roots import check_roots
 from recollect.surfaces.tools import TOOLS, Tool
-from recollect.verbs import arguments_of
 
 if TYPE_CHECKING:
-    from recollect.client import AsyncRecollect
+    from recollect.client.async_client import AsyncRecollect
 
 #: Who asks, given the context of a call.
 Admit = Callable[[Context[Any, Any]], Awaitable["AsyncRecollect"]]

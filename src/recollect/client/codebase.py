@@ -1,6 +1,6 @@
 """The client's face for past explorations: `r.explorations`. Exploring is `r.explore`.
 
-Thin like client.py: check, hand over, decide nothing. Records are files (codebase/audit.py), so none of this opens the
+Checks, hands over, decides nothing. Records are files (codebase/audit.py), so none of this opens the
 database.
 """
 
@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.arguments import check_whole, checked
+from recollect.client.arguments import check_whole, checked
 from recollect.domain.codebase import RLMResult
 from recollect.errors import ForbiddenError
 
 if TYPE_CHECKING:
-    from recollect.client_host import Host
+    from recollect.client.host import Host
 
 MAX_LIMIT = 1_000
 

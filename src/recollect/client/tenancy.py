@@ -1,6 +1,6 @@
 """The client's faces for tenants, scopes and members: `r.tenants`, `r.scopes`, `r.members`.
 
-Thin like client.py, whose half they are: check, hand over, decide nothing. Who may do what is row-level security's
+They check, hand over, decide nothing. Who may do what is row-level security's
 business (storage/sql), what happens is storage/scopes.py's and memories/forgetting.py's.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from recollect.arguments import checked
+from recollect.client.arguments import checked
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.results import Member, Receipt, Scope, Tenant
 from recollect.errors import ConflictError, InvalidInputError
 
 if TYPE_CHECKING:
-    from recollect.client_host import Host
+    from recollect.client.host import Host
 
 
 @checked

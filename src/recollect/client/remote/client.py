@@ -1,6 +1,6 @@
 """`AsyncRemote`: an `AsyncRecollect` whose verbs are asked of a server.
 
-Its methods are made from `recollect/verbs.py`, so that none can be forgotten or differ. What is no verb of a server
+Its methods are made from `client/verbs.py`, so that none can be forgotten or differ. What is no verb of a server
 ends at `_workspace`, which says so.
 """
 
@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 from uuid import UUID
 
-from recollect.arguments import check_arguments
-from recollect.client import UNCHANGED, AsyncRecollect
-from recollect.client_library import AsyncLibrary
+from recollect.client.arguments import check_arguments
+from recollect.client.async_client import UNCHANGED, AsyncRecollect
+from recollect.client.library import AsyncLibrary
+from recollect.client.remote.transport import Transport
+from recollect.client.remote.values import value_of
+from recollect.client.verbs import LOCAL_ONLY, VERBS, Verb, given_of, returned
 from recollect.domain.keys import read_token
 from recollect.domain.library import DocumentReport
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ForbiddenError, InvalidInputError
-from recollect.remote.transport import Transport
-from recollect.remote.values import value_of
-from recollect.verbs import LOCAL_ONLY, VERBS, Verb, given_of, returned
 
 #: A consultation with a model may take minutes.
 _TIMEOUT_S = 600.0

@@ -1,6 +1,6 @@
 """The client's face for the knowledge library: `r.library`.
 
-Thin like client.py: check, hand over, decide nothing. Adding is library/intake.py, searching library/lookup.py,
+Checks, hands over, decides nothing. Adding is library/intake.py, searching library/lookup.py,
 the rest library/shelf.py.
 """
 
@@ -11,7 +11,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from recollect.arguments import check_whole, checked
+from recollect.client.arguments import check_whole, checked
 from recollect.domain.documents import Section
 from recollect.domain.layers import ScopeName
 from recollect.domain.library import Document, DocumentReport, FolderReport, SectionResults
@@ -19,7 +19,7 @@ from recollect.domain.results import Receipt
 from recollect.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from recollect.client_host import Host
+    from recollect.client.host import Host
 
 MAX_LIMIT = 100_000
 OnProgress = Callable[[int, int | None], None]

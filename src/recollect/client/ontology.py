@@ -1,6 +1,6 @@
 """The client's face for the tenant's own database: `r.ontology`.
 
-Thin like client.py: check, hand over, decide nothing. What an ontology is stands in domain/ontology.py, where it is
+Checks, hands over, decides nothing. What an ontology is stands in domain/ontology.py, where it is
 stored in storage/ontology.py, how its database is asked in domaindb/.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
-from recollect.arguments import checked
+from recollect.client.arguments import checked
 from recollect.domain.answers import DomainResults
 from recollect.domain.memory import check_time
 from recollect.domain.ontology import DeclaredOntology
@@ -21,7 +21,7 @@ from recollect.domain.text import check_text
 from recollect.domain.zones import check_timezone
 
 if TYPE_CHECKING:
-    from recollect.client_host import Host
+    from recollect.client.host import Host
 
 
 @checked

@@ -1,6 +1,6 @@
 """The client's face for learning: `r.learning`. What was recorded and learned is for admins alone.
 
-Thin like client.py, whose part it is. The work is done in `learning/`; `log_retrieval_event` is the one call for
+It decides nothing. The work is done in `learning/`; `log_retrieval_event` is the one call for
 everybody: it says which memories of one's own search served.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from recollect.arguments import check_whole, checked
+from recollect.client.arguments import check_whole, checked
 from recollect.domain.ids import parse_id
 from recollect.domain.learning import (
     BootstrapResult,
@@ -23,7 +23,7 @@ from recollect.domain.learning import (
 from recollect.domain.text import check_name
 
 if TYPE_CHECKING:
-    from recollect.client_host import Host
+    from recollect.client.host import Host
     from recollect.workspace import Workspace
 
 

@@ -16,7 +16,7 @@ from os import PathLike
 from typing import Any, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
-from recollect.client import AsyncRecollect
+from recollect.client.async_client import AsyncRecollect
 from recollect.errors import InvalidInputError
 
 #: One parameter in Python that is two in JSON, where a reader can't tell a type by looking.

@@ -1,6 +1,6 @@
 """How synchronous code runs coroutines: a background thread with an event loop, one per client.
 
-`Recollect` (client_sync.py) hands every coroutine of its `AsyncRecollect` to a `Portal`. The loop lives in a
+`Recollect` (sync_client.py) hands every coroutine of its `AsyncRecollect` to a `Portal`. The loop lives in a
 daemon thread of its own, so the caller may be in any thread, even in one that runs another loop (a notebook):
 it just blocks there. One portal per client, not per process: closing a client ends its thread, and nothing
 is shared that one client could break for another.

@@ -1,6 +1,6 @@
 """The client's face for past consultations: `r.consultations`. Asking is `r.oracle_consult`.
 
-Thin like client.py: check, hand over, decide nothing. How a consultation goes is oracle/consult.py.
+Checks, hands over, decides nothing. How a consultation goes is oracle/consult.py.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from recollect.arguments import check_whole, checked
+from recollect.client.arguments import check_whole, checked
 from recollect.domain.ids import parse_id
 from recollect.domain.oracle import OracleConsultation, OracleConsultResult, OracleEvent
 from recollect.domain.text import check_name
 from recollect.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from recollect.client_host import Host
+    from recollect.client.host import Host
 
 MAX_LIMIT = 1_000
 

@@ -1,6 +1,6 @@
 """The client's face for entities: `r.entities`.
 
-Thin like client.py: check, hand over, decide nothing. Entities appear by themselves with the memories that name them;
+Checks, hands over, decides nothing. Entities appear by themselves with the memories that name them;
 here they are declared, given other names, listed and forgotten (storage/entities.py).
 """
 
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from recollect.arguments import check_whole, checked
+from recollect.client.arguments import check_whole, checked
 from recollect.domain.entities import Entity
 from recollect.domain.names import entity_key
 from recollect.domain.text import check_name
 from recollect.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from recollect.client_host import Host
+    from recollect.client.host import Host
 
 MAX_LIMIT = 1_000
 MAX_ALIASES = 100

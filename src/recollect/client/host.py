@@ -1,4 +1,4 @@
-"""What the client's faces (`client_*.py`) need of the client they belong to."""
+"""What the client's faces need of the client they belong to."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from recollect.errors import InvalidInputError, StoreUnreachableError, error_cla
 if TYPE_CHECKING:
     import httpx
 
-    from recollect.verbs import Verb
+    from recollect.client.verbs import Verb
 
 _SLOT = re.compile(r"\{(\w+)(:path)?\}")
 _BODIES = frozenset({"POST", "PATCH", "PUT"})

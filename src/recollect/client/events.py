@@ -1,6 +1,6 @@
 """The client's face for what happened: `r.events`. A server tells it as it happens, at `/v1/events`.
 
-Thin like client.py: check, hand over, decide nothing.
+Checks, hands over, decides nothing.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from recollect.arguments import check_whole, checked
+from recollect.client.arguments import check_whole, checked
 from recollect.domain.happenings import Happening
 from recollect.domain.ids import parse_id
 from recollect.domain.memory import check_time
 from recollect.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
-    from recollect.client_host import Host
+    from recollect.client.host import Host
 
 MAX_LIMIT = 1_000
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)

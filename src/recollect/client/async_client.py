@@ -1,4 +1,4 @@
-"""The one door: `AsyncRecollect`. `client_sync.py`, the same without `await`, is generated from this file.
+"""The one door: `AsyncRecollect`. `sync_client.py`, the same without `await`, is generated from this file.
 
 A client checks what it is given and hands it to the feature that does the work; it decides nothing itself.
 Opening is lazy: the first call starts or joins the database. `for_context` gives another caller's view on the
@@ -18,16 +18,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 from uuid import UUID
 
-from recollect.arguments import check_whole, checked
-from recollect.client_codebase import AsyncExplorations
-from recollect.client_entities import AsyncEntities
-from recollect.client_events import AsyncEvents
-from recollect.client_keys import AsyncKeys
-from recollect.client_learning import AsyncLearning
-from recollect.client_library import AsyncLibrary
-from recollect.client_ontology import AsyncOntology
-from recollect.client_oracle import AsyncConsultations
-from recollect.client_tenancy import AsyncMembers, AsyncScopes, AsyncTenants, parse_layers
+from recollect.client.arguments import check_whole, checked
+from recollect.client.codebase import AsyncExplorations
+from recollect.client.entities import AsyncEntities
+from recollect.client.events import AsyncEvents
+from recollect.client.keys import AsyncKeys
+from recollect.client.learning import AsyncLearning
+from recollect.client.library import AsyncLibrary
+from recollect.client.ontology import AsyncOntology
+from recollect.client.oracle import AsyncConsultations
+from recollect.client.tenancy import AsyncMembers, AsyncScopes, AsyncTenants, parse_layers
 from recollect.config import Settings
 from recollect.domain.answer import Answer
 from recollect.domain.codebase import ExplorePlan, RLMResult
@@ -140,7 +140,7 @@ class AsyncRecollect:
         given.pop("context", None)
         if _settings(given.pop("settings", None), **given).url is None:
             return super().__new__(cls)
-        from recollect.remote.client import AsyncRemote
+        from recollect.client.remote.client import AsyncRemote
 
         return super().__new__(AsyncRemote)  # type: ignore[return-value]
 

@@ -1,6 +1,6 @@
 """The client's face for keys: `r.keys`. For admins.
 
-Thin like client.py: check, hand over, decide nothing. What a token is made of is domain/keys.py.
+Checks, hands over, decides nothing. What a token is made of is domain/keys.py.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from recollect.arguments import checked
+from recollect.client.arguments import checked
 from recollect.domain.ids import parse_id
 from recollect.domain.keys import Key, NewKey, read_token
 from recollect.domain.memory import check_time
@@ -19,7 +19,7 @@ from recollect.domain.text import check_name
 from recollect.errors import ForbiddenError, InvalidInputError, NotFoundError, UnauthorizedError
 
 if TYPE_CHECKING:
-    from recollect.client_host import Host
+    from recollect.client.host import Host
 
 #: How long the old token of a rotated key may go on, at most.
 MAX_OVERLAP_HOURS = 24 * 30
