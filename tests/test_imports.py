@@ -143,7 +143,7 @@ def test_no_other_module_begins_to_know_the_driver() -> None:
     found = {
         file.relative_to(SOURCES).as_posix()
         for file in SOURCES.rglob("*.py")
-        if file.relative_to(SOURCES).parts[0] not in {"storage", "bench", "doctor"}
+        if file.relative_to(SOURCES).parts[0] not in {"storage", "doctor"}
         and {name.split(".")[0] for name in _imported(file)} & {"psycopg", "psycopg_pool", "pgvector"}
     }
     assert found == KNOWS_THE_DRIVER

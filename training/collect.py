@@ -19,11 +19,11 @@ import numpy as np
 from worlds import read_world
 
 from recollect import Recollect, TenantContext
-from recollect.bench.locomo import read_locomo
-from recollect.bench.questions import KEY
 from recollect.config import Settings
 from recollect.providers.embedders import open_embedder
 from recollect.retrieval.judge.statements import is_asker
+from recollect_bench.locomo import read_locomo
+from recollect_bench.questions import KEY
 
 #: As many as the judge ever reads.
 LIMIT = 40

@@ -1,7 +1,7 @@
 from langchain_core.runnables import RunnableLambda
 
 from recollect import Recollect
-from recollect.integrations.langchain import RecollectRetriever
+from recollect.contrib.langchain import RecollectRetriever
 
 with Recollect() as client:
     client.add("The lab in Bergen opens at seven.")

@@ -5,7 +5,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
 from recollect import Recollect
-from recollect.integrations.langgraph import RecollectStore
+from recollect.contrib.langgraph import RecollectStore
 
 
 class State(TypedDict):

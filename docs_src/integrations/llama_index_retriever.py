@@ -1,7 +1,7 @@
 from llama_index.core.query_engine import RetrieverQueryEngine
 
 from recollect import Recollect
-from recollect.integrations.llama_index import RecollectRetriever
+from recollect.contrib.llama_index import RecollectRetriever
 
 with Recollect() as client:
     client.library.add("handbook.pdf")

@@ -1,4 +1,4 @@
-from recollect.compat.mem0 import Memory
+from recollect.contrib.mem0 import Memory
 
 memory = Memory()  # was: from mem0 import Memory
 

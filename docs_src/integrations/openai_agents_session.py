@@ -1,7 +1,7 @@
 from agents import Agent, Runner
 
 from recollect import Recollect
-from recollect.integrations.openai_agents import RecollectSession
+from recollect.contrib.openai_agents import RecollectSession
 
 with Recollect() as client:
     session = RecollectSession("trip-to-porto", client)

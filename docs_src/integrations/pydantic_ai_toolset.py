@@ -2,7 +2,7 @@ from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart, ToolCallPa
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from recollect import Recollect
-from recollect.integrations.pydantic_ai import RecollectToolset
+from recollect.contrib.pydantic_ai import RecollectToolset
 
 
 def think(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:

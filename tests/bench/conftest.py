@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from recollect.bench.show import Show
 from recollect.storage.embedded import ensure_running
+from recollect_bench.show import Show
 
 QUIET = Show(quiet=True)
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from recollect.bench.ablate import EVERYTHING, run_ablate
-from recollect.bench.crafted import crafted_corpus
-from recollect.bench.questions import KEY
-from recollect.bench.show import Show
 from recollect.errors import InvalidInputError
 from recollect.retrieval.rank import SIGNALS
+from recollect_bench.ablate import EVERYTHING, run_ablate
+from recollect_bench.crafted import crafted_corpus
+from recollect_bench.questions import KEY
+from recollect_bench.show import Show
 
 QUIET = Show(quiet=True)
 

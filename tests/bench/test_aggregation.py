@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.bench.aggregation import (
+from recollect.errors import InvalidInputError
+from recollect.runs.router import ComplexityRouter
+from recollect_bench.aggregation import (
     PATHS,
     PHRASINGS,
     SIMPLE_QUESTIONS,
@@ -14,12 +16,10 @@ from recollect.bench.aggregation import (
     run_aggregation,
     simple_questions,
 )
-from recollect.bench.organisation import TEAM, TOPIC, Organisation, Plan, make_organisation
-from recollect.bench.plots import write_plot
-from recollect.bench.show import Show
-from recollect.bench.tables import tables_of
-from recollect.errors import InvalidInputError
-from recollect.runs.router import ComplexityRouter
+from recollect_bench.organisation import TEAM, TOPIC, Organisation, Plan, make_organisation
+from recollect_bench.plots import write_plot
+from recollect_bench.show import Show
+from recollect_bench.tables import tables_of
 
 SMALL = Plan(memories=300, teams=4)
 

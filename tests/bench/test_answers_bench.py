@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from recollect.bench.answers import auc, run_answers
-from recollect.bench.show import Show
-from recollect.bench.tables import tables_of
 from recollect.errors import InvalidInputError
+from recollect_bench.answers import auc, run_answers
+from recollect_bench.show import Show
+from recollect_bench.tables import tables_of
 
 PAIRS = [
     ("Where does Ana live?", "Ana lives in Lisbon, close to the river.", 1, "talk"),

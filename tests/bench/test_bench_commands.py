@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from recollect.bench.cli import app
-from recollect.bench.plots import write_plot
-from recollect.bench.report import ABOUT, render_report
-from recollect.bench.result import Bar, Result, describe_environment, read_result
+from recollect_bench.cli import app
+from recollect_bench.plots import write_plot
+from recollect_bench.report import ABOUT, render_report
+from recollect_bench.result import Bar, Result, describe_environment, read_result
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RESULTS = ROOT / "bench" / "results"

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from recollect.bench.codebase import Plan, run_codebase
-from recollect.bench.codetree import make_tree
-from recollect.bench.plots import write_plot
-from recollect.bench.show import Show
-from recollect.bench.tables import tables_of
 from recollect.codebase.languages import language_of
 from recollect.codebase.symbols import parse
 from recollect.errors import InvalidInputError
+from recollect_bench.codebase import Plan, run_codebase
+from recollect_bench.codetree import make_tree
+from recollect_bench.plots import write_plot
+from recollect_bench.show import Show
+from recollect_bench.tables import tables_of
 
 QUIET = Show(quiet=True)
 

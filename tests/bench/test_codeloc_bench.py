@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from recollect.bench.codeloc import Found, Issue, Layout, find_clone, read_issues, run_codeloc
-from recollect.bench.show import Show
-from recollect.bench.tables import tables_of
 from recollect.errors import InvalidInputError
+from recollect_bench.codeloc import Found, Issue, Layout, find_clone, read_issues, run_codeloc
+from recollect_bench.show import Show
+from recollect_bench.tables import tables_of
 
 FIRST = {
     "shop/cart.py": "def merge(cart, other):\n    return cart + other\n",

@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 from tests.bench.test_codeloc_bench import git
 
-from recollect.bench.codeqa import Place, Question, read_questions, run_codeqa, score
-from recollect.bench.show import Show
-from recollect.bench.tables import tables_of
 from recollect.domain.findings import Finding
 from recollect.errors import InvalidInputError
+from recollect_bench.codeqa import Place, Question, read_questions, run_codeqa, score
+from recollect_bench.show import Show
+from recollect_bench.tables import tables_of
 
 CART = """def merge(cart, other):
     \"\"\"Take over what lies in another cart.\"\"\"

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from recollect.bench.locomo import read_locomo, run_locomo
-from recollect.bench.longmemeval import read_longmemeval, run_longmemeval
-from recollect.bench.multihop import read_multihop, run_multihop
-from recollect.bench.questions import Answer, Question, percentile, recall, recall_table, spread
-from recollect.bench.show import Show
 from recollect.errors import InvalidInputError
+from recollect_bench.locomo import read_locomo, run_locomo
+from recollect_bench.longmemeval import read_longmemeval, run_longmemeval
+from recollect_bench.multihop import read_multihop, run_multihop
+from recollect_bench.questions import Answer, Question, percentile, recall, recall_table, spread
+from recollect_bench.show import Show
 
 QUIET = Show(quiet=True)
 

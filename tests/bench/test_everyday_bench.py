@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from recollect.bench.cli import app
-from recollect.bench.everyday import FIGURES, figures, run_everyday, weigh
-from recollect.bench.show import Show
 from recollect.errors import InvalidInputError
+from recollect_bench.cli import app
+from recollect_bench.everyday import FIGURES, figures, run_everyday, weigh
+from recollect_bench.show import Show
 
 
 def asked(kind: str, *answers: str, **more: Any) -> dict[str, Any]:

@@ -9,15 +9,15 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from recollect.bench.learning import interval, mean_policy, measure
-from recollect.bench.learning_world import NOW, make_world
-from recollect.bench.plots import write_plot
-from recollect.bench.result import Result, describe_environment
-from recollect.bench.tables import tables_of
 from recollect.learning.bootstrap import Trial
 from recollect.learning.bootstrap_tasks import BootstrapTask, Expected
 from recollect.learning.gradient import Episode
 from recollect.learning.policy import PRIOR
+from recollect_bench.learning import interval, mean_policy, measure
+from recollect_bench.learning_world import NOW, make_world
+from recollect_bench.plots import write_plot
+from recollect_bench.result import Result, describe_environment
+from recollect_bench.tables import tables_of
 
 
 def test_a_seed_always_makes_the_same_company_and_another_one_another() -> None:

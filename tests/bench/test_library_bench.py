@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from recollect.bench import manuals
-from recollect.bench.library import CORRUPTIONS, PARTS, LibraryPlan, run_library
-from recollect.bench.library_needles import make_haystack
-from recollect.bench.needles import read_needles
-from recollect.bench.peak import watch_memory
-from recollect.bench.plots import write_plot
-from recollect.bench.show import Show
-from recollect.bench.tables import tables_of
 from recollect.errors import InvalidInputError
+from recollect_bench import manuals
+from recollect_bench.library import CORRUPTIONS, PARTS, LibraryPlan, run_library
+from recollect_bench.library_needles import make_haystack
+from recollect_bench.needles import read_needles
+from recollect_bench.peak import watch_memory
+from recollect_bench.plots import write_plot
+from recollect_bench.show import Show
+from recollect_bench.tables import tables_of
 
 QUIET = Show(quiet=True)
 TOPICS = {

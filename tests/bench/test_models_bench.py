@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from recollect.bench.models import PROFILES, read_questions, run_models
-from recollect.bench.show import Show
-from recollect.bench.tables import tables_of
+from recollect_bench.models import PROFILES, read_questions, run_models
+from recollect_bench.show import Show
+from recollect_bench.tables import tables_of
 
 
 def test_a_large_window_is_shown_everything_and_a_small_one_says_what_it_withholds() -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from recollect.bench.needles import Needle, check_needles, plant, read_needles, shared_words
 from recollect.errors import InvalidInputError
+from recollect_bench.needles import Needle, check_needles, plant, read_needles, shared_words
 
 NEEDLE = Needle(
     number=7,

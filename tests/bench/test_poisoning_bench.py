@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from recollect import Recollect
-from recollect.bench.poisoning import effects, read_attacks
+from recollect_bench.poisoning import effects, read_attacks
 
 ATTACKS = read_attacks()
 FIRST = {attack["kind"]: attack for attack in reversed(ATTACKS)}

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect.bench.floor import names_sharing_a_partition, partition_of
-from recollect.bench.scale import Plan, run_scale
-from recollect.bench.show import Show
-from recollect.bench.tables import bar_table, tables_of
-from recollect.bench.texts import make_language, make_queries, make_texts
-from recollect.bench.vectors import bench_embedder
 from recollect.errors import InvalidInputError
 from recollect.providers.embedders import available_embedders, open_embedder
 from recollect.storage import embedded
+from recollect_bench.floor import names_sharing_a_partition, partition_of
+from recollect_bench.scale import Plan, run_scale
+from recollect_bench.show import Show
+from recollect_bench.tables import bar_table, tables_of
+from recollect_bench.texts import make_language, make_queries, make_texts
+from recollect_bench.vectors import bench_embedder
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from recollect.bench.load import MIX, WRITES
-from recollect.bench.plots import write_plot
-from recollect.bench.serve import ServePlan, bars_of, growth, run_serve, summary
-from recollect.bench.show import Show
-from recollect.bench.tables import tables_of
 from recollect.errors import InvalidInputError, StoreError
+from recollect_bench.load import MIX, WRITES
+from recollect_bench.plots import write_plot
+from recollect_bench.serve import ServePlan, bars_of, growth, run_serve, summary
+from recollect_bench.show import Show
+from recollect_bench.tables import tables_of
 
 
 def test_nine_of_ten_requests_read() -> None:

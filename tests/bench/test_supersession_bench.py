@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from recollect import Recollect
-from recollect.bench.supersession import read_cases, state
+from recollect_bench.supersession import read_cases, state
 
 TALK = [case for case in read_cases() if case["half"] == "talk"]
 #: Updates in talk that the rules read today. More is better; the order of hits answers for the rest.

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from recollect.bench.cli import app
-from recollect.bench.show import Show
-from recollect.bench.temporal import is_met, run_temporal
 from recollect.domain.query import TimeRange
 from recollect.errors import InvalidInputError
+from recollect_bench.cli import app
+from recollect_bench.show import Show
+from recollect_bench.temporal import is_met, run_temporal
 
 
 def case(id: str, text: str, *accept: tuple[str | None, str | None]) -> dict[str, Any]:

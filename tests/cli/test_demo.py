@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from recollect import Recollect, TenantContext
-from recollect.demo.world import DEMO_TENANT, World, load_world, store_world
+from recollect.contrib.demo.world import DEMO_TENANT, World, load_world, store_world
 from recollect.domain.layers import Layer, ScopeName
 
 

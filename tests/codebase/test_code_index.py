@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.bench.codetree import make_tree
 from recollect.codebase.index import CodeIndex
 from recollect.codebase.pool import parse_files
 from recollect.codebase.records import FileRecord
 from recollect.codebase.tree import open_tree
 from recollect.text.code_terms import identifier_terms, split_identifier, terms_of
+from recollect_bench.codetree import make_tree
 
 FILES = {
     "shop/__init__.py": "",

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.bench.route import SPLITS, WANTED, read_cases
 from recollect.errors import InvalidInputError
 from recollect.runs.router import ComplexityRouter, RouteDecision
 from recollect.text.complexity import (
@@ -17,6 +16,7 @@ from recollect.text.complexity import (
     MULTI_LAYER_CEILING,
     STRUCTURE_CEILING,
 )
+from recollect_bench.route import SPLITS, WANTED, read_cases
 
 ROUTER = ComplexityRouter()
 

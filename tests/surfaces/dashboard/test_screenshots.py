@@ -14,7 +14,7 @@ import pytest
 from tests.surfaces.dashboard.conftest import PHONE, overflows
 
 from recollect import Recollect, TenantContext
-from recollect.demo.world import load_world, store_world
+from recollect.contrib.demo.world import load_world, store_world
 
 if TYPE_CHECKING:
     from tests.surfaces.dashboard.conftest import Visit

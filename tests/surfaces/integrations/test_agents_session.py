@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recollect import AsyncRecollect, Recollect, Settings, TenantContext
-from recollect.integrations.openai_agents import RecollectSession
+from recollect.contrib.openai_agents import RecollectSession
 
 ITEMS: list[dict[str, Any]] = [
     {"role": "user", "content": "Which gate does the train to Porto leave from?"},

@@ -13,10 +13,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from recollect import Recollect
-from recollect.compat.mem0 import Memory
+from recollect.contrib.importers import import_from
+from recollect.contrib.importers.entry import source_of, time_of
+from recollect.contrib.mem0 import Memory
 from recollect.errors import InvalidInputError, RecollectError
-from recollect.importers import import_from
-from recollect.importers.entry import source_of, time_of
 
 
 def written(path: Path, document: Any) -> Path:

@@ -8,8 +8,8 @@ import pytest
 from langchain_core.runnables import RunnableLambda
 
 from recollect import AsyncRecollect, Recollect, Settings, TenantContext
+from recollect.contrib.langchain import RecollectRetriever
 from recollect.errors import InvalidInputError
-from recollect.integrations.langchain import RecollectRetriever
 
 ALL = {"threshold": 0.0}
 

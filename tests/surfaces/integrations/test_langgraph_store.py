@@ -22,9 +22,9 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 
 from recollect import AsyncRecollect, Recollect, Settings, TenantContext
+from recollect.contrib.langgraph import RecollectStore
+from recollect.contrib.langgraph_items import refreshed, text_of
 from recollect.errors import InvalidFilterError, InvalidInputError
-from recollect.integrations.langgraph import RecollectStore
-from recollect.integrations.langgraph_items import refreshed, text_of
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ pytest.importorskip("llama_index.core", reason="needs llama-index-core")
 
 
 def test_memories_and_sections_are_nodes(client: Recollect) -> None:
-    from recollect.integrations.llama_index import RecollectRetriever
+    from recollect.contrib.llama_index import RecollectRetriever
 
     kept = client.add("Ana keeps bees.", metadata={"topic": "garden"})
     client.library.add(b"# Guide\n\n## Tokens\n\nA token expires after 15 minutes.\n", name="guide.md")

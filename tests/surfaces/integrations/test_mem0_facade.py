@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 
 from recollect import AsyncRecollect, Recollect, Settings
-from recollect.compat.mem0 import AsyncMemory, Memory
+from recollect.contrib.mem0 import AsyncMemory, Memory
 from recollect.errors import ForbiddenError, IncompatibleCallError, InvalidInputError
 
 

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from recollect import Recollect
+from recollect.contrib.importers import import_from
 from recollect.errors import IntegrationMissingError
-from recollect.importers import import_from
 
 
 @pytest.mark.parametrize(
     ("module", "package", "extra"),
     [
-        ("recollect.integrations.langgraph", "langgraph.store.base", "recollect[langgraph]"),
-        ("recollect.integrations.pydantic_ai", "pydantic_ai", "recollect[pydantic-ai]"),
-        ("recollect.integrations.langchain", "langchain_core.retrievers", "recollect[langgraph]"),
-        ("recollect.integrations.llama_index", "llama_index.core.retrievers", "llama-index-core"),
+        ("recollect.contrib.langgraph", "langgraph.store.base", "recollect[langgraph]"),
+        ("recollect.contrib.pydantic_ai", "pydantic_ai", "recollect[pydantic-ai]"),
+        ("recollect.contrib.langchain", "langchain_core.retrievers", "recollect[langgraph]"),
+        ("recollect.contrib.llama_index", "llama_index.core.retrievers", "llama-index-core"),
     ],
 )
 def test_an_integration_without_its_package_names_the_extra(
@@ -47,8 +47,10 @@ def test_the_facade_and_the_importers_load_nothing_of_other_packages(monkeypatch
     for name in ("mem0", "chromadb", "langgraph", "pydantic_ai", "mcp"):
         monkeypatch.setitem(sys.modules, name, None)
     for name in [
-        name for name in sys.modules if name.startswith(("recollect.compat", "recollect.importers"))
+        name
+        for name in sys.modules
+        if name.startswith(("recollect.contrib.mem0", "recollect.contrib.importers"))
     ]:
         monkeypatch.delitem(sys.modules, name)
-    assert importlib.import_module("recollect.compat.mem0").Memory
-    assert importlib.import_module("recollect.importers").import_from
+    assert importlib.import_module("recollect.contrib.mem0").Memory
+    assert importlib.import_module("recollect.contrib.importers").import_from

@@ -21,8 +21,8 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 
 from recollect import AsyncRecollect, Recollect, Settings, TenantContext
+from recollect.contrib.pydantic_ai import RecollectToolset
 from recollect.errors import InvalidInputError, StoreUnreachableError
-from recollect.integrations.pydantic_ai import RecollectToolset
 from recollect.surfaces.tools import INSTRUCTIONS, TOOLS
 
 

@@ -31,7 +31,7 @@ _HERE = "recollect.surfaces.cli"
 #: Heading in the help -> command -> the module whose typer app has it.
 SECTIONS: dict[str, dict[str, str]] = {
     "Memories": {
-        "demo": f"{_HERE}.demo",
+        "demo": "recollect.contrib.demo.cli",
         "add": f"{_HERE}.memories",
         "search": f"{_HERE}.search",
         "ask": f"{_HERE}.ask",
@@ -47,8 +47,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "restore": f"{_HERE}.changes",
         "delete": f"{_HERE}.changes",
         "feedback": f"{_HERE}.learning",
-        "import": f"{_HERE}.transfer",
-        "export": f"{_HERE}.transfer",
+        "import": "recollect.contrib.importers.cli",
+        "export": f"{_HERE}.export",
         "consolidate": f"{_HERE}.consolidate",
     },
     "Documents": {
@@ -82,7 +82,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "reembed": f"{_HERE}.upkeep",
         "db": f"{_HERE}.database",
         "learning": f"{_HERE}.learning",
-        "bench": "recollect.bench.cli",
+        "bench": "recollect_bench.cli",
         "settings": f"{_HERE}.upkeep",
         "completion": f"{_HERE}.upkeep",
     },
@@ -181,7 +181,7 @@ def _is_there(module: str) -> bool:
 
 def _load(name: str, ctx: Any) -> Any:
     group = get_group(importlib.import_module(COMMANDS[name]).app)
-    if not COMMANDS[name].startswith(_HERE):
+    if name not in group.commands:  # the whole group is the command, as in `bench`
         return group
     command = group.commands[name]
     for inner in (command, *getattr(command, "commands", {}).values()):

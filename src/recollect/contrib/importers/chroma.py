@@ -1,0 +1,145 @@
+"""Reads what Chroma keeps: the JSON of `collection.get()`, or the folder of a `PersistentClient` (extra `chroma`).
+
+Documents become memories; vectors are made anew. `user_id` in an entry's metadata says whose it is, `created_at`,
+`timestamp` or `date` when it was made, if it can be read as a time; all metadata is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from recollect.contrib.importers.entry import (
+    Entries,
+    Entry,
+    Source,
+    imported_id,
+    load_bytes,
+    load_json,
+    source_of,
+    time_of,
+)
+from recollect.contrib.mem0.asked import Identity, check_id
+from recollect.errors import IntegrationMissingError, InvalidInputError, RecollectError
+
+_TIMES = ("created_at", "timestamp", "date")
+_PAGE = 1_000
+_DATABASE = "chroma.sqlite3"
+
+
+def open_export(source: Source) -> Entries:
+    """The entries of a dump, or of every collection in a folder."""
+    if not isinstance(source, bytes) and Path(source).is_dir():
+        return _open_folder(source)
+    dumps = list(_dumps(load_json(load_bytes(source))))
+
+    def entries() -> Iterator[Entry]:
+        number = 0
+        for name, dump in dumps:
+            for line in _lines(name, dump):
+                number += 1
+                yield Entry(number=number, name=line[0], line=line[1])
+
+    return entries
+
+
+def _dumps(document: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The collections of a document: one as `get` returns it, a list of those, or an object of them by name."""
+    if isinstance(document, Mapping) and isinstance(document.get("ids"), list):
+        yield str(document.get("name") or ""), document
+        return
+    named = list(document.items()) if isinstance(document, Mapping) else None
+    if named is None and isinstance(document, list):
+        named = [(str(one.get("name") or "") if isinstance(one, Mapping) else "", one) for one in document]
+    if not named or not all(
+        isinstance(one, Mapping) and isinstance(one.get("ids"), list) for _, one in named
+    ):
+        raise InvalidInputError(
+            "this is no dump of Chroma: write json.dumps(collection.get()), or name the client's folder"
+        )
+    yield from named
+
+
+def _lines(
+    collection: str, dump: Mapping[str, Any]
+) -> Iterator[tuple[str, Mapping[str, Any] | RecollectError]]:
+    ids = dump["ids"]
+    columns: list[list[Any]] = []
+    for key in ("documents", "metadatas"):
+        column = dump.get(key)
+        column = [None] * len(ids) if column is None else column
+        if not isinstance(column, list) or len(column) != len(ids):
+            raise InvalidInputError(f"the dump has {len(ids)} ids, and not as many {key}; nothing was stored")
+        columns.append(column)
+    for id, document, metadata in zip(ids, *columns, strict=True):
+        try:
+            yield str(id), _line(collection, id, document, metadata)
+        except RecollectError as error:
+            yield str(id), error
+
+
+def _line(collection: str, id: Any, document: Any, metadata: Any) -> dict[str, Any]:
+    if not isinstance(id, str) or not id:
+        raise InvalidInputError(f"the id {id!r} is not a string")
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidInputError(f"metadata must be an object, not {type(metadata).__name__}")
+    labels = dict(metadata or {})
+    if document is None:
+        document = labels.pop("data", None)  # as mem0 keeps its texts in Chroma
+    if document is None:
+        raise InvalidInputError("the entry has no document; only text can be remembered")
+    user = check_id(labels.get("user_id"), "user_id")
+    line: dict[str, Any] = {
+        "id": str(imported_id(f"chroma:{collection}/{id}")),
+        "text": document,
+        "metadata": labels if not collection else {"collection": collection, **labels},
+        "source": source_of("chroma", *filter(None, (collection, id))),
+        "created_at": _created(labels),
+        "scope": None if user is None else Identity(user_id=user).scope,
+    }
+    return {key: value for key, value in line.items() if value is not None}
+
+
+def _created(labels: Mapping[str, Any]) -> str | None:
+    """When it was made, if one of the usual names says so; a date in words is a label like any other."""
+    for key in _TIMES:
+        try:
+            moment = time_of(labels.get(key), key)
+        except RecollectError:
+            continue
+        if moment is not None:
+            return moment.isoformat()
+    return None
+
+
+# Folders ------------------------------------------------------------------------------------------
+
+
+def _open_folder(path: str | PathLike[str]) -> Entries:
+    folder = Path(path)
+    if not (folder / _DATABASE).is_file():
+        # Chroma would make an empty database here.
+        raise InvalidInputError(f"{str(folder)!r} is no folder of Chroma: it has no {_DATABASE}")
+    try:
+        import chromadb
+        from chromadb.config import Settings
+    except ModuleNotFoundError as error:
+        raise IntegrationMissingError(
+            "reading a folder of Chroma needs its package: pip install 'recollect[chroma]'; or write "
+            "json.dumps(collection.get()) where it is installed, and import that file"
+        ) from error
+    client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+
+    def entries() -> Iterator[Entry]:
+        number = 0
+        for collection in client.list_collections():
+            total = collection.count()
+            for offset in range(0, total, _PAGE):
+                page = collection.get(limit=_PAGE, offset=offset, include=["documents", "metadatas"])
+                for name, line in _lines(collection.name, page):
+                    number += 1
+                    yield Entry(number=number, name=name, line=line)
+
+    return entries

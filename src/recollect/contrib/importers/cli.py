@@ -1,0 +1,97 @@
+"""`recollect import`: memories from JSON Lines, or from the export of another package."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.errors import InvalidInputError
+from recollect.surfaces.cli.errors import PARTLY_STORED, USAGE
+from recollect.surfaces.cli.invocation import Invocation, JsonOption, invocation, line_source
+from recollect.surfaces.cli.output import one_line
+
+if TYPE_CHECKING:
+    from recollect.domain.results import AddReport
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command("import")
+def import_(
+    ctx: typer.Context,
+    file: Annotated[str, typer.Argument(help="A JSONL file; - reads standard input.")],
+    package: Annotated[
+        str | None,
+        typer.Option("--from", help="The export of another package: mem0 or chroma (a file, or its folder)."),
+    ] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="With --from: where all of it goes; otherwise to its users.")
+    ] = None,
+    skip_broken: Annotated[
+        bool,
+        typer.Option("--skip-broken", help="With --from: leave broken entries out, and store the others."),
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Store memories from JSON Lines, as 'export' writes them, or from the export of another package.
+
+    Ids are kept. A line that can't be stored is named with its number, and the others are stored; the exit
+    code is then 8. Of another package's export everything is checked first: if entries are broken they are named and
+    nothing is stored. Importing again stores only what is missing.
+    """
+    inv = invocation(ctx)
+    if package is not None:
+        _import_from(inv, package, file, scope=scope, skip_broken=skip_broken)
+        return
+    if scope is not None or skip_broken:
+        raise InvalidInputError("--scope and --skip-broken are for exports of other packages; add --from")
+    source = line_source(file, what="file")
+    with inv.client() as client, inv.out.progress("importing") as progress:
+        report = client.import_jsonl(source, progress=progress)
+    if inv.out.as_json:
+        inv.out.document(report)
+    else:
+        for error in report.errors:
+            place = "" if error.message.startswith(f"line {error.index} ") else f"line {error.index}: "
+            print(f"recollect: {place}{one_line(error.message)}", file=sys.stderr)
+        inv.out.line(_summary(report))
+    if report.errors:
+        raise typer.Exit(PARTLY_STORED)
+
+
+def _import_from(inv: Invocation, package: str, file: str, *, scope: str | None, skip_broken: bool) -> None:
+    from recollect.contrib.importers import import_from
+
+    found = line_source(file, what="export")
+    source = found if isinstance(found, Path) else found.read()
+    with inv.client() as client, inv.out.progress("importing") as progress:
+        report = import_from(client, package, source, scope=scope, skip_broken=skip_broken, progress=progress)
+    refused = bool(report.errors) and not skip_broken and not report.ids
+    if inv.out.as_json:
+        inv.out.document(report)
+    else:
+        for error in report.errors:
+            print(f"recollect: {one_line(error.message)}", file=sys.stderr)
+        if refused:
+            count = len(report.errors)
+            print(
+                f"recollect: nothing was stored: {count} broken; --skip-broken stores the others",
+                file=sys.stderr,
+            )
+        else:
+            inv.out.line(_summary(report))
+    if report.errors:
+        raise typer.Exit(USAGE if refused else PARTLY_STORED)
+
+
+def _summary(report: AddReport) -> str:
+    counts = {
+        "added": report.added,
+        "reinforced": report.reinforced,
+        "known already": report.unchanged,
+        "not stored": len(report.errors),
+    }
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count or what == "added")

@@ -1,0 +1,165 @@
+"""Reads what mem0 exports: the JSON of `get_all` (of the package or the platform), or its history database.
+
+Memories go where `recollect.contrib.mem0` would have put them, so that the facade finds them. The history database says
+no users: its memories are the caller's own, with every earlier text.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from recollect.contrib.importers.entry import (
+    Entries,
+    Entry,
+    Source,
+    imported_id,
+    load_bytes,
+    load_json,
+    source_of,
+    time_of,
+)
+from recollect.contrib.mem0.asked import ID_LAYERS, PROCEDURAL, Identity, check_id, end_of
+from recollect.domain.ids import parse_id
+from recollect.errors import InvalidInputError, RecollectError
+
+_SQLITE = b"SQLite format 3\x00"
+#: Keys of an item that become fields of a memory, or that the store makes itself.
+_FIELDS = frozenset({"id", "memory", "text", "hash", "score", "created_at", "updated_at", "metadata", "user_id",
+                     "expiration_date"})  # fmt: skip
+_HISTORY_COLUMNS = (
+    "id",
+    "memory_id",
+    "old_memory",
+    "new_memory",
+    "event",
+    "created_at",
+    "updated_at",
+    "is_deleted",
+)
+
+
+def open_export(source: Source) -> Entries:
+    """The entries of an export of mem0."""
+    data = load_bytes(source)
+    if data.startswith(_SQLITE):
+        if isinstance(source, bytes):
+            raise InvalidInputError("a history database must be named as a file")
+        kept = _read_history(Path(source))
+        return lambda: _entries(kept)
+    items = [(item, ()) for item in _items(load_json(data))]
+    return lambda: _entries(items)
+
+
+def _items(document: Any) -> list[Any]:
+    """The items of a document: a list, or an object that has one under `results` or `memories`."""
+    if isinstance(document, Mapping):
+        for key in ("results", "memories"):
+            if isinstance(document.get(key), list):
+                return list(document[key])
+        if "memory" in document:
+            return [document]
+    if isinstance(document, list):
+        return document
+    raise InvalidInputError(
+        "this is no export of mem0: write json.dumps(memory.get_all(filters={'user_id': ...}, top_k=100_000))"
+    )
+
+
+def _entries(items: Sequence[tuple[Any, Sequence[Mapping[str, Any]]]]) -> Iterator[Entry]:
+    for number, (item, changes) in enumerate(items, 1):
+        name = str(item.get("id", "")) if isinstance(item, Mapping) else ""
+        line: Mapping[str, Any] | RecollectError
+        try:
+            line = _line(item, changes)
+        except RecollectError as error:
+            line = error
+        yield Entry(number=number, name=name, line=line)
+
+
+def _line(item: Any, changes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    if not isinstance(item, Mapping):
+        raise InvalidInputError(f"an entry must be an object, not {type(item).__name__}")
+    if not isinstance(item.get("id"), str) or not item["id"].strip():
+        raise InvalidInputError("the entry has no id")
+    metadata = item.get("metadata") or {}
+    if not isinstance(metadata, Mapping):
+        raise InvalidInputError(f"metadata must be an object, not {type(metadata).__name__}")
+    ids = {name: check_id(item.get(name), name) for name in ID_LAYERS}
+    beside = {key: value for key, value in item.items() if key not in _FIELDS and value is not None}
+    line: dict[str, Any] = {
+        "id": str(_id(item["id"])),
+        "text": item.get("memory", item.get("text")),
+        "type": "procedural" if metadata.get("memory_type") == PROCEDURAL else "episodic",
+        "metadata": {**metadata, **beside},
+        "source": source_of("mem0", item["id"]),
+        "created_at": _iso(item, "created_at"),
+        "updated_at": _iso(item, "updated_at"),
+    }
+    if any(ids.values()):
+        line["scope"] = Identity(**ids).scope
+    if ids["run_id"]:
+        line["conversation"] = ids["run_id"]
+    if (end := end_of(item.get("expiration_date"))) is not None:
+        line["expires_at"] = end.isoformat()
+    if changes:
+        line["history"] = [_change(one) for one in changes]
+    return {key: value for key, value in line.items() if value is not None}
+
+
+def _id(text: str) -> Any:
+    """mem0's ids are UUIDs; what is none gets one."""
+    try:
+        return parse_id(text)
+    except InvalidInputError:
+        return imported_id(f"mem0:{text}")
+
+
+def _iso(item: Mapping[str, Any], key: str) -> str | None:
+    moment = time_of(item.get(key), key)
+    return None if moment is None else moment.isoformat()
+
+
+# The history database -----------------------------------------------------------------------------
+
+
+def _change(change: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of history: what the memory said before."""
+    moment = time_of(change["updated_at"] or change["created_at"], "updated_at")
+    if moment is None:
+        raise InvalidInputError("a change in its history has no time")
+    return {
+        "id": str(_id(str(change["id"]))),
+        "event": "updated",
+        "at": moment.isoformat(),
+        "before": {"text": change["old_memory"]},
+    }
+
+
+def _read_history(path: Path) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Memories as the history left them, each with its changes; deleted ones are gone."""
+    try:
+        # Read-only: an import changes nothing of what it imports.
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            columns = ", ".join(_HISTORY_COLUMNS)
+            rows = connection.execute(f"select {columns} from history order by rowid").fetchall()  # noqa: S608
+    except sqlite3.Error as error:
+        raise InvalidInputError(f"{str(path)!r} is no history database of mem0: {error}") from error
+    found: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
+    for row in rows:
+        change = dict(zip(_HISTORY_COLUMNS, row, strict=True))
+        memory_id = str(change["memory_id"])
+        if change["event"] == "DELETE" or change["is_deleted"]:
+            found.pop(memory_id, None)
+            continue
+        memory, changes = found.setdefault(
+            memory_id, ({"id": memory_id, "created_at": change["created_at"]}, [])
+        )
+        if change["event"] == "UPDATE":
+            changes.append(change)
+        at = change["updated_at"] or change["created_at"]
+        memory |= {"memory": change["new_memory"], "updated_at": at}
+    return list(found.values())

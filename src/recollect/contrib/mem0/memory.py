@@ -1,0 +1,434 @@
+"""`AsyncMemory`, and `Memory`, which waits for it: mem0's methods, asked of a Recollect client."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping
+from typing import Any, Self, TypeVar
+from uuid import UUID
+
+from recollect.client.async_client import MAX_LIMIT, UNCHANGED, AsyncRecollect
+from recollect.client.sync_client import Recollect
+from recollect.config import Settings
+from recollect.contrib.mem0 import told
+from recollect.contrib.mem0.asked import (
+    ID_LAYERS,
+    PROCEDURAL,
+    Identity,
+    check_count,
+    end_of,
+    filters_of,
+    messages_of,
+    moment_of,
+    own_metadata,
+    settings_of,
+)
+from recollect.domain.ids import parse_id
+from recollect.domain.memory import Memory as Stored
+from recollect.domain.memory import Status
+from recollect.domain.results import Inference
+from recollect.errors import ForbiddenError, IncompatibleCallError, InvalidInputError, MemoryNotFoundError
+from recollect.text.facts import read_fact
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_UNSET: Any = object()
+#: Where this facade puts memories, and what `reset` empties.
+_LAYERS = ("agent", "user", "session")
+_DEFAULT_THRESHOLD = 0.1
+#: Ids in one request: a server gets them in an address.
+_BATCH = 100
+
+
+class AsyncMemory:
+    """mem0's `AsyncMemory` on a store of Recollect: the one of a `client`, or of the settings.
+
+    A configuration may have a part `recollect` with settings (`home`, `url`, `api_key`, `model`, ...); what it says
+    of vector stores, embedders and language models is not used.
+    """
+
+    def __init__(self, config: Any = None, *, client: AsyncRecollect | None = None) -> None:
+        said = settings_of(config)
+        if client is not None and said:
+            raise IncompatibleCallError("give a client or settings for one, not both")
+        self._client = AsyncRecollect(settings=Settings.load(**said)) if client is None else client
+        self._owns = client is None
+        self._closing: asyncio.Task[None] | None = None
+
+    @classmethod
+    def from_config(cls, config_dict: dict[str, Any]) -> Self:
+        """One with the settings under `recollect` of a configuration."""
+        return cls(config_dict)
+
+    async def add(
+        self,
+        messages: Any,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        timestamp: Any = None,
+        expiration_date: Any = None,
+        infer: bool = True,
+        memory_type: str | None = None,
+        prompt: str | None = None,
+        llm: Any = None,
+    ) -> dict[str, Any]:
+        """Remember messages; with `infer` also the facts in them. All of it is in the results, as `ADD`."""
+        identity = Identity.check(user_id=user_id, agent_id=agent_id, run_id=run_id)
+        if memory_type not in {None, PROCEDURAL}:
+            raise IncompatibleCallError(f"memory_type {memory_type!r} is unknown; there is {PROCEDURAL!r}")
+        if prompt is not None or llm is not None:
+            log.warning("add: 'prompt' and 'llm' are not used; Recollect's own model is a setting")
+        labels = {**own_metadata(metadata), **identity.labels}
+        turns = messages_of(messages, labels)
+        if not turns:
+            return {"results": []}
+        place: dict[str, Any] = {
+            "scope": identity.scope,
+            "created_at": moment_of(timestamp, "timestamp"),
+            "expires_at": end_of(expiration_date),
+        }
+        if memory_type is not None and identity.agent_id is not None:
+            text = "\n".join(f"{turn['name'] or turn['role']}: {turn['content']}" for turn in turns)
+            marked = {**labels, "memory_type": PROCEDURAL}
+            stored = await self._client.add(text, type="procedural", metadata=marked, **place)
+            assert isinstance(stored, Stored)
+            return {"results": [told.derived(stored)]}
+        client = self._for(identity.user_id)
+        found = await client.add(turns, conversation=identity.run_id, infer=infer, **place)
+        if not isinstance(found, Inference):
+            assert isinstance(found, list)
+            return {"results": [told.added(memory) for memory in found]}
+        return {"results": await self._inferred(found, labels)}
+
+    async def _inferred(self, found: Inference, labels: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """What was said, what was derived from it, and what that retired."""
+        results = [told.added(memory) for memory in found.memories]
+        for fact in found.facts:
+            if labels:
+                await self._client.update(fact.id, metadata={**labels, **fact.metadata})
+            results.append(told.derived(fact))
+        for decision in found.decisions:
+            if decision.kind == "supersede" and decision.other_id is not None:
+                fact = await self._client.get(decision.other_id)
+                results.append(told.retired(fact))
+                results += await self._retire_sources(fact, decision.memory_id)
+        return results
+
+    async def _retire_sources(self, fact: Stored, by: UUID | None) -> list[dict[str, Any]]:
+        """Retire what said a retired fact and nothing else: mem0 keeps facts alone, so old words would surprise."""
+        if by is None:
+            return []
+        newer = [UUID(id) for id in (await self._client.get(by)).metadata.get("derived_from", ())]
+        retired = []
+        for id in map(UUID, fact.metadata.get("derived_from", ())):
+            said = await self._find(id)
+            if said is None or said.status is not Status.ACTIVE or not newer or id in newer:
+                continue
+            if read_fact(said.text, speaker=fact.subject, now=said.created_at) is not None:
+                retired.append(told.retired(await self._client.supersede(id, by=newer[-1])))
+        return retired
+
+    async def get(self, memory_id: Any) -> dict[str, Any] | None:
+        """One memory, or None."""
+        memory = await self._find(memory_id)
+        return None if memory is None else {**told.item(memory), "score": None}
+
+    async def get_all(
+        self,
+        *,
+        filters: dict[str, Any] | None = None,
+        top_k: int = 20,
+        show_expired: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """The newest memories that meet the filters, which name a user, an agent or a run."""
+        asked, wanted = _older(kwargs, filters, top_k, "get_all")
+        condition = {"$and": [filters_of(asked), {"status": "active"}]}
+        results: list[dict[str, Any]] = []
+        cursor: str | None = None
+        while len(results) < wanted:
+            page = await self._client.list(
+                limit=min(wanted - len(results), MAX_LIMIT),
+                cursor=cursor,
+                filters=condition,
+                include_superseded=show_expired,
+            )
+            results += [told.item(memory) for memory in page]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        return {"results": results}
+
+    async def search(
+        self,
+        query: str,
+        *,
+        top_k: int = 20,
+        filters: dict[str, Any] | None = None,
+        threshold: float = _DEFAULT_THRESHOLD,
+        rerank: bool = False,
+        explain: bool = False,
+        reference_date: Any = None,
+        show_expired: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """What answers a query, the best first. Scores are Recollect's: 0.7 and above is relevant."""
+        asked, wanted = _older(kwargs, filters, top_k, "search")
+        if show_expired:
+            raise IncompatibleCallError(
+                "what has expired is not searched; get_all(show_expired=True) lists it"
+            )
+        condition = filters_of(asked)
+        if not isinstance(query, str) or not query.strip():
+            raise IncompatibleCallError("query must be a string that is not empty")
+        if wanted == 0:
+            return {"results": []}
+        user = asked.get("user_id")
+        wish: dict[str, Any] = {
+            "limit": min(wanted, MAX_LIMIT),
+            "threshold": _DEFAULT_THRESHOLD if threshold is None else threshold,
+            "filters": condition,
+            "now": moment_of(reference_date, "reference_date"),
+            "explain": explain,
+        }
+        try:
+            hits = await self._for(user if isinstance(user, str) else None).search(query, **wish)
+        except ForbiddenError:
+            # Who may not speak for a user asks in the own name, and finds what is visible there.
+            hits = await self._client.search(query, **wish)
+        memories: dict[UUID, Stored] = {}
+        for start in range(0, len(hits), _BATCH):
+            ids = [str(hit.id) for hit in hits[start : start + _BATCH]]
+            page = await self._client.list(
+                limit=_BATCH, filters={"id": {"$in": ids}}, include_superseded=True
+            )
+            memories |= {memory.id: memory for memory in page}
+        return {"results": told.hits(hits, memories, explain=explain)}
+
+    async def update(
+        self,
+        memory_id: Any,
+        text: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        expiration_date: Any = _UNSET,
+        data: str | None = None,
+    ) -> dict[str, str]:
+        """Change a memory's text, add to its metadata, or say until when it is to be seen."""
+        text = data if text is None else text
+        if text is None and metadata is None and expiration_date is _UNSET:
+            raise IncompatibleCallError("give at least one of text, metadata and expiration_date")
+        memory = await self._get(memory_id)
+        merged = UNCHANGED if metadata is None else {**memory.metadata, **own_metadata(metadata)}
+        await self._client.update(
+            memory.id,
+            text=UNCHANGED if text is None else text,
+            metadata=merged,
+            expires_at=UNCHANGED if expiration_date is _UNSET else end_of(expiration_date),
+        )
+        return {"message": "Memory updated successfully!"}
+
+    async def delete(self, memory_id: Any) -> dict[str, str]:
+        """Erase a memory, its history too."""
+        await self._client.delete((await self._get(memory_id)).id)
+        return {"message": "Memory deleted successfully!"}
+
+    async def delete_all(
+        self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+    ) -> dict[str, str]:
+        """Erase every memory of a user, an agent or a run, or of all that are named together."""
+        identity = Identity.check(user_id=user_id, agent_id=agent_id, run_id=run_id)
+        await self._client.delete(filters=filters_of(identity.filters))
+        return {"message": "Memories deleted successfully!"}
+
+    async def history(self, memory_id: Any) -> list[dict[str, Any]]:
+        """What happened to a memory's text, the oldest first; nothing when it is erased."""
+        memory = await self._find(memory_id)
+        return [] if memory is None else told.history(memory, await self._client.history(memory.id))
+
+    async def reset(self) -> None:
+        """Erase every memory of users, agents and sessions that this caller may change. What teams share stays."""
+        await self._client.delete(layers=_LAYERS)
+
+    async def chat(self, query: str) -> None:
+        """Not there, as in mem0."""
+        raise NotImplementedError("chat is not there, as in mem0")
+
+    def close(self) -> asyncio.Task[None] | None:
+        """Close the connections, unless the client was given; may be awaited."""
+        if self._owns and self._closing is None:
+            self._closing = asyncio.get_running_loop().create_task(self._client.close())
+        return self._closing
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if (closing := self.close()) is not None:
+            await closing
+
+    def _for(self, user_id: str | None) -> AsyncRecollect:
+        """The store as a user asks it, whom "I" means then; only for those who may speak for that user."""
+        context = self._client.tenant_context
+        may = context.is_admin or self._client.settings.url is not None  # a server decides itself
+        if user_id is None or user_id.strip() in {"*", context.user_id} or not may:
+            return self._client
+        return self._client.for_context(context.replace(user_id=user_id))
+
+    async def _find(self, memory_id: Any) -> Stored | None:
+        try:
+            id: UUID = parse_id(memory_id)
+        except InvalidInputError:
+            return None
+        try:
+            return await self._client.get(id)
+        except MemoryNotFoundError:
+            return None
+
+    async def _get(self, memory_id: Any) -> Stored:
+        memory = await self._find(memory_id)
+        if memory is None:
+            raise IncompatibleCallError(f"no memory {memory_id!r}; give the 'id' of a result")
+        return memory
+
+
+def _older(
+    given: Mapping[str, Any], filters: Mapping[str, Any] | None, top_k: int, method: str
+) -> tuple[dict[str, Any], int]:
+    """Filters and count with what mem0 before 1.0 took as arguments of their own: ids, and `limit`."""
+    unknown = sorted(set(given) - {*ID_LAYERS, "limit"})
+    if unknown:
+        raise IncompatibleCallError(f"{method} does not take {unknown[0]!r}")
+    ids = {name: given[name] for name in ID_LAYERS if given.get(name) is not None}
+    limit = given.get("limit")
+    return {**(filters or {}), **ids}, check_count(top_k if limit is None else limit, "top_k")
+
+
+class Memory:
+    """mem0's `Memory` on a store of Recollect: the one of a `client`, or of the settings.
+
+    A configuration may have a part `recollect` with settings (`home`, `url`, `api_key`, `model`, ...); what it says
+    of vector stores, embedders and language models is not used.
+    """
+
+    def __init__(self, config: Any = None, *, client: Recollect | None = None) -> None:
+        said = settings_of(config)
+        if client is not None and said:
+            raise IncompatibleCallError("give a client or settings for one, not both")
+        self._client = Recollect(settings=Settings.load(**said)) if client is None else client
+        self._owns = client is None
+        self._memory = AsyncMemory(client=self._client._async)
+
+    @classmethod
+    def from_config(cls, config_dict: dict[str, Any]) -> Self:
+        """One with the settings under `recollect` of a configuration."""
+        return cls(config_dict)
+
+    def _run(self, call: Coroutine[Any, Any, T]) -> T:
+        return self._client._portal.run(call)
+
+    def add(
+        self,
+        messages: Any,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        timestamp: Any = None,
+        expiration_date: Any = None,
+        infer: bool = True,
+        memory_type: str | None = None,
+        prompt: str | None = None,
+    ) -> dict[str, Any]:
+        """Remember messages; with `infer` also the facts in them. All of it is in the results, as `ADD`."""
+        call = self._memory.add(
+            messages, user_id=user_id, agent_id=agent_id, run_id=run_id, metadata=metadata, timestamp=timestamp,
+            expiration_date=expiration_date, infer=infer, memory_type=memory_type, prompt=prompt,
+        )  # fmt: skip
+        return self._run(call)
+
+    def get(self, memory_id: Any) -> dict[str, Any] | None:
+        """One memory, or None."""
+        return self._run(self._memory.get(memory_id))
+
+    def get_all(
+        self,
+        *,
+        filters: dict[str, Any] | None = None,
+        top_k: int = 20,
+        show_expired: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """The newest memories that meet the filters, which name a user, an agent or a run."""
+        call = self._memory.get_all(filters=filters, top_k=top_k, show_expired=show_expired, **kwargs)
+        return self._run(call)
+
+    def search(
+        self,
+        query: str,
+        *,
+        top_k: int = 20,
+        filters: dict[str, Any] | None = None,
+        threshold: float = _DEFAULT_THRESHOLD,
+        rerank: bool = False,
+        explain: bool = False,
+        reference_date: Any = None,
+        show_expired: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """What answers a query, the best first. Scores are Recollect's: 0.7 and above is relevant."""
+        call = self._memory.search(
+            query, top_k=top_k, filters=filters, threshold=threshold, rerank=rerank, explain=explain,
+            reference_date=reference_date, show_expired=show_expired, **kwargs,
+        )  # fmt: skip
+        return self._run(call)
+
+    def update(
+        self,
+        memory_id: Any,
+        text: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        expiration_date: Any = _UNSET,
+        data: str | None = None,
+    ) -> dict[str, str]:
+        """Change a memory's text, add to its metadata, or say until when it is to be seen."""
+        return self._run(self._memory.update(memory_id, text, metadata, expiration_date, data))
+
+    def delete(self, memory_id: Any) -> dict[str, str]:
+        """Erase a memory, its history too."""
+        return self._run(self._memory.delete(memory_id))
+
+    def delete_all(
+        self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+    ) -> dict[str, str]:
+        """Erase every memory of a user, an agent or a run, or of all that are named together."""
+        return self._run(self._memory.delete_all(user_id, agent_id, run_id))
+
+    def history(self, memory_id: Any) -> list[dict[str, Any]]:
+        """What happened to a memory's text, the oldest first; nothing when it is erased."""
+        return self._run(self._memory.history(memory_id))
+
+    def reset(self) -> None:
+        """Erase every memory of users, agents and sessions that this caller may change. What teams share stays."""
+        self._run(self._memory.reset())
+
+    def chat(self, query: str) -> None:
+        """Not there, as in mem0."""
+        raise NotImplementedError("chat is not there, as in mem0")
+
+    def close(self) -> None:
+        """Close the connections, unless the client was given."""
+        if self._owns:
+            self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,9 +1,0 @@
-"""Memories from the exports of other packages: `import_from(client, "mem0", "export.json")`.
-
-mem0.py and chroma.py read files into entries (entry.py); importing.py checks them all and stores them. An entry has the
-form of a line of Recollect's own export, so that ids, times and histories are kept.
-"""
-
-from recollect.importers.importing import SOURCES, import_from
-
-__all__ = ["SOURCES", "import_from"]
