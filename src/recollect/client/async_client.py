@@ -795,31 +795,16 @@ class AsyncRecollect:
         from recollect.runs.cache import Cache
 
         self._shared.explored = self._shared.explored or Cache()
+        workspace = self._shared.workspace
         orchestrator = RLMOrchestrator(
             path, settings=self.settings, model=model, audit_dir=audit_dir, cache=self._shared.explored,
-            context=self._context,
+            context=self._context, store=None if workspace is None else workspace.store,
         )  # fmt: skip
-
-        async def explore(task_id: str | None, on_event: Any) -> RLMResult:
-            return await orchestrator.explore(
-                task_id, query, context_hints, max_subcalls, max_subcalls_per_iteration, timeout_seconds,
-                max_tokens=max_tokens, max_usd=max_usd, preset=preset, resume=resume, on_event=on_event,
-                on_progress=progress,
-            )  # fmt: skip
-
-        workspace = self._shared.workspace
-        if workspace is None:
-            return await explore(task_id, on_event)
-        from recollect.codebase.announcing import announced
-        from recollect.codebase.request import check_task_id
-
-        task_id = check_task_id(task_id)
-        async with announced(
-            workspace.store, self._context, task_id=task_id, query=str(query), on_event=on_event
-        ) as (hear, ended):
-            result = await explore(task_id, hear)
-            ended(result)
-            return result
+        return await orchestrator.explore(
+            task_id, query, context_hints, max_subcalls, max_subcalls_per_iteration, timeout_seconds,
+            max_tokens=max_tokens, max_usd=max_usd, preset=preset, resume=resume, on_event=on_event,
+            on_progress=progress,
+        )  # fmt: skip
 
     async def explore_dry_run(
         self,

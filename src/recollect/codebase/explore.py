@@ -11,7 +11,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,28 +27,31 @@ from recollect.codebase.planner import Course, RLMAgent
 from recollect.codebase.query import read_query
 from recollect.codebase.refine import path_of, refine, refused_answers, sharpen
 from recollect.codebase.request import ExploreRequest
-from recollect.codebase.secrets import mask
+from recollect.codebase.secrets import mask, mask_values
 from recollect.codebase.synthesis import ResultSynthesizer
 from recollect.codebase.tree import SourceTree, open_tree
 from recollect.codebase.view import ROOM_CHARS
 from recollect.config import Settings
 from recollect.domain.codebase import ExplorationTrajectory, RLMResult, RLMUsage
 from recollect.domain.findings import CitationStatus, Finding
+from recollect.domain.happenings import ExplorationEvent
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import EmbedderError
 from recollect.providers.models.purse import Purse
+from recollect.runs.announcer import Announcer, Words
 from recollect.runs.budget import Limits
 from recollect.runs.cache import Cache
 from recollect.runs.citations import verify_findings
 from recollect.runs.engine import Run, run
-from recollect.runs.events import Subscriber
+from recollect.runs.events import Event, Subscriber
 from recollect.runs.synthesis import NO_MORE_QUESTIONS, Synthesis
 
 if TYPE_CHECKING:
     from recollect.codebase.index import CodeIndex
     from recollect.providers.embedders import Embedder
     from recollect.providers.models import ChatModel
+    from recollect.storage.store import Store
 
 __all__ = ["RLMOrchestrator", "default_audit_dir", "index_dir"]
 
@@ -56,6 +59,14 @@ _log = logging.getLogger("recollect.codebase")
 
 Progress = Callable[[int, int | None], None]
 _HOLDS = frozenset({CitationStatus.QUOTED, CitationStatus.MOVED})
+_WORDS = Words(
+    thinking=ExplorationEvent.THINKING,
+    tool_call=ExplorationEvent.TOOL_CALL,
+    failed=ExplorationEvent.FAILED,
+    resume="it was cut short; resume the task to go on",
+    finding=ExplorationEvent.FINDING,
+    budget=ExplorationEvent.BUDGET,
+)
 #: What is kept of the wall clock for reading citations again and writing the record.
 _RESERVE_S = 0.2
 _NOT_DONE = "This code does not seem to do that."
@@ -80,7 +91,8 @@ class RLMOrchestrator:
 
     `model` is a name or an open chat model; without one, that of the settings (`rlm_model`, `root_model`, `model`), or
     none. Records go to `audit_dir`, the symbol index below the home of the settings; the folder itself is only read.
-    `context` is who asks: their records are erased when they are forgotten.
+    `context` is who asks: their records are erased when they are forgotten. Where a `store` is open, it tells them and
+    admins what goes on.
     """
 
     def __init__(
@@ -92,12 +104,14 @@ class RLMOrchestrator:
         audit_dir: str | os.PathLike[str] | None = None,
         cache: Cache | None = None,
         context: TenantContext | None = None,
+        store: Store | None = None,
     ) -> None:
         self.root = root
         self.settings = settings if settings is not None else Settings.load()
         self.audit_dir = Path(audit_dir) if audit_dir is not None else default_audit_dir(self.settings)
         self.cache = cache if cache is not None else Cache()
         self.by = None if context is None else {"tenant_id": context.tenant_id, "user_id": context.user_id}
+        self._store, self._context = store, context
         self._model = model
 
     async def explore(
@@ -134,14 +148,29 @@ class RLMOrchestrator:
             max_usd=max_usd,
             preset=preset,
         )
-        tree = await asyncio.to_thread(open_tree, self.root, allowed_roots=self.settings.oracle_roots)
-        models = open_models(self.settings, self._model)
+        announcer = Announcer(
+            self._store,
+            self._context,
+            words=_WORDS,
+            document=lambda type, number, detail: mask_values(
+                {"task_id": request.task_id, "number": number, "detail": dict(detail)}
+            ),
+        )
+        announcer.say(ExplorationEvent.STARTED, query=request.query)
         try:
-            with telemetry.traced("explore", on=self.settings.telemetry):
-                work = _Exploration(self, request, tree, models, on_event=on_event, resume=resume)
-                return await work.go(on_progress)
+            tree = await asyncio.to_thread(open_tree, self.root, allowed_roots=self.settings.oracle_roots)
+            models = open_models(self.settings, self._model)
+            try:
+                with telemetry.traced("explore", on=self.settings.telemetry):
+                    work = _Exploration(self, request, tree, models, announcer, on_event, resume=resume)
+                    return await work.go(on_progress)
+            finally:
+                await models.close()
+        except BaseException as error:
+            announcer.fail(error)
+            raise
         finally:
-            await models.close()
+            await announcer.close()
 
 
 class _Exploration:
@@ -153,8 +182,9 @@ class _Exploration:
         request: ExploreRequest,
         tree: SourceTree,
         models: Models,
-        *,
+        announcer: Announcer,
         on_event: Subscriber | None,
+        *,
         resume: bool,
     ) -> None:
         self._settings = orchestrator.settings
@@ -165,6 +195,7 @@ class _Exploration:
         self._query = read_query(request.query, request.context_hints)
         self._tree = tree
         self._on_event = on_event
+        self._announcer = announcer
         self._began = time.monotonic()
         self._notes: list[str] = list(models.notes)
         self._requests: list[Mapping[str, Any]] = []
@@ -182,13 +213,25 @@ class _Exploration:
             ended = await self._run(index, await self._open_embedder())
             findings = await asyncio.to_thread(self._choose, ended)
             synthesis = await self._synthesise(findings, ended)
-            result = self._result(ended, findings, synthesis)
-            return await asyncio.to_thread(self._record, result)
+            result = await asyncio.to_thread(self._record, self._result(ended, findings, synthesis))
+            self._announcer.say(
+                ExplorationEvent.COMPLETED,
+                success=result.success,
+                citations=len(result.citations),
+                findings=len(findings),
+                stopped_by=result.stopped_by,
+                subcalls=result.usage.subcall_count,
+            )
+            return result
         finally:
             # Of a run that is cancelled the journal stays: it can be taken up.
             self._journal.close(remove=False)
             if index is not None:
                 index.close()
+
+    def _hear(self, event: Event) -> Awaitable[None] | None:
+        self._announcer.hear(event)
+        return self._on_event(event) if self._on_event is not None else None
 
     # ---------------------------------------------------------------- the stages
 
@@ -256,7 +299,7 @@ class _Exploration:
             planner=JournaledPlanner(self._agent, self._journal, self._past, spent=spent),
             limits=limits,
             cache=self._cache,
-            on_event=self._on_event,
+            on_event=self._hear,
         )
 
     def _choose(self, ended: Run) -> tuple[Finding, ...]:

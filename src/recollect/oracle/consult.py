@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from recollect.domain.oracle import (
     EventType,
     OracleConsultation,
     OracleConsultResult,
+    OracleEvent,
     ProcessingMode,
 )
 from recollect.domain.trajectory import Trajectory
@@ -32,7 +33,6 @@ from recollect.oracle.capabilities import Wanted
 from recollect.oracle.coverage import calls_of, coverage_of, spans_read
 from recollect.oracle.decide import decide
 from recollect.oracle.direct import ask_once, look_once
-from recollect.oracle.events import Announcer, Subscriber
 from recollect.oracle.gather import Gathered, gather
 from recollect.oracle.recipes import find_recipe
 from recollect.oracle.recursive import explore, limits_of
@@ -40,6 +40,7 @@ from recollect.oracle.request import ConsultRequest
 from recollect.oracle.sessions import cache_of, take_up, write_answers
 from recollect.oracle.shelves import Shelves
 from recollect.providers.models.purse import Purse
+from recollect.runs.announcer import Announcer, Words
 from recollect.runs.router import ComplexityRouter
 from recollect.runs.synthesis import NO_MORE_QUESTIONS
 from recollect.storage import oracle as storage
@@ -51,6 +52,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("recollect.oracle")
 
+Subscriber = Callable[[OracleEvent], Awaitable[None] | None]
+
+_WORDS = Words(
+    thinking=EventType.ORACLE_CONSULTATION_THINKING,
+    tool_call=EventType.ORACLE_RLM_TOOL_CALL,
+    failed=EventType.ORACLE_CONSULTATION_FAILED,
+    resume="it was cut short; ask again in the same session",
+)
 _READING_TOOLS = ("query_subset", "summarize")
 #: Documents that are looked through for gaps when they don't answer.
 _NAMED = 20
@@ -105,14 +114,11 @@ class _Consultation:
         recipe = find_recipe(request.agent)
         self._guidance = recipe.prompt if recipe else ""
         self._announcer = Announcer(
-            workspace,
+            workspace.store,
             context,
-            consultation_id=self._id,
-            session_id=request.session,
-            workflow=request.workflow,
-            agent=request.agent,
-            now=workspace.clock,
-            on_event=on_event,
+            words=_WORDS,
+            document=self._event,
+            on_said=None if on_event is None else lambda said: on_event(OracleEvent.read(said)),
         )
         self._wanted = Wanted(
             problem=request.problem,
@@ -131,12 +137,12 @@ class _Consultation:
             gathered = await self._gather()
             await self._run(gathered, model)
             result = await self._conclude(gathered, model)
-        except Exception as error:
-            await self._fail(gathered, error)
-            raise
-        except asyncio.CancelledError:
+        except (Exception, asyncio.CancelledError) as error:
             # Whoever cancels waits for this: what models have answered is there when it is asked again.
-            await self._fail(gathered, RunInterruptedError("it was cut short; ask again in the same session"))
+            self._announcer.fail(error)
+            cut = isinstance(error, asyncio.CancelledError)
+            failure = RunInterruptedError(_WORDS.resume) if cut else error
+            await self._store(self._record(gathered, None, failure), None, gathered)
             raise
         finally:
             await self._announcer.close()
@@ -358,6 +364,18 @@ class _Consultation:
         self._model_failed = True
         self._work.notes.append(f"the model did not answer ({error}); this was found without it")
 
+    def _event(self, type: str, number: int, detail: Mapping[str, Any]) -> dict[str, Any]:
+        return OracleEvent(
+            type=EventType(type),
+            consultation_id=self._id,
+            session_id=self._request.session,
+            number=number,
+            at=self._workspace.clock(),
+            workflow=self._request.workflow,
+            agent=self._request.agent,
+            detail=detail,
+        ).document()
+
     def _requested(self, request: CapabilityRequest) -> None:
         self._announcer.say(
             EventType.ORACLE_CAPABILITY_REQUESTED,
@@ -385,7 +403,7 @@ class _Consultation:
         return tuple(dict.fromkeys(call.tool for call in calls_of(self._work.trajectory) if not call.refused))
 
     def _record(
-        self, gathered: Gathered | None, answered: Answered | None, error: Exception | None = None
+        self, gathered: Gathered | None, answered: Answered | None, error: BaseException | None = None
     ) -> OracleConsultation:
         work = self._work
         consulted = list(dict.fromkeys(doc_id for doc_id, _, _ in work.spans))
@@ -440,17 +458,9 @@ class _Consultation:
                     user=user or "",
                     documents=keys,
                     result=result,
-                    events=self._announcer.events,
+                    events=[OracleEvent.read(said) for said in self._announcer.said],
                     requests=self._wanted.requests,
                     answers=self._work.answers,
                 )
         except Exception as error:
             _log.warning("a consultation could not be kept", exc_info=error)
-
-    async def _fail(self, gathered: Gathered | None, error: Exception) -> None:
-        self._announcer.say(
-            EventType.ORACLE_CONSULTATION_FAILED,
-            error=str(error)[:1_000],
-            code=getattr(error, "code", "unexpected"),
-        )
-        await self._store(self._record(gathered, None, error), None, gathered)
