@@ -144,6 +144,8 @@ def test_every_query_of_tenant_data_names_the_tenant() -> None:
 SLOTS: dict[str, sql.Composable] = {
     "columns": MEMORY_COLUMNS,
     "where": sql.SQL("true"),
+    "after": sql.SQL("<"),
+    "order": sql.SQL("m.created_at"),
     "dense_where": sql.SQL("true"),
     "dense_join": sql.SQL(""),
     "dimensions": sql.Literal(256),

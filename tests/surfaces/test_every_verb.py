@@ -80,21 +80,44 @@ class World:
             r.library.add(b"# Guide\n\n## Tokens\n\nA token expires after 15 minutes.\n", name="guide.md")
             return "guide.md"
 
+        def query() -> str:
+            asked = r.search("tea", threshold=0).query_id
+            return str(r.traces.get(asked).id)  # which waits until it is written
+
+        def run() -> str:
+            r.tenants.set_recursion(threshold=0, enabled=True)
+            r.search("Compare the tea of Ana and the water of Ben, and who drinks more of which?")
+            return str(r.learning.runs()[0].id)
+
         return {
             examples.MEMORY: memory,
             examples.NEWER: lambda: str(r.add(f"Ana drinks water since {number}.").id),
-            examples.QUERY: lambda: str(r.search("tea", threshold=0).query_id),
+            examples.QUERY: query,
             examples.DOCUMENT: document,
             examples.CONSULTATION: lambda: str(
                 r.oracle_consult("When does a token expire?", doc_ids=[document()]).consultation.id
             ),
             examples.EVENT: lambda: str(r.events.list()[-1].id),
+            examples.RUN: run,
             examples.KEY: lambda: str(r.keys.create("spare", user="ana").key.id),
         }
 
 
 #: How long it took, in which minute it was, what a process has done so far, when a key was used, and what is drawn.
-CHANCE = frozenset({"p50_ms", "p95_ms", "p99_ms", "searches", "log", "used_at", "token", "code_index"})
+CHANCE = frozenset(
+    {
+        "p50_ms",
+        "p95_ms",
+        "p99_ms",
+        "stages",
+        "wall_time_ms",
+        "searches",
+        "log",
+        "used_at",
+        "token",
+        "code_index",
+    }
+)
 
 
 def without_chance(value: Any) -> Any:

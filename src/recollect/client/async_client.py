@@ -28,6 +28,7 @@ from recollect.client.library import AsyncLibrary
 from recollect.client.ontology import AsyncOntology
 from recollect.client.oracle import AsyncConsultations
 from recollect.client.tenancy import AsyncMembers, AsyncScopes, AsyncTenants, parse_layers
+from recollect.client.traces import AsyncTraces
 from recollect.config import Settings
 from recollect.domain.answer import Answer
 from recollect.domain.codebase import ExplorePlan, RLMResult
@@ -66,6 +67,8 @@ from recollect.runs.events import Event
 
 if TYPE_CHECKING:
     from recollect.runs.cache import Cache
+    from recollect.storage.reading import Selection
+    from recollect.storage.store import Transaction
     from recollect.workspace import Workspace
 
 Progress = Callable[[int, int | None], None]
@@ -200,6 +203,11 @@ class AsyncRecollect:
     def events(self) -> AsyncEvents:
         """What happened lately to memories and in consultations."""
         return AsyncEvents(self)
+
+    @property
+    def traces(self) -> AsyncTraces:
+        """Searches as they were recorded: whose, what they found, and how long their stages took."""
+        return AsyncTraces(self)
 
     @property
     def keys(self) -> AsyncKeys:
@@ -364,28 +372,42 @@ class AsyncRecollect:
         conversation: str | None = None,
         include_superseded: bool = False,
         as_of: datetime | str | None = None,
+        order: str = "newest",
     ) -> Page:
-        """One page of memories, the newest first; pass the page's `next_cursor` for the next one."""
-        from recollect.storage import reading, scopes
-        from recollect.storage.filters import Moment
+        """One page of memories, the newest (or `order="oldest"`) first; its `next_cursor` leads to the next one."""
+        from recollect.storage.reading import ORDERS, list_memories
+
+        if order not in ORDERS:
+            raise InvalidInputError(f"order must be one of {', '.join(ORDERS)}, not {order!r}")
+        workspace = await self._workspace()
+        async with workspace.store.transaction(self._context) as tx:
+            chosen = await _selection(
+                tx, workspace.clock(), layers, scope, types, filters, conversation, include_superseded, as_of
+            )
+            return await list_memories(
+                tx, chosen, limit=_check_limit(limit), cursor=cursor, oldest=order == "oldest"
+            )
+
+    async def count(
+        self,
+        *,
+        layers: Sequence[str] | None = None,
+        scope: str | None = None,
+        types: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        conversation: str | None = None,
+        include_superseded: bool = False,
+        as_of: datetime | str | None = None,
+    ) -> int:
+        """How many memories `list` would show on all of its pages."""
+        from recollect.storage.reading import count_memories
 
         workspace = await self._workspace()
-        past = check_time(as_of, "as_of")
-        moment = Moment.as_of(past) if past else None if include_superseded else Moment.now(workspace.clock())
-        condition = parse_filters(_with_conversation(filters, conversation))
         async with workspace.store.transaction(self._context) as tx:
-            await scopes.describe_caller(tx)
-            place = None if scope is None else await scopes.get_scope(tx, ScopeName.parse(scope))
-            return await reading.list_memories(
-                tx,
-                limit=_check_limit(limit),
-                cursor=cursor,
-                scopes=None if place is None else [place["scope_id"]],
-                layers=parse_layers(layers),
-                types=_types(types),
-                filters=condition,
-                moment=moment,
+            chosen = await _selection(
+                tx, workspace.clock(), layers, scope, types, filters, conversation, include_superseded, as_of
             )
+            return await count_memories(tx, chosen)
 
     async def update(
         self,
@@ -951,6 +973,34 @@ def _settings(settings: Settings | None, **given: Any) -> Settings:
     """Settings as given, or as loaded, with what was said beside them."""
     said = {name: value for name, value in given.items() if value is not None}
     return Settings.load(**said) if settings is None else settings.replace(**said)
+
+
+async def _selection(
+    tx: Transaction,
+    now: datetime,
+    layers: Sequence[str] | None,
+    scope: str | None,
+    types: Sequence[str] | None,
+    filters: Mapping[str, Any] | None,
+    conversation: str | None,
+    include_superseded: bool,
+    as_of: datetime | str | None,
+) -> Selection:
+    """Which memories are meant."""
+    from recollect.storage import scopes
+    from recollect.storage.filters import Moment
+    from recollect.storage.reading import Selection
+
+    past = check_time(as_of, "as_of")
+    await scopes.describe_caller(tx)
+    place = None if scope is None else await scopes.get_scope(tx, ScopeName.parse(scope))
+    return Selection(
+        scopes=None if place is None else [place["scope_id"]],
+        layers=parse_layers(layers),
+        types=_types(types),
+        filters=parse_filters(_with_conversation(filters, conversation)),
+        moment=Moment.as_of(past) if past else None if include_superseded else Moment.now(now),
+    )
 
 
 def _with_conversation(

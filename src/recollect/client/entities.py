@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recollect.client.arguments import check_whole, checked
-from recollect.domain.entities import Entity
+from recollect.domain.entities import Entity, EntityGraph
 from recollect.domain.names import entity_key
 from recollect.domain.text import check_name
 from recollect.errors import InvalidInputError
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MAX_LIMIT = 1_000
 MAX_ALIASES = 100
+#: More can't be told apart in a picture, and pairs grow with the square.
+MAX_NODES = 300
 
 
 @checked
@@ -71,6 +73,16 @@ class AsyncEntities:
         workspace = await self._client._workspace()
         async with workspace.store.transaction(self._client.tenant_context) as tx:
             return await entities.list_entities(tx, prefix=first, limit=limit)
+
+    async def graph(self, name: str | None = None, *, limit: int = 60) -> EntityGraph:
+        """What is named together: the entities around one, or those that most memories name, with their links."""
+        from recollect.storage import entities
+
+        check_whole("limit", limit, most=MAX_NODES)
+        centre = None if name is None else check_name(name, what="name")
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            return await entities.graph(tx, centre, limit=limit)
 
     async def forget(self, name: str) -> int:
         """Forget what was declared or learned of an entity, aliases included; returns how many rows.

@@ -17,10 +17,12 @@ from recollect.domain.learning import (
     Experiment,
     ExperimentReport,
     LearningStatus,
+    RunRecord,
     RunSummary,
     TrainReport,
 )
 from recollect.domain.text import check_name
+from recollect.errors import NotFoundError
 
 if TYPE_CHECKING:
     from recollect.client.host import Host
@@ -95,6 +97,19 @@ class AsyncLearning:
         await workspace.events.flush()
         async with workspace.store.transaction(self._client.tenant_context) as tx:
             return tuple(await list_runs(tx, limit))
+
+    async def run(self, id: UUID | str) -> RunRecord:
+        """One decomposed search with its steps."""
+        from recollect.storage.runs import find_run
+
+        wanted = parse_id(id)
+        workspace = await self._admitted("look at runs")
+        await workspace.events.flush()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            found = await find_run(tx, wanted)
+        if found is None:
+            raise NotFoundError(f"no run {str(wanted)!r}; `recollect learning runs` lists them")
+        return RunRecord(summary=found[0], trajectory=found[1])
 
     async def start_experiment(
         self,

@@ -24,13 +24,14 @@ from recollect.client.ontology import AsyncOntology
 from recollect.client.oracle import AsyncConsultations
 from recollect.client.portal import Portal
 from recollect.client.tenancy import AsyncMembers, AsyncScopes, AsyncTenants
+from recollect.client.traces import AsyncTraces
 from recollect.config import Settings
 from recollect.domain.answer import Answer
 from recollect.domain.answers import DomainResults
 from recollect.domain.codebase import ExplorePlan, RLMResult
 from recollect.domain.context import AugmentedContext
 from recollect.domain.documents import Section
-from recollect.domain.entities import Entity
+from recollect.domain.entities import Entity, EntityGraph
 from recollect.domain.happenings import Happening
 from recollect.domain.keys import Key, NewKey
 from recollect.domain.learning import (
@@ -39,6 +40,7 @@ from recollect.domain.learning import (
     ExperimentReport,
     Feedback,
     LearningStatus,
+    RunRecord,
     RunSummary,
     TrainReport,
 )
@@ -71,6 +73,7 @@ from recollect.domain.results import (
     Tenant,
 )
 from recollect.domain.tenancy import TenantContext
+from recollect.domain.traces import Trace
 from recollect.runs.events import Event
 
 
@@ -127,6 +130,10 @@ class Entities:
     def list(self, *, prefix: str = "", limit: int = 100) -> Sequence[Entity]:
         """Entities the caller sees, by name; `prefix` narrows to names that begin so."""
         return self._portal.run(self._async.list(prefix=prefix, limit=limit))
+
+    def graph(self, name: str | None = None, *, limit: int = 60) -> EntityGraph:
+        """What is named together: the entities around one, or those that most memories name, with their links."""
+        return self._portal.run(self._async.graph(name, limit=limit))
 
     def forget(self, name: str) -> int:
         """Forget what was declared or learned of an entity, aliases included; returns how many rows.
@@ -259,6 +266,10 @@ class Learning:
     def runs(self, *, limit: int = 20) -> Sequence[RunSummary]:
         """The latest searches that were decomposed: how they ended, what they cost, what came of them."""
         return self._portal.run(self._async.runs(limit=limit))
+
+    def run(self, id: UUID | str) -> RunRecord:
+        """One decomposed search with its steps."""
+        return self._portal.run(self._async.run(id))
 
     def start_experiment(
         self,
@@ -501,6 +512,10 @@ class Tenants:
         """Say how this tenant's complex questions are routed; what is None follows the settings. Needs admin."""
         return self._portal.run(self._async.set_recursion(threshold=threshold, enabled=enabled))
 
+    def set_traces(self, *, keep_questions: bool) -> Tenant:
+        """Say whether the words of searches are kept with their traces; what was kept goes when not. Needs admin."""
+        return self._portal.run(self._async.set_traces(keep_questions=keep_questions))
+
 
 class Scopes:
     """Scopes of the caller's tenant."""
@@ -550,6 +565,35 @@ class Members:
     def list(self, scope: str | None = None, *, user_id: str | None = None) -> Sequence[Member]:
         """Memberships the caller may see, of one scope or of one user."""
         return self._portal.run(self._async.list(scope, user_id=user_id))
+
+
+class Traces:
+    """Searches as they were recorded: the caller's own, or all of the tenant's for an admin."""
+
+    _async: AsyncTraces
+    _portal: Portal
+
+    def __init__(self, client: AsyncTraces, portal: Portal) -> None:
+        self._async = client
+        self._portal = portal
+
+    def list(
+        self,
+        *,
+        user: str | None = None,
+        since: datetime | str | None = None,
+        before: datetime | str | None = None,
+        silent: bool = False,
+        limit: int = 50,
+    ) -> Sequence[Trace]:
+        """The latest searches, the newest first; of one user, of a time, or only those that found nothing."""
+        return self._portal.run(
+            self._async.list(user=user, since=since, before=before, silent=silent, limit=limit)
+        )
+
+    def get(self, id: UUID | str) -> Trace:
+        """One search, by the `query_id` of its results, with what it returned."""
+        return self._portal.run(self._async.get(id))
 
 
 class Recollect:
@@ -622,6 +666,11 @@ class Recollect:
     def events(self) -> Events:
         """What happened lately to memories and in consultations."""
         return Events(self._async.events, self._portal)
+
+    @property
+    def traces(self) -> Traces:
+        """Searches as they were recorded: whose, what they found, and how long their stages took."""
+        return Traces(self._async.traces, self._portal)
 
     @property
     def keys(self) -> Keys:
@@ -756,12 +805,38 @@ class Recollect:
         conversation: str | None = None,
         include_superseded: bool = False,
         as_of: datetime | str | None = None,
+        order: str = "newest",
     ) -> Page:
-        """One page of memories, the newest first; pass the page's `next_cursor` for the next one."""
+        """One page of memories, the newest (or `order="oldest"`) first; its `next_cursor` leads to the next one."""
         return self._portal.run(
             self._async.list(
                 limit=limit,
                 cursor=cursor,
+                layers=layers,
+                scope=scope,
+                types=types,
+                filters=filters,
+                conversation=conversation,
+                include_superseded=include_superseded,
+                as_of=as_of,
+                order=order,
+            )
+        )
+
+    def count(
+        self,
+        *,
+        layers: Sequence[str] | None = None,
+        scope: str | None = None,
+        types: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        conversation: str | None = None,
+        include_superseded: bool = False,
+        as_of: datetime | str | None = None,
+    ) -> int:
+        """How many memories `list` would show on all of its pages."""
+        return self._portal.run(
+            self._async.count(
                 layers=layers,
                 scope=scope,
                 types=types,

@@ -80,6 +80,16 @@ class AsyncTenants:
             await scopes.set_recursion(tx, threshold=threshold, enabled=enabled)
             return await scopes.get_tenant(tx)
 
+    async def set_traces(self, *, keep_questions: bool) -> Tenant:
+        """Say whether the words of searches are kept with their traces; what was kept goes when not. Needs admin."""
+        from recollect.storage import scopes
+
+        workspace = await self._client._workspace()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            await scopes.describe_caller(tx)
+            await scopes.set_traces(tx, keep_questions=keep_questions)
+            return await scopes.get_tenant(tx)
+
 
 @checked
 class AsyncScopes:

@@ -105,7 +105,8 @@ async def _list(workspace: Workspace, context: TenantContext, filters: object = 
     cursor = None
     while True:
         async with workspace.store.transaction(context) as tx:
-            page = await reading.list_memories(tx, limit=500, cursor=cursor, filters=parse_filters(filters))
+            chosen = reading.Selection(filters=parse_filters(filters))
+            page = await reading.list_memories(tx, chosen, limit=500, cursor=cursor)
         found += page
         cursor = page.next_cursor
         if cursor is None:
@@ -321,7 +322,7 @@ async def _in_scope(workspace: Workspace, context: TenantContext, text: str) -> 
 
 async def _at_cursor(workspace: Workspace, context: TenantContext, text: str) -> Sequence[Any]:
     async with workspace.store.transaction(context) as tx:
-        return await reading.list_memories(tx, limit=10, cursor=text)
+        return await reading.list_memories(tx, reading.Selection(), limit=10, cursor=text)
 
 
 async def _shape_scope(workspace: Workspace, context: TenantContext, text: str) -> Sequence[Any]:

@@ -21,3 +21,24 @@ class Entity:
     canonical: str | None = None
     aliases: tuple[str, ...] = ()
     memories: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """Two entities, by their keys, that `memories` memories name together."""
+
+    source: str
+    target: str
+    memories: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityGraph:
+    """Entities that the caller sees and how they hang together, those that most memories name first.
+
+    `centre` is the key of the one whose surroundings were asked for.
+    """
+
+    entities: tuple[Entity, ...]
+    links: tuple[Link, ...]
+    centre: str | None = None

@@ -106,7 +106,8 @@ class Guess:
 class RetrievalEvent:
     """One search. `terms` and `guesses` never leave this process: only hashes of terms are stored.
 
-    `arm` and `propensity` are those of the `Choice` that gave the strategy.
+    `arm` and `propensity` are those of the `Choice` that gave the strategy. `question` is kept only where the tenant
+    keeps questions; `stages` says how many milliseconds each took.
     """
 
     query_id: UUID
@@ -120,6 +121,8 @@ class RetrievalEvent:
     latency_ms: float = 0.0
     arm: str | None = None
     propensity: float = 1.0
+    question: str | None = None
+    stages: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +189,14 @@ class RunSummary:
     quality: float | None
     reward: float | None
     trained: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """A run with what is kept of its steps: tools, times and counts, no words of the question or of memories."""
+
+    summary: RunSummary
+    trajectory: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -267,7 +267,8 @@ class Receipt:
 class Tenant:
     """One customer of a store; nothing crosses from one to another.
 
-    `recursion_threshold` and `recursion_enabled` are None where the settings decide.
+    `recursion_threshold` and `recursion_enabled` are None where the settings decide. `keep_questions`: the
+    words of searches are kept with their traces.
     """
 
     id: str
@@ -276,6 +277,7 @@ class Tenant:
     retention_days: Mapping[str, int] = field(default_factory=dict)
     recursion_threshold: float | None = None
     recursion_enabled: bool | None = None
+    keep_questions: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 `record` and `mark_used` put a note into a bounded queue and return. A task on the workspace's loop writes the queue
 in batches, a moment later and when the workspace closes. Whatever goes wrong there becomes one log line and a count:
-a search never fails because it could not be remembered. The query's text is not stored; its terms are, as keyed
-hashes that mean nothing outside this tenant of this store.
+a search never fails because it could not be remembered. The query's text is stored only where the tenant keeps
+questions; its terms are, as keyed hashes that mean nothing outside this tenant of this store.
 """
 
 from __future__ import annotations
@@ -304,6 +304,9 @@ def _event_row(event: RetrievalEvent, terms: Sequence[int], refines: UUID | None
         "refines": refines,
         "hits": len(event.hits),
         "latency_ms": _number(event.latency_ms),
+        "question": event.question,
+        "found": [hit.id for hit in event.hits],
+        "stages": _numbers(event.stages),
     }
 
 

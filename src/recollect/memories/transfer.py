@@ -66,7 +66,9 @@ async def export_jsonl(
     cursor: str | None = None
     while True:
         async with workspace.store.transaction(context) as tx:
-            page = await reading.list_memories(tx, limit=_PAGE, cursor=cursor, filters=filters)
+            page = await reading.list_memories(
+                tx, reading.Selection(filters=filters), limit=_PAGE, cursor=cursor
+            )
             details = await reading.fetch_details(tx, [memory.id for memory in page])
         for memory in page:
             if memory.id in details:  # another caller may have erased it between the two queries

@@ -136,13 +136,15 @@ def to_event(
     shown: tuple[ShownHit, ...],
     *,
     at: datetime,
-    latency_ms: float,
+    stages: Mapping[str, float],
 ) -> RetrievalEvent:
     """What learning hears of a search: its kind, what it was ranked by, what was shown and for which signals."""
     return RetrievalEvent(
         query_id=query_id,
         at=at,
-        latency_ms=latency_ms,
+        latency_ms=stages["total"],
+        stages=stages,
+        question=asked.query,
         query_type=asked.type,
         strategy=choice.strategy,
         arm=choice.arm,

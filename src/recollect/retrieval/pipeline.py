@@ -133,7 +133,7 @@ async def _routed(
             found.choice,
             found.shown,
             at=workspace.clock(),
-            latency_ms=watch.stop()["total"],
+            stages=watch.stop(),
         )
         workspace.events.record(context, event)
     return SearchResults(

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from recollect.domain.entities import Entity
+from recollect.domain.entities import Entity, EntityGraph, Link
 from recollect.domain.layers import Layer
 from recollect.domain.names import Name, entity_key, lookup_keys, mention_keys, prefixes, stored_keys
 from recollect.errors import ForbiddenError, NotFoundError
@@ -287,6 +287,21 @@ async def list_entities(tx: Transaction, *, prefix: str, limit: int) -> list[Ent
     """Entities the caller sees whose folded names begin so."""
     last = prefix + "\U0010ffff" if prefix else None
     return [_to_entity(row) for row in await tx.fetch("list_entities", first=prefix, last=last, limit=limit)]
+
+
+async def graph(tx: Transaction, name: str | None, *, limit: int) -> EntityGraph:
+    """The entities around one, or those that most memories name, and how often two are named together."""
+    centre = None if name is None else (await get_entity(tx, name)).key
+    found = await tx.fetch("entities_around", centre=centre, limit=limit)
+    rows = await tx.fetch("list_entities_by_key", keys=[row["entity"] for row in found])
+    by_key = {row["entity"]: _to_entity(row) for row in rows}
+    keys = [row["entity"] for row in found if row["entity"] in by_key]
+    links = await tx.fetch("entity_links", keys=keys)
+    return EntityGraph(
+        entities=tuple(by_key[key] for key in keys),
+        links=tuple(Link(**row) for row in links),
+        centre=centre,
+    )
 
 
 async def get_entity(tx: Transaction, name: str) -> Entity:

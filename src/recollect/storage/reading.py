@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
+
+from psycopg import sql
 
 from recollect.domain.filters import Filter
 from recollect.domain.layers import OWNED_LAYERS, Layer
@@ -33,30 +35,45 @@ async def get_memories(tx: Transaction, ids: Sequence[UUID]) -> list[Memory]:
     return [found[id] for id in ids if id in found]
 
 
+ORDERS = ("newest", "oldest")
+#: Where a page goes on, and how it is sorted.
+_PAGES = {
+    False: {"after": sql.SQL("<"), "order": sql.SQL("m.created_at desc, m.memory_id desc")},
+    True: {"after": sql.SQL(">"), "order": sql.SQL("m.created_at, m.memory_id")},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which memories are meant; `moment` None includes what is no longer believed."""
+
+    scopes: Sequence[UUID] | None = None
+    layers: Sequence[Layer] | None = None
+    types: Sequence[MemoryType] | None = None
+    filters: Filter | None = None
+    moment: Moment | None = None
+
+    def where(self, parameters: Parameters) -> sql.Composable:
+        """The condition on a memory `m`; its values go into the parameters."""
+        return all_of(
+            TRUE if self.moment is None else believed(self.moment, parameters),
+            in_layers(self.layers, parameters),
+            of_types(self.types, parameters),
+            compile_filter(self.filters, parameters),
+        )
+
+
 async def list_memories(
-    tx: Transaction,
-    *,
-    limit: int,
-    cursor: str | None = None,
-    scopes: Sequence[UUID] | None = None,
-    layers: Sequence[Layer] | None = None,
-    types: Sequence[MemoryType] | None = None,
-    filters: Filter | None = None,
-    moment: Moment | None = None,
+    tx: Transaction, chosen: Selection, *, limit: int, cursor: str | None = None, oldest: bool = False
 ) -> Page:
-    """One page, newest first; `moment` None includes what is no longer believed."""
+    """One page, the newest or the oldest first."""
     parameters = Parameters()
-    where = all_of(
-        TRUE if moment is None else believed(moment, parameters),
-        in_layers(layers, parameters),
-        of_types(types, parameters),
-        compile_filter(filters, parameters),
-    )
+    where = chosen.where(parameters)
     after_at, after_id = read_cursor(cursor)
     rows = await tx.fetch(
         "list_memories",
-        {"columns": MEMORY_COLUMNS, "where": where},
-        scopes=None if scopes is None else list(scopes),
+        {"columns": MEMORY_COLUMNS, "where": where, **_PAGES[oldest]},
+        scopes=None if chosen.scopes is None else list(chosen.scopes),
         after_at=after_at,
         after_id=after_id,
         limit=limit + 1,
@@ -65,6 +82,17 @@ async def list_memories(
     items = tuple(to_memory(row) for row in rows[:limit])
     more = len(rows) > limit
     return Page(items=items, next_cursor=make_cursor(items[-1].created_at, items[-1].id) if more else None)
+
+
+async def count_memories(tx: Transaction, chosen: Selection) -> int:
+    """How many there are."""
+    parameters = Parameters()
+    where = chosen.where(parameters)
+    scopes = None if chosen.scopes is None else list(chosen.scopes)
+    row = await tx.fetch_one("count_matching", {"where": where}, scopes=scopes, **parameters.values)
+    assert row is not None
+    found: int = row["memories"]
+    return found
 
 
 async def list_history(tx: Transaction, memory: Memory) -> list[HistoryEntry]:

@@ -268,6 +268,7 @@ def to_tenant(row: Row) -> Tenant:
         retention_days=days,
         recursion_threshold=row["recursion_threshold"],
         recursion_enabled=row["recursion_enabled"],
+        keep_questions=row["keep_questions"],
     )
 
 
@@ -319,3 +320,12 @@ async def set_recursion(tx: Transaction, *, threshold: float | None, enabled: bo
     if not tx.context.is_admin:
         raise ForbiddenError(f"{_who(tx)} may not change how questions are routed; an admin may")
     await tx.execute("set_recursion", threshold=threshold, enabled=enabled)
+
+
+async def set_traces(tx: Transaction, *, keep_questions: bool) -> None:
+    """Whether the words of searches are kept with their traces; what was kept goes when they are not."""
+    if not tx.context.is_admin:
+        raise ForbiddenError(f"{_who(tx)} may not change what is kept of searches; an admin may")
+    await tx.execute("set_traces", keep=keep_questions)
+    if not keep_questions:
+        await tx.execute("forget_questions")

@@ -143,6 +143,38 @@ group by e.entity
 order by e.entity
 limit %(limit)s;
 
+-- name: list_entities_by_key
+-- Some entities the caller sees, with how many visible memories name each.
+select e.entity, min(e.name) as name, min(e.kind) as kind,
+    (array_agg(e.source order by e.source not in ('declared', 'domain'), e.source))[1] as source,
+    max(e.canonical) as canonical,
+    (select count(*) from recollect.mention m where m.tenant_id = %(tenant)s and m.entity = e.entity) as memories,
+    (select array_agg(distinct k.key order by k.key) from recollect.entity_key k
+     where k.tenant_id = %(tenant)s and k.entity = e.entity and k.kind = 'alias') as aliases
+from recollect.entity e
+where e.tenant_id = %(tenant)s and e.entity = any(%(keys)s::text[])
+group by e.entity
+order by e.entity;
+
+-- name: entities_around
+-- Entities that are named together with one, or without one all that are named; the most named first, and itself before.
+select m.entity, count(*) as memories from recollect.mention m
+where m.tenant_id = %(tenant)s and (%(centre)s::text is null or m.memory_id in (
+    select c.memory_id from recollect.mention c where c.tenant_id = %(tenant)s and c.entity = %(centre)s::text))
+    and exists (select from recollect.entity e where e.tenant_id = %(tenant)s and e.entity = m.entity)
+group by m.entity
+order by m.entity is not distinct from %(centre)s::text desc, count(*) desc, m.entity
+limit %(limit)s;
+
+-- name: entity_links
+-- How many memories name two of some entities together.
+select a.entity as source, b.entity as target, count(*) as memories
+from recollect.mention a
+join recollect.mention b on b.tenant_id = a.tenant_id and b.memory_id = a.memory_id and b.entity > a.entity
+where a.tenant_id = %(tenant)s and a.entity = any(%(keys)s::text[]) and b.entity = any(%(keys)s::text[])
+group by a.entity, b.entity
+order by count(*) desc, a.entity, b.entity;
+
 -- name: declare_entity
 -- An entity somebody declares, for the whole tenant or a scope; a found one becomes declared.
 insert into recollect.entity (tenant_id, entity, scope_id, name, kind, source, canonical)

@@ -16,21 +16,26 @@ select pg_advisory_xact_lock_shared(hashtextextended('recollect.traces ' || %(te
 
 -- name: insert_events
 -- Store searches; one that is there already stays as it is, and a tenant forgotten meanwhile stays forgotten. A name
--- is kept as long as something still knows it.
+-- is kept as long as something still knows it, a question where the tenant keeps them and nothing it found is gone.
 insert into recollect.retrieval_event (
     tenant_id, query_id, user_id, session, at, category, flags, strategy, arm, propensity, weights, terms, entities,
-    refines, hits, latency_ms)
+    refines, hits, latency_ms, question, stages)
 select %(tenant)s::text, x.query_id, %(user)s::text, %(session)s::text, x.at, x.category, x.flags, x.strategy, x.arm, x.propensity,
     x.weights, x.terms,
     array(select e.entity from unnest(x.entities) with ordinality as e(entity, place)
         where exists (select from recollect.mention m where m.tenant_id = %(tenant)s and m.entity = e.entity)
             or exists (select from recollect.entity k where k.tenant_id = %(tenant)s and k.entity = e.entity)
         order by e.place),
-    x.refines, x.hits, x.latency_ms
+    x.refines, x.hits, x.latency_ms,
+    case when t.keep_questions and not exists (
+        select from unnest(x.found) f where not exists (
+            select from recollect.memory m where m.tenant_id = %(tenant)s and m.memory_id = f)) then x.question end,
+    x.stages
 from jsonb_to_recordset(%(events)s::jsonb) as x(
     query_id uuid, at timestamptz, category text, flags text[], strategy text, arm text, propensity double precision,
-    weights jsonb, terms bigint[], entities text[], refines uuid, hits integer, latency_ms real)
-where exists (select from recollect.tenant t where t.tenant_id = %(tenant)s)
+    weights jsonb, terms bigint[], entities text[], refines uuid, hits integer, latency_ms real,
+    question text, stages jsonb, found uuid[])
+join recollect.tenant t on t.tenant_id = %(tenant)s
 on conflict (tenant_id, query_id) do nothing;
 
 -- name: insert_hits
@@ -333,3 +338,27 @@ delete from recollect.feedback where tenant_id = %(tenant)s and (%(user)s::text 
 -- name: forget_policies
 -- Erase what was learned from one user alone.
 delete from recollect.policy where tenant_id = %(tenant)s and user_id = %(user)s and user_id <> '';
+
+-- name: list_traces
+-- Searches of the caller's own, or for an admin of anybody's, the newest first.
+select e.query_id, e.user_id, e.session, e.at, e.category, e.strategy, e.entities, e.outcome, e.hits, e.latency_ms,
+    e.question, e.stages
+from recollect.retrieval_event e
+where e.tenant_id = %(tenant)s
+    and (%(query)s::uuid is null or e.query_id = %(query)s::uuid)
+    and (%(user)s::text is null or e.user_id = %(user)s::text)
+    and (%(since)s::timestamptz is null or e.at >= %(since)s::timestamptz)
+    and (%(before)s::timestamptz is null or e.at < %(before)s::timestamptz)
+    and (not %(silent)s::boolean or e.hits = 0)
+order by e.at desc, e.query_id desc
+limit %(limit)s;
+
+-- name: trace_hits
+-- What a search returned, in the order it was shown.
+select h.memory_id, h.score, h.signals, h.used from recollect.retrieval_hit h
+where h.tenant_id = %(tenant)s and h.query_id = %(query)s
+order by h.place;
+
+-- name: forget_questions
+-- The words of all searches that were kept.
+update recollect.retrieval_event set question = null where tenant_id = %(tenant)s and question is not null;

@@ -128,16 +128,25 @@ left join recollect.conversation c on c.tenant_id = m.tenant_id and c.conversati
 where m.tenant_id = %(tenant)s and m.memory_id = any(%(ids)s::uuid[]);
 
 -- name: list_memories
--- One keyset page of memories, the newest first.
+-- One keyset page of memories, the newest or the oldest first.
 select {columns} from recollect.memory m
 join recollect.scope s on s.tenant_id = m.tenant_id and s.scope_id = m.scope_id
 left join recollect.conversation c on c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id
 where m.tenant_id = %(tenant)s
     and (%(scopes)s::uuid[] is null or m.scope_id = any(%(scopes)s::uuid[]))
     and {where}
-    and (%(after_at)s::timestamptz is null or (m.created_at, m.memory_id) < (%(after_at)s::timestamptz, %(after_id)s::uuid))
-order by m.created_at desc, m.memory_id desc
+    and (%(after_at)s::timestamptz is null or (m.created_at, m.memory_id) {after} (%(after_at)s::timestamptz, %(after_id)s::uuid))
+order by {order}
 limit %(limit)s;
+
+-- name: count_matching
+-- How many memories meet a condition.
+select count(*) as memories from recollect.memory m
+join recollect.scope s on s.tenant_id = m.tenant_id and s.scope_id = m.scope_id
+left join recollect.conversation c on c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id
+where m.tenant_id = %(tenant)s
+    and (%(scopes)s::uuid[] is null or m.scope_id = any(%(scopes)s::uuid[]))
+    and {where};
 
 -- name: match_memories
 -- The ids of memories that meet a condition and that the caller may change, a batch at a time.

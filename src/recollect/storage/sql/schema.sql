@@ -42,7 +42,9 @@ create table recollect.tenant (
     created_at timestamptz not null default now(),
     -- From which complexity on questions are decomposed, and whether they are at all; null: as the settings say.
     recursion_threshold double precision check (recursion_threshold between 0 and 1),
-    recursion_enabled boolean
+    recursion_enabled boolean,
+    -- Whether the words of a search are kept with its trace.
+    keep_questions boolean not null default false
 );
 
 -- How many days memories of a layer are kept.
@@ -332,6 +334,8 @@ create table recollect.retrieval_event (
     outcome text check (outcome in ('used', 'context', 'refined', 'ignored', 'feedback')),
     hits integer not null,
     latency_ms real not null,
+    question text,
+    stages jsonb not null default '{}',
     primary key (tenant_id, query_id),
     -- A search that is written while its tenant is being forgotten goes with it.
     foreign key (tenant_id) references recollect.tenant on delete cascade
@@ -662,7 +666,7 @@ begin
             ('memory', 'text subject predicate object trigger action entities metadata source speaker mentions author'),
             ('embedding', 'embedding'), ('history', 'by before'), ('conversation', 'name'),
             ('entity', 'name'), ('conflict', 'reason'), ('summary', 'about'), ('ontology', 'document by'),
-            ('retrieval_event', 'entities'), ('run', 'trajectory memory_ids'),
+            ('retrieval_event', 'entities question'), ('run', 'trajectory memory_ids'),
             ('document', 'name title source tags pages gaps notes error by'), ('section', 'heading path text'),
             ('passage', 'embedding'), ('consultation', 'session documents document result'),
             ('consultation_event', 'detail'), ('capability_request', 'description context workflow agent')
@@ -928,9 +932,10 @@ begin
     end if;
 end $$;
 
--- An admin says how the own tenant's questions are routed, and changes nothing else of the tenant's row.
+-- An admin says how the own tenant's questions are routed and whether they are kept, and changes nothing else of the
+-- tenant's row.
 revoke update on recollect.tenant from recollect_app;
-grant update (recursion_threshold, recursion_enabled) on recollect.tenant to recollect_app;
+grant update (recursion_threshold, recursion_enabled, keep_questions) on recollect.tenant to recollect_app;
 alter policy updatable on recollect.tenant
     using (tenant_id = (select recollect.caller_tenant()) and (select recollect.caller_is_admin()))
     with check (tenant_id = (select recollect.caller_tenant()) and (select recollect.caller_is_admin()));
@@ -959,6 +964,11 @@ begin
         and not exists (select from entity k where k.tenant_id = tenant and k.entity = e);
     delete from feedback f where f.tenant_id = tenant and f.memory_id = any(gone);
     get diagnostics forget_traces.feedback = row_count;
+    -- What was asked when they were found may well say what they said.
+    update retrieval_event v set question = null
+    where v.tenant_id = tenant and v.question is not null and exists (
+        select from retrieval_hit h
+        where h.tenant_id = tenant and h.query_id = v.query_id and h.memory_id = any(gone));
     delete from retrieval_hit h where h.tenant_id = tenant and h.memory_id = any(gone);
     get diagnostics forget_traces.hits = row_count;
     delete from run r where r.tenant_id = tenant and r.memory_ids && gone;

@@ -115,7 +115,7 @@ order by s.layer desc, s.name, m.user_id;
 
 -- name: get_tenant
 -- One tenant with its retention and its routing.
-select t.tenant_id, t.name, t.created_at, t.recursion_threshold, t.recursion_enabled,
+select t.tenant_id, t.name, t.created_at, t.recursion_threshold, t.recursion_enabled, t.keep_questions,
     coalesce((select jsonb_object_agg(r.layer::text, r.days) from recollect.retention r
               where r.tenant_id = t.tenant_id), '{}') as retention
 from recollect.tenant t where t.tenant_id = %(tenant)s;
@@ -134,6 +134,10 @@ delete from recollect.retention where tenant_id = %(tenant)s and layer = %(layer
 update recollect.tenant set recursion_threshold = %(threshold)s, recursion_enabled = %(enabled)s
 where tenant_id = %(tenant)s
 returning tenant_id;
+
+-- name: set_traces
+-- Whether the words of searches are kept with their traces.
+update recollect.tenant set keep_questions = %(keep)s where tenant_id = %(tenant)s returning tenant_id;
 
 -- name: apply_retention
 -- Recompute until when memories of a layer are believed, after its retention changed.

@@ -4,7 +4,7 @@ insert into recollect.tenant (tenant_id, name) values (%(tenant)s, %(name)s) on 
 
 -- name: list_tenants
 -- All tenants of the store with their retention, routing and size.
-select t.tenant_id, t.name, t.created_at, t.recursion_threshold, t.recursion_enabled,
+select t.tenant_id, t.name, t.created_at, t.recursion_threshold, t.recursion_enabled, t.keep_questions,
     coalesce((select jsonb_object_agg(r.layer::text, r.days) from recollect.retention r
               where r.tenant_id = t.tenant_id), '{}') as retention,
     coalesce((select sum(y.memories) from recollect.tally y where y.tenant_id = t.tenant_id), 0)::bigint as memories

@@ -74,6 +74,29 @@ def list_entities(
     _show(inv.out, found, found)
 
 
+@entities_app.command("graph")
+def graph(
+    ctx: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="Only what is named together with this.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most this many entities.", min=1)] = 60,
+    json: JsonOption = False,
+) -> None:
+    """Show which entities are named together, and how often."""
+    inv = invocation(ctx)
+    with inv.client() as client:
+        found = client.entities.graph(name, limit=limit)
+    if inv.out.as_json:
+        inv.out.document(found)
+        return
+    names = {one.key: one.name for one in found.entities}
+    columns = [
+        Column(name="one", style="cyan"),
+        Column(name="other", style="cyan"),
+        Column(name="memories", right=True),
+    ]
+    inv.out.table(columns, [(names[one.source], names[one.target], one.memories) for one in found.links])
+
+
 @entities_app.command("forget")
 def forget(ctx: typer.Context, name: _Name, json: JsonOption = False) -> None:
     """Forget what was declared or learned of an entity.

@@ -74,6 +74,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "The store": {
         "overview": f"{_HERE}.overview",
+        "traces": f"{_HERE}.traces",
         "serve": f"{_HERE}.serve",
         "mcp": f"{_HERE}.mcp",
         "doctor": f"{_HERE}.upkeep",

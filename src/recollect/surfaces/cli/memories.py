@@ -221,22 +221,27 @@ def list_(
     conversation: ConversationOption = None,
     superseded: Annotated[bool, typer.Option("--superseded", help="Superseded ones too.")] = False,
     as_of: AsOfOption = None,
+    order: Annotated[str, typer.Option(help="newest or oldest first.")] = "newest",
+    count: Annotated[bool, typer.Option("--count", help="Say only how many there are.")] = False,
     json: JsonOption = False,
 ) -> None:
     """List memories, newest first, page by page."""
     inv = invocation(ctx)
+    chosen: dict[str, Any] = {
+        "layers": layer or None,
+        "scope": scope,
+        "types": type or None,
+        "filters": parse_object(filter, what="--filter"),
+        "conversation": conversation,
+        "include_superseded": superseded,
+        "as_of": as_of,
+    }
     with inv.client() as client:
-        page = client.list(
-            limit=limit,
-            cursor=cursor,
-            layers=layer or None,
-            scope=scope,
-            types=type or None,
-            filters=parse_object(filter, what="--filter"),
-            conversation=conversation,
-            include_superseded=superseded,
-            as_of=as_of,
-        )
+        if count:
+            number = client.count(**chosen)
+            inv.out.document({"memories": number}) if inv.out.as_json else inv.out.line(f"{number}")
+            return
+        page = client.list(limit=limit, cursor=cursor, order=order, **chosen)
     if inv.out.as_json:
         inv.out.document(page)
         return

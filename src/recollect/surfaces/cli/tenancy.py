@@ -125,6 +125,29 @@ def set_recursion(
     _show_tenants(inv, tenant, [tenant])
 
 
+@tenants_app.command("traces")
+def set_traces(
+    ctx: typer.Context,
+    questions: Annotated[
+        str,
+        typer.Argument(
+            help="keep the words of searches with their traces, or drop them.", metavar="keep|drop"
+        ),
+    ],
+    json: JsonOption = False,
+) -> None:
+    """Say whether traces of searches keep what was asked.
+
+    'drop', which is the default of a tenant, also erases what was kept.
+    """
+    inv = invocation(ctx)
+    if questions not in {"keep", "drop"}:
+        raise InvalidInputError(f"{questions!r} is neither 'keep' nor 'drop'")
+    with inv.client() as client:
+        tenant = client.tenants.set_traces(keep_questions=questions == "keep")
+    _show_tenants(inv, tenant, [tenant])
+
+
 def _routing(tenant: Tenant) -> str:
     switch = {True: "on", False: "off", None: "default"}[tenant.recursion_enabled]
     if tenant.recursion_threshold is None:

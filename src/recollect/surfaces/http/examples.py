@@ -13,6 +13,7 @@ NEWER = "0199d2a4-8f20-7a11-8c4d-6e7f8091a2b3"
 QUERY = "0199d2a5-0b3c-7e21-b6aa-112233445566"
 CONSULTATION = "0199d2a6-1a2b-7c3d-8e4f-5a6b7c8d9e0f"
 EVENT = "0199d2a7-2b3c-7d4e-9f50-6b7c8d9e0f10"
+RUN = "0199d2a9-4d5e-7f60-8b72-8d9e0f102132"
 KEY = "0199d2a8-3c4d-7e5f-8a61-7c8d9e0f1021"
 DOCUMENT, FOLDER, CODE, TASK = "guide.md", "/srv/docs", "/srv/code/shop", "explore-checkout"
 TEAM, PROJECT, USER = "team/api", "project/apollo", "ana"
@@ -31,6 +32,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "add": {"text": "Ana prefers tea to coffee.", "entities": ["Ana"], "importance": 0.7},
     "add_many": {"items": [{"text": "The build runs at night."}, {"text": "The build takes nine minutes."}]},
     "list": {"limit": 20, "types": ["episodic"]},
+    "count": {"types": ["episodic"]},
     "get": {"id": MEMORY},
     "update": {"id": MEMORY, "text": "Ana prefers green tea to coffee.", "importance": 0.9},
     "delete": {"id": MEMORY},
@@ -75,6 +77,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "learning_status": {},
     "learning_log_retrieval_event": {"query_id": QUERY, "used_in_response": [MEMORY]},
     "learning_runs": {"limit": 10},
+    "learning_run": {"id": RUN},
     "learning_start_experiment": {
         "name": "recent-first",
         "arms": {"table": {}, "recent": {"temporal_relevance": 1.0}},
@@ -91,6 +94,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "tenants_forget": {"id": "acme"},
     "tenants_set_retention": {"layer": "session", "days": 30},
     "tenants_set_recursion": {"threshold": 0.4},
+    "tenants_set_traces": {"keep_questions": True},
     "scopes_list": {"layers": ["team"]},
     "scopes_create": {"scope": TEAM},
     "scopes_move": {"scope": PROJECT, "parent": TEAM},
@@ -104,6 +108,9 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "keys_revoke": {"id": KEY},
     "keys_rotate": {"id": KEY, "overlap_hours": 24},
     "overview": {"minutes": 60},
+    "traces_list": {"user": USER, "limit": 20},
+    "traces_get": {"id": QUERY},
+    "entities_graph": {"name": "Ana", "limit": 20},
     "events_list": {"after": EVENT, "limit": 50},
     "entities_list": {"prefix": "An", "limit": 20},
     "entities_declare": {"name": "Ana", "kind": "person", "aliases": ["Anita"]},

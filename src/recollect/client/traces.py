@@ -1,0 +1,64 @@
+"""The client's face for what was asked: `r.traces`.
+
+Thin like client.py: check, hand over, decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from recollect.client.arguments import check_whole, checked
+from recollect.domain.ids import parse_id
+from recollect.domain.memory import check_time
+from recollect.domain.text import check_name
+from recollect.domain.traces import Trace
+from recollect.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from recollect.client.host import Host
+
+MAX_LIMIT = 1_000
+
+
+@checked
+class AsyncTraces:
+    """Searches as they were recorded: the caller's own, or all of the tenant's for an admin."""
+
+    def __init__(self, client: Host) -> None:
+        self._client = client
+
+    async def list(
+        self,
+        *,
+        user: str | None = None,
+        since: datetime | str | None = None,
+        before: datetime | str | None = None,
+        silent: bool = False,
+        limit: int = 50,
+    ) -> Sequence[Trace]:
+        """The latest searches, the newest first; of one user, of a time, or only those that found nothing."""
+        from recollect.storage.traces import list_traces
+
+        check_whole("limit", limit, most=MAX_LIMIT)
+        whose = None if user is None else check_name(user, what="user")
+        begin, end = check_time(since, "since"), check_time(before, "before")
+        workspace = await self._client._workspace()
+        await workspace.events.flush()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            return await list_traces(tx, limit=limit, user=whose, since=begin, before=end, silent=silent)
+
+    async def get(self, id: UUID | str) -> Trace:
+        """One search, by the `query_id` of its results, with what it returned."""
+        from recollect.storage.traces import find_trace
+
+        wanted = parse_id(id)
+        workspace = await self._client._workspace()
+        await workspace.events.flush()
+        async with workspace.store.transaction(self._client.tenant_context) as tx:
+            found = await find_trace(tx, wanted)
+        if found is None:
+            raise NotFoundError(f"no search {str(wanted)!r}; `recollect traces list` shows them")
+        return found
