@@ -13,9 +13,9 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.domain.codec import encode
 from recollect.domain.layers import Layer
 from recollect.surfaces.cli.output import moment, one_line, to_json, visible
-from recollect.surfaces.plain import plain
 
 
 @given(st.text())
@@ -44,7 +44,7 @@ def test_escape_sequences_and_text_that_runs_backwards_are_spelled_out() -> None
 def test_values_of_the_domain_become_plain_data() -> None:
     id = UUID("0199d3c2-0000-7000-8000-000000000000")
     value = {Layer.TEAM: [id, Path("/x"), datetime(2026, 5, 8, tzinfo=UTC), (1, None, True)]}
-    assert plain(value) == {"team": [str(id), "/x", "2026-05-08T00:00:00+00:00", [1, None, True]]}
+    assert encode(value) == {"team": [str(id), "/x", "2026-05-08T00:00:00+00:00", [1, None, True]]}
 
 
 def test_midnight_is_shown_as_a_day() -> None:

@@ -15,11 +15,11 @@ from tests.surfaces.test_parity import comparable
 
 from recollect import Recollect, TenantContext
 from recollect.client.verbs import VERBS, Verb, arguments_of
+from recollect.domain.codec import encode
 from recollect.errors import RecollectError
 from recollect.surfaces.http import examples
 from recollect.surfaces.http.examples import EXAMPLES
 from recollect.surfaces.http.routes import operation
-from recollect.surfaces.plain import document_of
 
 ROLES = ("admin", "operator")
 #: What a machine's records say differs with the folder that was explored, and with who else explored.
@@ -132,7 +132,7 @@ Ask = Callable[[Verb, dict[str, Any]], Any]
 def by_python(client: Recollect) -> Ask:
     def ask(verb: Verb, given: dict[str, Any]) -> Any:
         try:
-            return document_of(verb.bind(client)(**arguments_of(verb, given)))  # type: ignore[arg-type]
+            return encode(verb.bind(client)(**arguments_of(verb, given)))  # type: ignore[arg-type]
         except RecollectError as error:
             return {"error": error.code, "detail": str(error)}
 

@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 
 from recollect import AsyncRecollect, Recollect, Settings, TenantContext
 from recollect.client.verbs import BY_NAME, arguments_of
+from recollect.domain.codec import encode
 from recollect.errors import RecollectError
-from recollect.surfaces.plain import document_of
 
 GUIDE = (
     "# Guide\n\n## Tokens\n\nA token expires after 15 minutes.\n\n## Limits\n\nA client may ask 100 times.\n"
@@ -44,7 +44,7 @@ class Python:
         kwargs = given if verb == "library.add" else arguments_of(BY_NAME[verb], given)
         try:
             owner = getattr(self._client, face) if face else self._client
-            return document_of(getattr(owner, name)(**kwargs))
+            return encode(getattr(owner, name)(**kwargs))
         except RecollectError as error:
             return {"error": error.code}
 

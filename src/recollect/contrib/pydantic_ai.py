@@ -15,6 +15,7 @@ from typing import Any
 from recollect.client.async_client import AsyncRecollect
 from recollect.client.sync_client import Recollect
 from recollect.client.verbs import Verb, arguments_of
+from recollect.domain.codec import encode
 from recollect.errors import (
     ConflictError,
     ForbiddenError,
@@ -23,7 +24,6 @@ from recollect.errors import (
     NotFoundError,
 )
 from recollect.surfaces.mcp.words import say
-from recollect.surfaces.plain import document_of
 from recollect.surfaces.roots import check_roots
 from recollect.surfaces.tools import INSTRUCTIONS, TOOLS
 from recollect.surfaces.tools import Tool as Offered
@@ -91,7 +91,7 @@ def _function(
             result = await _ask(verb, client, arguments_of(verb, asked))
         except _MENDABLE as error:
             raise ModelRetry(f"{error.code}: {error}") from error
-        document = document_of(result)
+        document = encode(result)
         return ToolReturn(say(verb.name, document), metadata=document)
 
     call.__name__ = tool.name

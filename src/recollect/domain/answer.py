@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from recollect.domain.codec import Value
 from recollect.domain.findings import Citation
 
 NOT_KNOWN = "Not known."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Value):
     """An answer in Markdown. The marks in `text` stand for `citations`: the first is [1].
 
     `found` is False when no source answers. `sources` are those that did; `coverage` says of each that was asked how
@@ -31,30 +32,3 @@ class Answer:
     def __str__(self) -> str:
         """The text, as it is read."""
         return self.text
-
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "question": self.question,
-            "text": self.text,
-            "found": self.found,
-            "citations": [citation.document() for citation in self.citations],
-            "sources": list(self.sources),
-            "coverage": {name: dict(covered) for name, covered in self.coverage.items()},
-            "notes": list(self.notes),
-            "cost_usd": self.cost_usd,
-        }
-
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> Answer:
-        """From JSON."""
-        return cls(
-            question=document["question"],
-            text=document["text"],
-            found=document["found"],
-            citations=tuple(Citation.read(one) for one in document["citations"]),
-            sources=tuple(document["sources"]),
-            coverage=document["coverage"],
-            notes=tuple(document["notes"]),
-            cost_usd=document["cost_usd"],
-        )

@@ -7,10 +7,11 @@ Findings and citations are those of every run (`findings.py`); the engine's own 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from recollect.domain.codec import Value, encode_fields
 from recollect.domain.findings import Citation, Finding
 from recollect.domain.trajectory import CallRecord, Step, Trajectory
 
@@ -23,7 +24,7 @@ _SUMMARY_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Value):
     """A call of a tool. `summary` is the beginning of what it gave back; `child` is the exploration it started."""
 
     tool: str
@@ -53,24 +54,9 @@ class ToolCall:
             child=None if call.child is None else ExplorationTrajectory.of(call.child),
         )
 
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "tool": self.tool,
-            "parameters": dict(self.parameters),
-            "duration_ms": self.duration_ms,
-            "summary": self.summary,
-            "error": self.error,
-            "cached": self.cached,
-            "refused": self.refused,
-            "model_call": self.model_call,
-            "tokens": self.tokens,
-            "child": None if self.child is None else self.child.document(),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExplorationStep:
+class ExplorationStep(Value):
     """One round: what was thought, which tools were called, what was known by then, where it goes next."""
 
     iteration: int
@@ -90,19 +76,9 @@ class ExplorationStep:
             next_direction=step.next_direction,
         )
 
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "iteration": self.iteration,
-            "thought": self.thought,
-            "tool_calls": [call.document() for call in self.tool_calls],
-            "findings_so_far": list(self.findings_so_far),
-            "next_direction": self.next_direction,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExplorationTrajectory:
+class ExplorationTrajectory(Value):
     """The whole path of an exploration."""
 
     steps: tuple[ExplorationStep, ...]
@@ -122,19 +98,9 @@ class ExplorationTrajectory:
             cached_hits=record.usage.cached_subcalls,
         )
 
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "steps": [step.document() for step in self.steps],
-            "start_time": self.start_time.isoformat(),
-            "end_time": self.end_time.isoformat(),
-            "total_subcalls": self.total_subcalls,
-            "cached_hits": self.cached_hits,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RLMUsage:
+class RLMUsage(Value):
     """What an exploration used. A sub-call is a call of a tool that was not answered from the cache.
 
     `model_calls`, tokens and dollars are of every request that was sent, failed and repeated ones too; cached and
@@ -157,12 +123,12 @@ class RLMUsage:
         return self.cached_subcalls / calls if calls else 0.0
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {**asdict(self), "cache_hit_rate": round(self.cache_hit_rate, 4)}
+        """As JSON, with the rate."""
+        return {**encode_fields(self), "cache_hit_rate": round(self.cache_hit_rate, 4)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RLMResult:
+class RLMResult(Value):
     """What an exploration found. The marks in `synthesis` stand for `citations`: the first is [1].
 
     `success`: something was found that stands in the tree. `stopped_by` says how the run ended (`STOPPED_BY`), `notes`
@@ -194,29 +160,11 @@ class RLMResult:
 
     def document(self) -> dict[str, Any]:
         """As JSON, for a file that `recollect verify` takes; without the engine's record, which the audit has."""
-        return {
-            "version": VERSION,
-            "kind": KIND,
-            "task_id": self.task_id,
-            "success": self.success,
-            "query": self.query,
-            "root": self.root,
-            "synthesis": self.synthesis,
-            "findings": [one.document() for one in self.findings],
-            "citations": [one.document() for one in self.citations],
-            "trajectory": self.trajectory.document(),
-            "usage": self.usage.document(),
-            "stopped_by": self.stopped_by,
-            "error": self.error,
-            "model": self.model,
-            "notes": list(self.notes),
-            "capability_requests": [dict(one) for one in self.capability_requests],
-            "audit_file": self.audit_file,
-        }
+        return {"version": VERSION, "kind": KIND, **encode_fields(self, without={"record"})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExplorePlan:
+class ExplorePlan(Value):
     """What an exploration would do, worked out without asking anybody: the most that it may take.
 
     `likely_files` are those it would begin with; dollars are None when the model has no published price.
@@ -237,12 +185,6 @@ class ExplorePlan:
     max_usd: float | None
     audit_file: str
     notes: tuple[str, ...] = ()
-
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()
-        }
 
 
 def _summary(result: Any) -> str:

@@ -6,10 +6,10 @@ Checking a citation against the material is `runs/citations.py`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+
+from recollect.domain.codec import Value
 
 
 class CitationStatus(StrEnum):
@@ -31,7 +31,7 @@ def span_hash(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Citation:
+class Citation(Value):
     """A span of the material. `kind` says what `file_path` names: a file's path, a document's id, a memory's id.
 
     A memory has no lines: `line_start` and `line_end` are 0 there, and the span is its whole text. `supports` says that
@@ -64,39 +64,9 @@ class Citation:
         """What a reader is told of it in one word: its status, or `supports` where it stands there and answers."""
         return "supports" if self.supports and self.status is CitationStatus.QUOTED else self.status.value
 
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "kind": self.kind,
-            "file_path": self.file_path,
-            "line_start": self.line_start,
-            "line_end": self.line_end,
-            "content_hash": self.content_hash,
-            "quote": self.quote,
-            "pages": list(self.pages) if self.pages else None,
-            "status": self.status.value,
-            "supports": self.supports,
-        }
-
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> Citation:
-        """From JSON."""
-        pages = document.get("pages")
-        return cls(
-            kind=document["kind"],
-            file_path=document["file_path"],
-            line_start=document["line_start"],
-            line_end=document["line_end"],
-            content_hash=document["content_hash"],
-            quote=document["quote"],
-            pages=(pages[0], pages[1]) if pages else None,
-            status=CitationStatus(document.get("status", "unchecked")),
-            supports=document.get("supports", False),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Value):
     """One thing that was found. `group` is the scope, entity, period or part of the material it speaks for."""
 
     description: str
@@ -106,29 +76,3 @@ class Finding:
     confidence: float = 1.0
     group: str | None = None
     citations: tuple[Citation, ...] = ()
-
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "description": self.description,
-            "evidence": self.evidence,
-            "source_file": self.source_file,
-            "line_range": list(self.line_range) if self.line_range else None,
-            "confidence": self.confidence,
-            "group": self.group,
-            "citations": [citation.document() for citation in self.citations],
-        }
-
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> Finding:
-        """From JSON."""
-        lines = document.get("line_range")
-        return cls(
-            description=document["description"],
-            evidence=document["evidence"],
-            source_file=document["source_file"],
-            line_range=(lines[0], lines[1]) if lines else None,
-            confidence=document["confidence"],
-            group=document.get("group"),
-            citations=tuple(Citation.read(one) for one in document.get("citations", ())),
-        )

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, Literal
 from uuid import UUID
 
+from recollect.domain.codec import Value, encode_fields
 from recollect.domain.findings import Citation
 
 #: Of the JSON shape of a result.
@@ -38,7 +39,7 @@ class EventType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OracleEvent:
+class OracleEvent(Value):
     """One thing that happened in a consultation. `number` counts from 1 within it; `detail` is JSON."""
 
     type: EventType
@@ -50,36 +51,9 @@ class OracleEvent:
     agent: str | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
 
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "type": self.type.value,
-            "consultation_id": str(self.consultation_id),
-            "session_id": self.session_id,
-            "number": self.number,
-            "at": self.at.isoformat(),
-            "workflow": self.workflow,
-            "agent": self.agent,
-            "detail": dict(self.detail),
-        }
-
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> OracleEvent:
-        """From JSON."""
-        return cls(
-            type=EventType(document["type"]),
-            consultation_id=UUID(document["consultation_id"]),
-            session_id=document["session_id"],
-            number=document["number"],
-            at=datetime.fromisoformat(document["at"]),
-            workflow=document.get("workflow"),
-            agent=document.get("agent"),
-            detail=dict(document.get("detail") or {}),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CapabilityRequest:
+class CapabilityRequest(Value):
     """Something that was missing. `raised_by` is `planner` or `engine`.
 
     `context` says for which problem and document, and which tools were tried.
@@ -93,34 +67,6 @@ class CapabilityRequest:
     consultation_id: UUID | None = None
     workflow: str | None = None
     agent: str | None = None
-
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "id": str(self.id),
-            "at": self.at.isoformat(),
-            "description": self.description,
-            "raised_by": self.raised_by,
-            "context": dict(self.context),
-            "consultation_id": str(self.consultation_id) if self.consultation_id else None,
-            "workflow": self.workflow,
-            "agent": self.agent,
-        }
-
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> CapabilityRequest:
-        """From JSON."""
-        consultation = document.get("consultation_id")
-        return cls(
-            id=UUID(document["id"]),
-            at=datetime.fromisoformat(document["at"]),
-            description=document["description"],
-            raised_by=document["raised_by"],
-            context=dict(document.get("context") or {}),
-            consultation_id=UUID(consultation) if consultation else None,
-            workflow=document.get("workflow"),
-            agent=document.get("agent"),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,19 +85,15 @@ class CapabilityGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
+class Skipped(Value):
     """Material that was not read, and why."""
 
     what: str
     reason: str
 
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {"what": self.what, "reason": self.reason}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
+class Coverage(Value):
     """How much of the material was read, in tokens: `share` of what there was, from 0 to 1.
 
     `searched_tokens` is what was looked through by index; `read_tokens` is what was read word by word.
@@ -172,32 +114,12 @@ class Coverage:
         return round(min(self.read_tokens / self.material_tokens, 1.0), 4)
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "share": self.share,
-            "material_tokens": self.material_tokens,
-            "searched_tokens": self.searched_tokens,
-            "read_tokens": self.read_tokens,
-            "documents": self.documents,
-            "files": self.files,
-            "skipped": [one.document() for one in self.skipped],
-        }
-
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> Coverage:
-        """From JSON."""
-        return cls(
-            material_tokens=document["material_tokens"],
-            searched_tokens=document["searched_tokens"],
-            read_tokens=document["read_tokens"],
-            documents=document["documents"],
-            files=document["files"],
-            skipped=tuple(Skipped(**one) for one in document.get("skipped", ())),
-        )
+        """As JSON, with the share."""
+        return {"share": self.share, **encode_fields(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OracleConsultation:
+class OracleConsultation(Value):
     """The record of one consultation. `advice` is the answer; `model` is empty when no model was used.
 
     `tokens` are those that models read and wrote, by `<model>:input` and `<model>:output`, and their sum as `total`;
@@ -226,62 +148,9 @@ class OracleConsultation:
     duration_ms: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "id": str(self.id),
-            "timestamp": self.timestamp.isoformat(),
-            "problem": self.problem,
-            "advice": self.advice,
-            "model": self.model,
-            "session_id": self.session_id,
-            "tokens": dict(self.tokens),
-            "cost_usd": self.cost_usd,
-            "files_consulted": list(self.files_consulted),
-            "outcome": self.outcome,
-            "error_message": self.error_message,
-            "depth_hint": self.depth_hint,
-            "processing_mode": self.processing_mode,
-            "tools_used": list(self.tools_used),
-            "recursive_calls": self.recursive_calls,
-            "capability_requests": [dict(one) for one in self.capability_requests],
-            "docs_consulted": list(self.docs_consulted),
-            "workflow": self.workflow,
-            "agent": self.agent,
-            "duration_ms": self.duration_ms,
-            "settings": dict(self.settings),
-        }
-
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> OracleConsultation:
-        """From JSON."""
-        return cls(
-            id=UUID(document["id"]),
-            timestamp=datetime.fromisoformat(document["timestamp"]),
-            problem=document["problem"],
-            advice=document["advice"],
-            model=document["model"],
-            session_id=document["session_id"],
-            tokens=dict(document["tokens"]),
-            cost_usd=document["cost_usd"],
-            files_consulted=tuple(document["files_consulted"]),
-            outcome=document["outcome"],
-            error_message=document["error_message"],
-            depth_hint=document["depth_hint"],
-            processing_mode=document["processing_mode"],
-            tools_used=tuple(document.get("tools_used", ())),
-            recursive_calls=document.get("recursive_calls", 0),
-            capability_requests=tuple(document.get("capability_requests", ())),
-            docs_consulted=tuple(document.get("docs_consulted", ())),
-            workflow=document.get("workflow"),
-            agent=document.get("agent"),
-            duration_ms=document.get("duration_ms", 0.0),
-            settings=dict(document.get("settings") or {}),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OracleConsultResult:
+class OracleConsultResult(Value):
     """What a consultation gives back. The marks in `answer` stand for `citations`: the first is [1].
 
     `stopped_by` is `done`, or the limit that ended it early; `found` is False when the documents don't say.
@@ -298,36 +167,11 @@ class OracleConsultResult:
 
     def document(self) -> dict[str, Any]:
         """As JSON, for a file that `recollect verify` takes."""
-        return {
-            "version": VERSION,
-            "kind": "consultation",
-            "answer": self.answer,
-            "found": self.found,
-            "citations": [one.document() for one in self.citations],
-            "coverage": self.coverage.document(),
-            "consultation": self.consultation.document(),
-            "session": self.session,
-            "stopped_by": self.stopped_by,
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> OracleConsultResult:
-        """From JSON. Of a damaged document it raises `KeyError`, `TypeError` or `ValueError`."""
-        return cls(
-            answer=document["answer"],
-            found=document.get("found", True),
-            citations=tuple(Citation.read(one) for one in document["citations"]),
-            coverage=Coverage.read(document["coverage"]),
-            consultation=OracleConsultation.read(document["consultation"]),
-            session=document["session"],
-            stopped_by=document["stopped_by"],
-            notes=tuple(document.get("notes", ())),
-        )
+        return {"version": VERSION, "kind": "consultation", **encode_fields(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DryRun:
+class DryRun(Value):
     """What a consultation would do, worked out without asking anybody.
 
     The most that it may take: `max_tool_calls`, `max_model_calls`, tokens to and from the model, and dollars (None
@@ -350,29 +194,9 @@ class DryRun:
     max_usd: float | None
     notes: tuple[str, ...] = ()
 
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "problem": self.problem,
-            "depth_hint": self.depth_hint,
-            "processing_mode": self.processing_mode,
-            "reason": self.reason,
-            "model": self.model,
-            "documents": [dict(one) for one in self.documents],
-            "files": [dict(one) for one in self.files],
-            "skipped": [one.document() for one in self.skipped],
-            "material_tokens": self.material_tokens,
-            "max_tool_calls": self.max_tool_calls,
-            "max_model_calls": self.max_model_calls,
-            "max_input_tokens": self.max_input_tokens,
-            "max_output_tokens": self.max_output_tokens,
-            "max_usd": self.max_usd,
-            "notes": list(self.notes),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
+class Verification(Value):
     """What reading every citation of a result again has shown."""
 
     citations: tuple[Citation, ...]
@@ -387,12 +211,5 @@ class Verification:
         return not (self.stale or self.unsupported)
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "holds": self.holds,
-            "quoted": self.quoted,
-            "moved": self.moved,
-            "stale": self.stale,
-            "unsupported": self.unsupported,
-            "citations": [one.document() for one in self.citations],
-        }
+        """As JSON, with the verdict."""
+        return {"holds": self.holds, **encode_fields(self)}

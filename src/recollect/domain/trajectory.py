@@ -7,11 +7,12 @@ played again. Who makes the record is `runs/engine.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from recollect.domain.codec import decode_fields, encode, encode_fields
 from recollect.domain.findings import Finding
 
 #: Of the JSON shape; a reader refuses what is newer than itself.
@@ -127,135 +128,21 @@ class Trajectory:
 
     def document(self) -> dict[str, Any]:
         """As JSON. A step holds the findings that were new in it; those before it are in the steps before."""
-        return {
-            "version": VERSION,
-            "id": str(self.id),
-            "environment": self.environment,
-            "planner": self.planner,
-            "policy": self.policy,
-            "query": self.query,
-            "depth": self.depth,
-            "started_at": self.started_at.isoformat(),
-            "ended_at": self.ended_at.isoformat(),
-            "stopped_by": self.stopped_by,
-            "error": self.error,
-            "limits": dict(self.limits),
-            "usage": asdict(self.usage),
-            "steps": [
-                _write_step(step, len(before.findings) if before else 0)
-                for before, step in zip((None, *self.steps), self.steps, strict=False)
-            ],
-            "findings": [finding.document() for finding in self.findings],
-            "notes": list(self.notes),
-        }
+        counts = (0, *(len(step.findings) for step in self.steps))
+        steps = [
+            {**encode_fields(step, without={"findings"}), "new_findings": encode(step.findings[count:])}
+            for step, count in zip(self.steps, counts, strict=False)
+        ]
+        return {"version": VERSION, **encode_fields(self, without={"steps"}), "steps": steps}
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Trajectory:
         """From JSON. Of a damaged document it raises `KeyError`, `TypeError` or `ValueError`."""
         steps: list[Step] = []
-        found: tuple[Finding, ...] = ()
-        for one in document["steps"]:
-            found += tuple(Finding.read(finding) for finding in one["new_findings"])
-            steps.append(_read_step(one, found))
-        return cls(
-            id=UUID(document["id"]),
-            environment=document["environment"],
-            planner=document["planner"],
-            policy=document.get("policy"),
-            query=document["query"],
-            depth=document["depth"],
-            started_at=datetime.fromisoformat(document["started_at"]),
-            ended_at=datetime.fromisoformat(document["ended_at"]),
-            stopped_by=document["stopped_by"],
-            error=document.get("error"),
-            limits=dict(document.get("limits") or {}),
-            usage=Usage(**document["usage"]),
-            steps=tuple(steps),
-            findings=tuple(Finding.read(finding) for finding in document["findings"]),
-            notes=tuple(document.get("notes", ())),
-        )
-
-
-def _write_step(step: Step, found_before: int) -> dict[str, Any]:
-    choice = step.choice
-    return {
-        "iteration": step.iteration,
-        "thought": step.thought,
-        "started_at": step.started_at.isoformat(),
-        "duration_ms": step.duration_ms,
-        "tool_calls": [_write_call(call) for call in step.tool_calls],
-        "new_findings": [finding.document() for finding in step.findings[found_before:]],
-        "next_direction": step.next_direction,
-        "done": step.done,
-        "planner_tokens": step.planner_tokens,
-        "planner_usd": step.planner_usd,
-        "planner_calls": step.planner_calls,
-        "choice": None
-        if choice is None
-        else {
-            "template": choice.template,
-            "probability": choice.probability,
-            "features": dict(choice.features),
-            "options": {name: dict(features) for name, features in choice.options.items()},
-        },
-    }
-
-
-def _read_step(document: Mapping[str, Any], found: tuple[Finding, ...]) -> Step:
-    choice = document.get("choice")
-    return Step(
-        iteration=document["iteration"],
-        thought=document["thought"],
-        started_at=datetime.fromisoformat(document["started_at"]),
-        duration_ms=document["duration_ms"],
-        tool_calls=tuple(_read_call(call) for call in document["tool_calls"]),
-        findings=found,
-        next_direction=document["next_direction"],
-        done=document["done"],
-        planner_tokens=document["planner_tokens"],
-        planner_usd=document["planner_usd"],
-        planner_calls=document["planner_calls"],
-        choice=None
-        if choice is None
-        else Choice(
-            template=choice["template"],
-            probability=choice["probability"],
-            features=dict(choice["features"]),
-            options={name: dict(features) for name, features in choice["options"].items()},
-        ),
-    )
-
-
-def _write_call(call: CallRecord) -> dict[str, Any]:
-    return {
-        "tool": call.tool,
-        "parameters": dict(call.parameters),
-        "started_at": call.started_at.isoformat(),
-        "duration_ms": call.duration_ms,
-        "result": call.result,
-        "error": call.error,
-        "cached": call.cached,
-        "refused": call.refused,
-        "model_call": call.model_call,
-        "tokens": call.tokens,
-        "usd": call.usd,
-        "child": call.child.document() if call.child else None,
-    }
-
-
-def _read_call(document: Mapping[str, Any]) -> CallRecord:
-    child = document.get("child")
-    return CallRecord(
-        tool=document["tool"],
-        parameters=dict(document["parameters"]),
-        started_at=datetime.fromisoformat(document["started_at"]),
-        duration_ms=document["duration_ms"],
-        result=document["result"],
-        error=document["error"],
-        cached=document["cached"],
-        refused=document["refused"],
-        model_call=document["model_call"],
-        tokens=document["tokens"],
-        usd=document["usd"],
-        child=Trajectory.read(child) if child else None,
-    )
+        findings: tuple[Finding, ...] = ()
+        for step in document["steps"]:
+            findings += tuple(Finding.read(finding) for finding in step["new_findings"])
+            steps.append(decode_fields(Step, step, findings=findings))
+        usage = Usage(**document["usage"])  # a record of this version has no others
+        trajectory: Trajectory = decode_fields(cls, document, steps=tuple(steps), usage=usage)
+        return trajectory

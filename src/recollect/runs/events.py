@@ -10,11 +10,12 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
+from recollect.domain.codec import encode_fields
 from recollect.domain.findings import Finding
 from recollect.domain.trajectory import Usage
 from recollect.runs.planners.contract import Call, Remaining
@@ -37,8 +38,7 @@ class Event:
 
     def document(self) -> dict[str, Any]:
         """As JSON."""
-        values = {field.name: _json(getattr(self, field.name)) for field in fields(self)}
-        return {"type": self.type, **values}
+        return {"type": self.type, **encode_fields(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,19 +202,3 @@ class Publisher:
 def _discard(awaitable: Awaitable[None]) -> None:
     if inspect.iscoroutine(awaitable):
         awaitable.close()
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, UUID):
-        return str(value)
-    if isinstance(value, Finding):
-        return value.document()
-    if isinstance(value, (Call, Remaining, Usage)):
-        return {field.name: _json(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(name): _json(one) for name, one in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_json(one) for one in value]
-    return value

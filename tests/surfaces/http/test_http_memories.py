@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from recollect import Recollect, TenantContext
+from recollect.domain.codec import encode
 from recollect.surfaces.http import limits
-from recollect.surfaces.plain import document_of
 
 Connect = Callable[..., httpx.Client]
 
@@ -70,8 +70,8 @@ def test_pages_follow_each_other_to_the_end(http: Connect) -> None:
 def test_what_http_answers_is_what_python_returns(http: Connect, as_user: Callable[..., Recollect]) -> None:
     ana, python = http(user="ana"), as_user("ana")
     memory = python.add("The build runs at night.", layer="user")
-    assert ana.get(f"/v1/memories/{memory.id}").json() == document_of(memory)
-    assert ana.get("/v1/memories").json() == document_of(python.list())
+    assert ana.get(f"/v1/memories/{memory.id}").json() == encode(memory)
+    assert ana.get("/v1/memories").json() == encode(python.list())
 
 
 def test_a_read_that_was_seen_is_not_sent_again(http: Connect) -> None:

@@ -17,8 +17,8 @@ from recollect.client.arguments import check_arguments
 from recollect.client.async_client import UNCHANGED, AsyncRecollect
 from recollect.client.library import AsyncLibrary
 from recollect.client.remote.transport import Transport
-from recollect.client.remote.values import value_of
 from recollect.client.verbs import LOCAL_ONLY, VERBS, Verb, given_of, returned
+from recollect.domain.codec import decode
 from recollect.domain.keys import read_token
 from recollect.domain.library import DocumentReport
 from recollect.domain.tenancy import TenantContext
@@ -95,7 +95,7 @@ class AsyncRemote(AsyncRecollect):
             document = await self._transport.stream(verb, sent, self._headers(), _hearer(verb, hear))
         else:
             document = await self._transport.send(verb, sent, self._headers())
-        return value_of(returned(verb), document)
+        return decode(returned(verb), document)
 
     async def _upload(self, source: Any, **given: Any) -> DocumentReport:
         """A document's bytes, from here to there."""
@@ -118,7 +118,7 @@ class AsyncRemote(AsyncRecollect):
             params={"name": name, **said},
             content=data,
         )
-        made: DocumentReport = value_of(DocumentReport, document)
+        made: DocumentReport = decode(DocumentReport, document)
         return made
 
 

@@ -40,7 +40,7 @@ def ask(
             asked, source or ("memories", "library"), working_dir=working_dir, depth=depth, model=model
         )
     if inv.out.as_json:
-        inv.out.document(answer.document())
+        inv.out.document(answer)
     else:
         _show(inv.out, answer)
 

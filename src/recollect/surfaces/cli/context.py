@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from recollect.domain.codec import encode
 from recollect.surfaces.cli.invocation import (
     AsOfOption,
     FilterOption,
@@ -21,7 +22,6 @@ from recollect.surfaces.cli.invocation import (
     read_argument,
 )
 from recollect.surfaces.cli.output import one_line, visible
-from recollect.surfaces.plain import plain
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -76,7 +76,7 @@ def context(
     if messages:
         inv.out.document(made.to_messages())
     elif inv.out.as_json:
-        inv.out.document({**plain(made), "messages": made.to_messages()})
+        inv.out.document({**encode(made), "messages": made.to_messages()})
     else:
         # A prompt gets every character as it is stored; only a terminal must not obey any.
         sys.stdout.write(visible(made.text) if inv.out.on_terminal else made.text)

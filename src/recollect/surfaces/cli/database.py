@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recollect.domain.codec import encode
 from recollect.errors import ForbiddenError, InvalidInputError
 from recollect.surfaces.cli.invocation import Invocation, JsonOption, YesOption, confirm, invocation, noun_app
-from recollect.surfaces.plain import plain
 
 if TYPE_CHECKING:
     from recollect.config import Settings
@@ -54,7 +54,7 @@ def _show(inv: Invocation, found: dict[str, Any]) -> None:
     rows = [
         (name.replace("_", " "), value)
         for part in found.values()
-        for name, value in (plain(part).items() if part is not None else ())
+        for name, value in (encode(part).items() if part is not None else ())
     ]
     inv.out.pairs(rows)
 

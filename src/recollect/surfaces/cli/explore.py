@@ -167,7 +167,7 @@ def _hint(text: str) -> str:
 
 def _show_result(out: Output, result: RLMResult) -> None:
     if out.as_json:
-        out.document(result.document())
+        out.document(result)
         return
     for line in result.synthesis.splitlines():
         heading = line.endswith(":") and not line.startswith("- ")
@@ -257,7 +257,7 @@ def _show_list(out: Output, found: Sequence[RLMResult]) -> None:
 
 def _show_plan(out: Output, plan: ExplorePlan) -> None:
     if out.as_json:
-        out.document(plan.document())
+        out.document(plan)
         return
     cost = "unknown" if plan.max_usd is None else f"at most {plan.max_usd:.4f} USD"
     out.pairs(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recollect.domain.codec import encode
 from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.invocation import (
     JsonOption,
@@ -20,7 +21,6 @@ from recollect.surfaces.cli.invocation import (
     read_file,
 )
 from recollect.surfaces.cli.output import Column, Output
-from recollect.surfaces.plain import plain
 
 if TYPE_CHECKING:
     from recollect.domain.answers import DomainResults
@@ -120,7 +120,7 @@ def _read_document(path: str) -> dict[str, Any]:
 
 def _show_declared(out: Output, declared: DeclaredOntology) -> None:
     if out.as_json:
-        shown = plain(declared)
+        shown = encode(declared)
         del shown["ontology"]
         out.document(shown)
         return

@@ -154,7 +154,7 @@ def show(
         if events:
             told = client.consultations.events(id)
             if inv.out.as_json:
-                inv.out.document([one.document() for one in told])
+                inv.out.document(told)
             else:
                 inv.out.table(
                     [
@@ -258,7 +258,7 @@ def _line(event: OracleEvent) -> str:
 
 def _show_result(out: Output, result: OracleConsultResult) -> None:
     if out.as_json:
-        out.document(result.document())
+        out.document(result)
         return
     out.answer(result.answer, result.citations, result.notes, found=result.found)
     record, coverage = result.consultation, result.coverage
@@ -273,7 +273,7 @@ def _show_result(out: Output, result: OracleConsultResult) -> None:
 
 def _show_plan(out: Output, plan: DryRun) -> None:
     if out.as_json:
-        out.document(plan.document())
+        out.document(plan)
         return
     cost = "unknown" if plan.max_usd is None else f"{plan.max_usd:.4f} USD"
     out.pairs(
@@ -297,7 +297,7 @@ def _show_plan(out: Output, plan: DryRun) -> None:
 
 def _show_list(out: Output, found: Sequence[OracleConsultation]) -> None:
     if out.as_json:
-        out.document([one.document() for one in found])
+        out.document(found)
         return
     columns = [
         Column(name="when", style="dim"),
@@ -337,7 +337,7 @@ def _show_groups(out: Output, groups: Sequence[CapabilityGroup]) -> None:
 
 def _show_verification(out: Output, found: Verification) -> None:
     if out.as_json:
-        out.document(found.document())
+        out.document(found)
         return
     styles = {"quoted": "green", "moved": "yellow"}
     for number, one in enumerate(found.citations, 1):

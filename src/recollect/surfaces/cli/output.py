@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from recollect.surfaces.plain import plain
+from recollect.domain.codec import encode
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,7 +54,7 @@ def _spelled(letter: str) -> str:
 def to_json(value: object, *, indent: int | None = None) -> str:
     """A JSON document, readable where the output's encoding allows, safe on a terminal."""
     encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
-    text = json.dumps(plain(value), ensure_ascii=encoding != "utf8", indent=indent)
+    text = json.dumps(encode(value), ensure_ascii=encoding != "utf8", indent=indent)
     return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
@@ -215,6 +215,6 @@ def _cell(value: object) -> str:
         return (
             ", ".join(map(str, value))
             if isinstance(value, tuple)
-            else json.dumps(plain(value), ensure_ascii=False)
+            else json.dumps(encode(value), ensure_ascii=False)
         )
     return str(value)

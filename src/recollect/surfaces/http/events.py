@@ -17,10 +17,10 @@ from uuid import UUID
 
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 
+from recollect.domain.codec import encode
 from recollect.domain.ids import parse_id
 from recollect.errors import NotFoundError, RecollectError, UnauthorizedError
 from recollect.storage import happenings
-from recollect.surfaces.plain import plain
 
 if TYPE_CHECKING:
     from recollect.client.async_client import AsyncRecollect
@@ -203,7 +203,7 @@ async def _send_all(
 ) -> None:
     async for one in heard(client, feed, *begin):
         await readmit()  # a key that was revoked since hears no more
-        await socket.send_text(json.dumps(plain(one)))
+        await socket.send_text(json.dumps(encode(one)))
 
 
 async def heard(

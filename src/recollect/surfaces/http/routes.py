@@ -18,13 +18,13 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from recollect.client.async_client import UNCHANGED
 from recollect.client.verbs import VERBS, Parameter, Verb, arguments_of, description, parameters, returned
+from recollect.domain.codec import encode
 from recollect.errors import InvalidInputError
 from recollect.surfaces.http.auth import caller_of
 from recollect.surfaces.http.examples import EXAMPLES
 from recollect.surfaces.http.idempotency import once
 from recollect.surfaces.http.problems import RESPONSES
 from recollect.surfaces.http.streams import stream, wants_stream
-from recollect.surfaces.plain import document_of
 from recollect.surfaces.roots import check_roots
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _object(text: str, name: str) -> dict[str, Any]:
 
 def to_bytes(value: object) -> bytes:
     """A result as JSON."""
-    document = document_of(value)
+    document = encode(value)
     try:
         return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 can't say and JSON can

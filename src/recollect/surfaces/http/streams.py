@@ -12,10 +12,10 @@ from fastapi import Request
 from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
 
+from recollect.domain.codec import encode
 from recollect.errors import RecollectError
 from recollect.surfaces.http.problems import status_of
 from recollect.surfaces.http.running import ended
-from recollect.surfaces.plain import document_of
 
 if TYPE_CHECKING:
     from recollect.surfaces.http.running import Running
@@ -76,7 +76,7 @@ def _ended(work: asyncio.Future[Any]) -> bytes:
             "status": 500,
         }
         return _said("error", said)
-    return _said("result", document_of(work.result()))
+    return _said("result", encode(work.result()))
 
 
 def _said(event: str, document: Any) -> bytes:

@@ -11,8 +11,8 @@ from uuid import uuid4
 
 from mcp.server.mcpserver import Context, MCPServer
 
+from recollect.domain.codec import encode
 from recollect.surfaces.mcp.tools import Admit, server_tools
-from recollect.surfaces.plain import document_of
 from recollect.surfaces.tools import INSTRUCTIONS
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def create_server(admit: Admit, *, roots: Sequence[Path] | None = None) -> MCPSe
     )
     async def memory(id: str, context: Context[Any, Any]) -> str:
         client = await admit(context)
-        return json.dumps(document_of(await client.get(id)), ensure_ascii=False)
+        return json.dumps(encode(await client.get(id)), ensure_ascii=False)
 
     @server.resource(
         "recollect://documents/{id}",

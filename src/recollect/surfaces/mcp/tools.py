@@ -16,9 +16,9 @@ from mcp.server.mcpserver.tools import Tool as ServerTool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
 from recollect.client.verbs import arguments_of
+from recollect.domain.codec import encode
 from recollect.errors import RecollectError
 from recollect.surfaces.mcp.words import say
-from recollect.surfaces.plain import document_of
 from recollect.surfaces.roots import check_roots
 from recollect.surfaces.tools import TOOLS, Tool
 
@@ -56,7 +56,7 @@ def _server_tool(tool: Tool, admit: Admit, roots: Sequence[Path] | None) -> Serv
             kwargs = arguments_of(verb, given)
             if verb.streams:
                 kwargs["on_event"] = _teller(context)
-            document = document_of(await verb.bind(client)(**kwargs))
+            document = encode(await verb.bind(client)(**kwargs))
         except RecollectError as error:
             raise ToolError(f"{error.code}: {error}") from error
         text = TextContent(type="text", text=say(verb.name, document))
