@@ -16,9 +16,9 @@ import pytest
 
 from recollect.codebase.grep import grep
 from recollect.codebase.index import CodeIndex
-from recollect.codebase.jail import Jail
 from recollect.codebase.tree import MAX_READ_BYTES, SourceTree, open_tree
 from recollect.errors import ForbiddenError, InvalidInputError, SourceError, SourceNotFoundError
+from recollect.files.jail import Jail
 
 
 def write(root: Path, files: dict[str, str | bytes]) -> Path:

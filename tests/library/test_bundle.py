@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
-from recollect.errors import ForbiddenError, InvalidInputError
+from recollect.errors import ForbiddenError, InvalidInputError, SourceNotFoundError
+from recollect.files.jail import Jail
 from recollect.library.bundle import Bundle, FileBundler
 from recollect.providers.tokens import count_tokens
 
@@ -179,7 +181,30 @@ def test_a_link_made_after_the_walk_is_not_followed_either(tmp_path: Path) -> No
     bundler = FileBundler(tmp_path / "root")
     (tmp_path / "root" / "a.txt").unlink()
     (tmp_path / "root" / "a.txt").symlink_to(tmp_path / "outside.txt")
-    assert bundler._read("a.txt") == "it is not a regular file of the working directory"
+    with Jail(bundler.root) as jail:
+        assert bundler._read(jail, "a.txt") == "it is not a regular file of the working directory"
+
+
+def test_a_parent_that_is_swapped_for_a_link_meanwhile_leads_nowhere(tmp_path: Path) -> None:
+    fill(tmp_path, {"outside/a.txt": "secret", "root/in/a.txt": "inside"})
+    inner, aside = tmp_path / "root" / "in", tmp_path / "root" / "aside"
+    bundler, over = FileBundler(tmp_path / "root"), threading.Event()
+
+    def swap() -> None:
+        while not over.is_set():
+            inner.rename(aside)
+            inner.symlink_to(tmp_path / "outside")
+            inner.unlink()
+            aside.rename(inner)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    try:
+        read = [file.text for _ in range(300) for file in bundler.bundle(["in/a.txt"]).files]
+    finally:
+        over.set()
+        swapping.join()
+    assert set(read) <= {"inside"}
 
 
 def test_the_working_folder_must_lie_in_an_allowed_root(tmp_path: Path) -> None:
@@ -197,7 +222,7 @@ def test_the_working_folder_must_lie_in_an_allowed_root(tmp_path: Path) -> None:
 def test_a_working_folder_that_is_none_is_refused(tmp_path: Path) -> None:
     fill(tmp_path, {"a.txt": "x"})
     for name in ("nowhere", "a.txt"):
-        with pytest.raises(InvalidInputError, match="not a folder"):
+        with pytest.raises(SourceNotFoundError, match="not a folder"):
             FileBundler(tmp_path / name)
 
 

@@ -77,7 +77,6 @@ def test_unknown_documents_are_named_with_what_was_meant(library: Recollect) -> 
         ({"files": ["*.py"]}, "working_dir"),
         ({"doc_ids": "shop.md"}, "must be a list"),
         ({"max_input_tokens": 0}, "at least 1"),
-        ({"working_dir": "/no/such/folder"}, "not a folder"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_a_reason(
@@ -85,6 +84,11 @@ def test_what_makes_no_sense_is_refused_with_a_reason(
 ) -> None:
     with pytest.raises(InvalidInputError, match=why):
         client.oracle_consult("anything", **wrong)  # type: ignore[arg-type]
+
+
+def test_a_working_folder_that_is_not_there_is_not_found(client: Recollect) -> None:
+    with pytest.raises(NotFoundError, match="not a folder"):
+        client.oracle_consult("anything", working_dir="/no/such/folder")
 
 
 # Files ----------------------------------------------------------------------------------------------

@@ -773,8 +773,8 @@ class AsyncRecollect:
         `working_dir` is where cited files are now; the folder the result was made in when not given. The result of an
         exploration is verified without the database.
         """
-        from recollect.codebase.verifying import is_exploration, verify_exploration
-        from recollect.oracle.verifying import verify_result
+        from recollect.codebase.verify import is_exploration, verify_exploration
+        from recollect.oracle.verify import verify_result
 
         document = result.document() if isinstance(result, OracleConsultResult | RLMResult) else result
         folder = None if working_dir is None else str(working_dir)

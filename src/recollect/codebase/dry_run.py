@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from recollect.codebase.audit import audit_path
 from recollect.codebase.mapping import outline
-from recollect.codebase.models import chosen_name
 from recollect.codebase.request import ExploreRequest
 from recollect.codebase.tool_parameters import Outline
 from recollect.codebase.tree import SourceTree, open_tree
 from recollect.codebase.triggers import BYTES_PER_TOKEN, should_explore
 from recollect.codebase.view import View
 from recollect.domain.codebase import ExplorePlan
-from recollect.providers.models import profile_of
-from recollect.runs.bounds import Bound, bound_run
+from recollect.runs.bounds import bound_of, bound_run
+from recollect.runs.models import chosen_name
 
 if TYPE_CHECKING:
     from recollect.codebase.explore import RLMOrchestrator
@@ -30,20 +29,17 @@ async def dry_run(
     files = await asyncio.to_thread(tree.files)
     tokens = round(sum(file.size for file in files) / BYTES_PER_TOKEN)
     likely = await asyncio.to_thread(_likely, orchestrator, tree, request)
-    name = chosen_name(settings, model) or ""
-    notes = [] if files else ["the tree has no file that can be read"]
-    bound = Bound(requests=0, input_tokens=0, output_tokens=0, usd=0.0)
-    if name:
-        bound = bound_run(
-            profile_of(name, settings),
-            subcalls=request.max_subcalls,
-            material_tokens=tokens,
-            max_tokens=request.max_tokens,
-        )
-        if bound.usd is None:
-            notes.append(f"no price is published for {name!r}")
-    most_usd = request.max_usd if request.max_usd is not None else settings.model_max_usd
-    usd = bound.usd if bound.usd is None or most_usd is None else min(bound.usd, most_usd)
+    name = chosen_name(settings, model, preferred=settings.rlm_model) or ""
+    bound, notes = bound_of(
+        name,
+        settings,
+        lambda profile: bound_run(
+            profile, subcalls=request.max_subcalls, material_tokens=tokens, max_tokens=request.max_tokens
+        ),
+        max_usd=request.max_usd,
+    )
+    if not files:
+        notes.append("the tree has no file that can be read")
     most = bound.input_tokens + bound.output_tokens
     if request.max_tokens is not None:
         most = min(most, request.max_tokens)
@@ -60,7 +56,7 @@ async def dry_run(
         timeout_seconds=request.timeout_seconds,
         max_model_calls=bound.requests,
         max_tokens=most,
-        max_usd=usd,
+        max_usd=bound.usd,
         audit_file=str(audit_path(orchestrator.audit_dir, request.task_id)),
         notes=tuple(notes),
     )

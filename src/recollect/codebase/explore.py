@@ -22,7 +22,6 @@ from recollect.codebase.budget import MAX_STEPS, limits_of
 from recollect.codebase.environment import CodebaseEnvironment
 from recollect.codebase.evidence import Pages
 from recollect.codebase.journal import Journal, JournaledEnvironment, JournaledPlanner, Past, read_journal
-from recollect.codebase.models import Models, open_models
 from recollect.codebase.planner import Course, RLMAgent
 from recollect.codebase.query import read_query
 from recollect.codebase.refine import path_of, refine, refused_answers, sharpen
@@ -33,7 +32,7 @@ from recollect.codebase.tree import SourceTree, open_tree
 from recollect.codebase.view import ROOM_CHARS
 from recollect.config import Settings
 from recollect.domain.codebase import ExplorationTrajectory, RLMResult, RLMUsage
-from recollect.domain.findings import CitationStatus, Finding
+from recollect.domain.findings import Finding
 from recollect.domain.happenings import ExplorationEvent
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
@@ -42,9 +41,10 @@ from recollect.providers.models.purse import Purse
 from recollect.runs.announcer import Announcer, Words
 from recollect.runs.budget import Limits
 from recollect.runs.cache import Cache
-from recollect.runs.citations import verify_findings
+from recollect.runs.citations import standing
 from recollect.runs.engine import Run, run
 from recollect.runs.events import Event, Subscriber
+from recollect.runs.models import Models, open_models
 from recollect.runs.synthesis import NO_MORE_QUESTIONS, Synthesis
 
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ __all__ = ["RLMOrchestrator", "default_audit_dir", "index_dir"]
 _log = logging.getLogger("recollect.codebase")
 
 Progress = Callable[[int, int | None], None]
-_HOLDS = frozenset({CitationStatus.QUOTED, CitationStatus.MOVED})
 _WORDS = Words(
     thinking=ExplorationEvent.THINKING,
     tool_call=ExplorationEvent.TOOL_CALL,
@@ -159,7 +158,7 @@ class RLMOrchestrator:
         announcer.say(ExplorationEvent.STARTED, query=request.query)
         try:
             tree = await asyncio.to_thread(open_tree, self.root, allowed_roots=self.settings.oracle_roots)
-            models = open_models(self.settings, self._model)
+            models = open_models(self.settings, self._model, preferred=self.settings.rlm_model)
             try:
                 with telemetry.traced("explore", on=self.settings.telemetry):
                     work = _Exploration(self, request, tree, models, announcer, on_event, resume=resume)
@@ -320,15 +319,9 @@ class _Exploration:
                 self._refused = True
                 self._notes.append(f"this code does not seem to do that; nearest: {', '.join(nearest)}")
                 return ()
-        standing = [
-            one
-            for one in verify_findings(chosen, lambda kind, path: Pages(self._tree).text(path))
-            if one.citations and all(each.status in _HOLDS for each in one.citations)
-        ]
-        lost = len(chosen) - len(standing)
-        if lost:
-            self._notes.append(f"{lost} findings did not hold when read again and were dropped")
-        return tuple(standing)
+        kept, notes = standing(chosen, lambda kind, path: Pages(self._tree).text(path))
+        self._notes += notes
+        return kept
 
     async def _synthesise(self, findings: Sequence[Finding], ended: Run) -> Synthesis:
         # A model that fell silent is not asked to put the rest into words; limits are the purse's business.

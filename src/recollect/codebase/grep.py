@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from recollect.codebase.jail import Jail
 from recollect.codebase.tree import (
     BINARY,
     MAX_FILE_BYTES,
@@ -25,6 +24,7 @@ from recollect.codebase.tree import (
 from recollect.errors import InvalidInputError, SourceNotFoundError
 from recollect.files.decode import looks_binary
 from recollect.files.globs import Glob
+from recollect.files.jail import Jail
 from recollect.files.patterns import compile_pattern
 
 MAX_MATCHES = 10_000

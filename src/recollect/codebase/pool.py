@@ -17,10 +17,10 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
-from recollect.codebase.jail import Jail
 from recollect.codebase.records import FileRecord
 from recollect.codebase.tree import SourceFile
 from recollect.codebase.worker import READY, answer, read_frame, unpack_frame, write_frame
+from recollect.files.jail import Jail
 from recollect.providers.runtime import usable_cores
 
 #: Less than this is parsed here: starting processes would take longer.

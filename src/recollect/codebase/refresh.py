@@ -14,11 +14,11 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from recollect.codebase.jail import Jail
 from recollect.codebase.pool import Parsed, parse_files
 from recollect.codebase.records import FileRecord
 from recollect.codebase.store import KnownFile, Store
 from recollect.codebase.tree import Skipped, SourceFile, read_text_file
+from recollect.files.jail import Jail
 
 #: `progress(done, total)` counts files.
 Progress = Callable[[int, int], None]

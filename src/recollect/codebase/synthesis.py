@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recollect.domain.findings import Finding
-from recollect.errors import ModelError
-from recollect.runs.synthesis import Synthesis, synthesise, synthesise_with_model
+from recollect.runs.synthesis import Synthesis, put_into_words, synthesise
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
@@ -31,21 +29,7 @@ class ResultSynthesizer:
         self, query: str, findings: Sequence[Finding], *, seconds: float | None = None, guidance: str = ""
     ) -> Synthesis:
         """The answer, within the seconds that are left; what it costs is the business of the model's purse."""
-        if self._model is not None and findings and (seconds is None or seconds > 0):
-            try:
-                async with asyncio.timeout(seconds):
-                    made = await synthesise_with_model(self._model, query, findings, guidance=guidance)
-                self.notes += made.notes
-                if made.text:
-                    self.in_words = True
-                    return made
-            except ModelError as error:
-                self._tell(str(error))
-            except TimeoutError:
-                self._tell("its time was over")
-        return synthesise(findings, max_chars=self._max_chars)
-
-    def _tell(self, why: str) -> None:
-        self.notes.append(
-            f"the model did not put the findings into words ({why}); they are listed as they are"
-        )
+        made, notes = await put_into_words(self._model, query, findings, guidance=guidance, seconds=seconds)
+        self.notes += notes
+        self.in_words = made is not None
+        return made or synthesise(findings, max_chars=self._max_chars)

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from recollect.codebase.jail import Jail
 from recollect.codebase.languages import classify
 from recollect.errors import ForbiddenError, InvalidInputError, SourceError, SourceNotFoundError
 from recollect.files.decode import canonical, decode, looks_binary
+from recollect.files.jail import Jail, open_root
 from recollect.files.walk import entries, is_ignored
 
 #: Larger files were made by a program or hold data; a source file of this size would be half a million lines.
@@ -193,21 +193,7 @@ def open_tree(
     max_files: int = MAX_FILES,
 ) -> SourceTree:
     """The tree below a folder. With `allowed_roots` the folder must lie in one of them (`ForbiddenError`)."""
-    text = os.fspath(root)
-    if not isinstance(text, str) or not text or "\x00" in text:
-        raise InvalidInputError(f"{str(text)[:80]!r} is not a folder's path")
-    real = Path(os.path.realpath(os.path.expanduser(text)))
-    roots = None if allowed_roots is None else [Path(os.path.realpath(one)) for one in allowed_roots]
-    # Allowed or not comes first: what lies outside is not even said to exist.
-    if roots is not None and not any(real.is_relative_to(one) for one in roots):
-        raise ForbiddenError(
-            f"the folder {text!r} is outside the allowed roots"
-            f" ({', '.join(map(str, roots)) or 'there are none'}); choose one inside"
-        )
-    if not os.path.isdir(real) or not os.access(real, os.R_OK | os.X_OK):
-        raise SourceNotFoundError(
-            f"{text!r} is not a folder that can be read; give the root of a source tree"
-        )
+    real, roots = open_root(root, allowed_roots)
     return SourceTree(real, allowed_roots=roots, max_files=max_files)
 
 

@@ -16,9 +16,9 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from recollect.codebase.jail import Jail
 from recollect.codebase.records import FileRecord, read_record
 from recollect.codebase.tree import read_text_file
+from recollect.files.jail import Jail
 
 #: The first frame: everything is imported.
 READY = b"ready"

@@ -6,7 +6,8 @@ Each has one JSON shape (`document()` and `read`) for the store, a file, a page 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -204,6 +205,16 @@ class Verification(Value):
     moved: int
     stale: int
     unsupported: int
+
+    @classmethod
+    def of(cls, citations: Iterable[Citation]) -> Verification:
+        """What was counted."""
+        checked = tuple(citations)
+        counted = Counter(one.status.value for one in checked)
+        return cls(
+            citations=checked,
+            **{name: counted[name] for name in ("quoted", "moved", "stale", "unsupported")},
+        )
 
     @property
     def holds(self) -> bool:

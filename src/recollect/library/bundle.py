@@ -1,23 +1,23 @@
 """Gathering the files of a working folder for a consultation: `FileBundler`.
 
 Which files is said by globs; what git ignores, what is binary and what lies outside stays out, and the result says
-what was left out and why. Nothing is followed out of the folder: no symbolic link, no `..`, no absolute path. The
-walk itself is `files/walk.py`; what is done with the files is not known here.
+what was left out and why. Nothing is followed out of the folder: no symbolic link, no `..`, no absolute path
+(`files/jail.py`). The walk itself is `files/walk.py`; what is done with the files is not known here.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recollect.errors import ForbiddenError, InvalidInputError
+from recollect.errors import InvalidInputError
 from recollect.files.decode import canonical, decode, looks_binary
 from recollect.files.globs import Glob, check_glob
+from recollect.files.jail import Jail, open_root
 from recollect.files.walk import Walked, walk
 from recollect.library.reading.plain import split_pages
 from recollect.providers.tokens import count_tokens
@@ -63,20 +63,7 @@ class FileBundler:
         allowed_roots: Iterable[str | os.PathLike[str]] | None = None,
         max_file_bytes: int = MAX_FILE_BYTES,
     ) -> None:
-        root = Path(os.path.realpath(os.path.expanduser(os.fspath(working_dir))))
-        roots = None if allowed_roots is None else [Path(os.path.realpath(one)) for one in allowed_roots]
-        # Allowed or not comes first: what lies outside is not even said to exist.
-        if roots is not None and not any(root.is_relative_to(one) for one in roots):
-            raise ForbiddenError(
-                f"the working directory {str(working_dir)!r} is outside the allowed roots"
-                f" ({', '.join(map(str, roots)) or 'there are none'}); choose one inside"
-            )
-        if not os.path.isdir(root):
-            raise InvalidInputError(
-                f"the working directory {str(working_dir)!r} is not a folder that can be read"
-            )
-        self.root = root
-        self._roots = roots
+        self.root, self._roots = open_root(working_dir, allowed_roots)
         self._max_file_bytes = max_file_bytes
 
     def bundle(self, patterns: Sequence[str], *, max_tokens: int | None = None) -> Bundle:
@@ -92,18 +79,21 @@ class FileBundler:
         left_out += self._named_but_missing(wanted, walked)
         files: list[BundledFile] = []
         total = 0
-        for path in walked.paths:
-            if max_tokens is not None and total >= max_tokens:
-                left_out.append((path, f"the cap of {max_tokens:,} tokens is used up"))
-                continue
-            read = self._read(path)
-            if isinstance(read, str):
-                left_out.append((path, read))
-            elif max_tokens is not None and total + read.tokens > max_tokens:
-                left_out.append((path, f"its {read.tokens:,} tokens are beyond the cap of {max_tokens:,}"))
-            else:
-                files.append(read)
-                total += read.tokens
+        with Jail(self.root) as jail:
+            for path in walked.paths:
+                if max_tokens is not None and total >= max_tokens:
+                    left_out.append((path, f"the cap of {max_tokens:,} tokens is used up"))
+                    continue
+                read = self._read(jail, path)
+                if isinstance(read, str):
+                    left_out.append((path, read))
+                elif max_tokens is not None and total + read.tokens > max_tokens:
+                    left_out.append(
+                        (path, f"its {read.tokens:,} tokens are beyond the cap of {max_tokens:,}")
+                    )
+                else:
+                    files.append(read)
+                    total += read.tokens
         return Bundle(files=tuple(files), left_out=tuple(left_out), tokens=total)
 
     def _named_but_missing(self, globs: Sequence[Glob], walked: Walked) -> list[tuple[str, str]]:
@@ -118,10 +108,12 @@ class FileBundler:
             missing.append((path, "it is ignored, excluded or empty" if there else "there is no such file"))
         return missing
 
-    def _read(self, path: str) -> BundledFile | str:
-        """The file, or why it is left out."""
+    def _read(self, jail: Jail, path: str) -> BundledFile | str:
+        """The file, or why it is left out. A link within the folder is read by the name it leads to."""
         try:
-            data = self._bytes(path)
+            real = Path(os.path.realpath(self.root / path, strict=True))
+            inside = real.relative_to(self.root).as_posix() if real.is_relative_to(self.root) else None
+            data = None if inside is None else jail.read(inside, self._max_file_bytes)
         except OSError as error:
             return f"it can't be read: {(error.strerror or str(error)).lower()}"
         if data is None:
@@ -139,21 +131,6 @@ class FileBundler:
             lines=len(lines),
             sha256=hashlib.sha256(data).hexdigest(),
         )
-
-    def _bytes(self, path: str) -> bytes | None:
-        """The content, one byte beyond the limit at most; None when it is not a file inside the folder.
-
-        Checked again here, on what is opened: between the walk and now a file may have become a link.
-        """
-        real = Path(os.path.realpath(self.root / path, strict=True))
-        if not real.is_relative_to(self.root):
-            return None
-        # Without O_NONBLOCK a pipe would wait for a writer for ever.
-        handle = os.open(real, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                return None
-            return file.read(self._max_file_bytes + 1)
 
 
 def _specs(patterns: Sequence[str]) -> tuple[list[Glob], Any]:

@@ -20,6 +20,7 @@ from recollect.errors import InvalidInputError
 from recollect.oracle.request import MAX_PROBLEM_CHARS
 from recollect.oracle.told import NARROW, WIDE, Told, tell_memories
 from recollect.providers.models.purse import Purse
+from recollect.runs.models import Models, open_models
 from recollect.text.aim import read_aim
 
 if TYPE_CHECKING:
@@ -110,12 +111,11 @@ class _Run:
         settings, question = self._workspace.settings, self._request.question
         aim = read_aim(question)
         results = await self._sources.search(question, limit=WIDE if aim.want.several else NARROW)
-        name = self._request.model or settings.root_model or settings.model
         purse = Purse(max_usd=settings.model_max_usd)
-        model = self._workspace.model(name) if name is not None and self._request.depth != "quick" else None
-        told = await tell_memories(
-            question, results, aim, model.charged_to(purse) if model is not None else None
-        )
+        models = Models()
+        if self._request.depth != "quick":
+            models = open_models(settings, self._request.model, opener=self._workspace.model)
+        told = await tell_memories(question, results, aim, models.charged_to(purse).root)
         self._take(MEMORIES, told, {"found": len(results)}, results.notes)
         spent = purse.spent
         self._costs.append(None if spent.unpriced else spent.usd)

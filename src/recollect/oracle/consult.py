@@ -28,8 +28,8 @@ from recollect.domain.oracle import (
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import ModelError, NotFoundError, RunInterruptedError
 from recollect.library.material import FILE
-from recollect.oracle.answering import Answered, checked, compose, distinct, texts_of
 from recollect.oracle.capabilities import Wanted
+from recollect.oracle.compose import Answered, compose, distinct, texts_of
 from recollect.oracle.coverage import calls_of, coverage_of, spans_read
 from recollect.oracle.decide import decide
 from recollect.oracle.direct import ask_once, look_once
@@ -41,13 +41,14 @@ from recollect.oracle.sessions import cache_of, take_up, write_answers
 from recollect.oracle.shelves import Shelves
 from recollect.providers.models.purse import Purse
 from recollect.runs.announcer import Announcer, Words
+from recollect.runs.citations import standing
+from recollect.runs.models import open_models
 from recollect.runs.router import ComplexityRouter
 from recollect.runs.synthesis import NO_MORE_QUESTIONS
 from recollect.storage import oracle as storage
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
-    from recollect.providers.models import ChatModel
     from recollect.workspace import Workspace
 
 _log = logging.getLogger("recollect.oracle")
@@ -109,7 +110,9 @@ class _Consultation:
         self._at = workspace.clock()
         self._started = time.monotonic()
         self._purse = Purse(max_usd=workspace.settings.model_max_usd)
-        self._work = _Work()
+        models = open_models(workspace.settings, request.model, opener=workspace.model)
+        self._models = models.charged_to(self._purse)
+        self._work = _Work(notes=list(models.notes))
         self._model_failed = False
         recipe = find_recipe(request.agent)
         self._guidance = recipe.prompt if recipe else ""
@@ -132,11 +135,10 @@ class _Consultation:
     async def go(self) -> OracleConsultResult:
         """Everything, in order."""
         gathered: Gathered | None = None
-        model = self._models()
         try:
             gathered = await self._gather()
-            await self._run(gathered, model)
-            result = await self._conclude(gathered, model)
+            await self._run(gathered)
+            result = await self._conclude(gathered)
         except (Exception, asyncio.CancelledError) as error:
             # Whoever cancels waits for this: what models have answered is there when it is asked again.
             self._announcer.fail(error)
@@ -150,30 +152,13 @@ class _Consultation:
 
     # ---------------------------------------------------------------- the stages
 
-    def _models(self) -> tuple[ChatModel, ChatModel] | None:
-        """The model that plans and answers, and the one that reads parts; None without one."""
-        settings = self._workspace.settings
-        name = self._request.model or settings.root_model or settings.model
-        if name is None:
-            return None
-        root = self._workspace.model(name)
-        sub = (
-            root
-            if self._request.model or not settings.sub_call_model
-            else self._workspace.model(settings.sub_call_model)
-        )
-        assert root is not None
-        assert sub is not None
-        charged = root.charged_to(self._purse)
-        return charged, charged if sub is root else sub.charged_to(self._purse)
-
     async def _gather(self) -> Gathered:
         workspace, request = self._workspace, self._request
         self._announcer.say(
             EventType.ORACLE_CONSULTATION_STARTED,
             problem=request.problem,
             depth_hint=request.depth_hint,
-            model=self._model_name(),
+            model=self._models.name,
         )
         embedder = None
         if request.working_dir is not None:
@@ -201,14 +186,14 @@ class _Consultation:
         )
         return gathered
 
-    async def _run(self, gathered: Gathered, models: tuple[ChatModel, ChatModel] | None) -> None:
+    async def _run(self, gathered: Gathered) -> None:
         if self._work.mode == "direct":
-            await self._direct(gathered, models[0] if models else None)
+            await self._direct(gathered)
         else:
-            await self._recursive(gathered, models)
+            await self._recursive(gathered)
 
-    async def _direct(self, gathered: Gathered, model: ChatModel | None) -> None:
-        work = self._work
+    async def _direct(self, gathered: Gathered) -> None:
+        work, model = self._work, self._models.root
         if model is not None and gathered.material.entries:
             try:
                 injected = await ask_once(
@@ -237,10 +222,11 @@ class _Consultation:
         self._work.findings = await look_once(gathered.material, gathered.leads)
         self._work.spans += [(lead.doc_id, lead.line_start, lead.line_end) for lead in gathered.leads]
 
-    async def _recursive(self, gathered: Gathered, models: tuple[ChatModel, ChatModel] | None) -> None:
+    async def _recursive(self, gathered: Gathered) -> None:
+        models = self._models
         work, settings = self._work, self._workspace.settings
         cache = cache_of(self._workspace, self._context, self._request.session)
-        if models:
+        if models.root:
             files = [one.doc_id for one in gathered.files]
             await take_up(self._workspace, self._context, self._request.session, cache, files=files)
         before = set(cache.entries())
@@ -251,19 +237,18 @@ class _Consultation:
                 gathered.leads,
                 limits=limits_of(
                     settings,
-                    models[0].profile if models else None,
+                    models.profile,
                     max_tokens=self._request.max_input_tokens,
                 ),
                 cache=cache,
-                root_model=models[0] if models else None,
-                sub_call_model=models[1] if models else None,
+                models=models,
                 guidance=self._guidance,
                 on_event=self._announcer.hear,
                 on_capability=lambda what, about: self._wanted.add(what, about, raised_by="planner"),
             )
         finally:
             # Also of a run that was cut short: its session goes on from there.
-            work.answers = write_answers(cache, before, self._context.roles) if models else None
+            work.answers = write_answers(cache, before, self._context.roles) if models.root else None
         work.findings, work.trajectory = explored.findings, explored.trajectory
         work.stopped_by = explored.stopped_by
         work.spans = spans_read(explored.trajectory)
@@ -276,30 +261,26 @@ class _Consultation:
             )
         if explored.stopped_by != "done" and not any(one.confidence > 0 for one in explored.findings):
             # A planner that failed is no reason to say that the documents don't.
-            if models:
+            if models.root:
                 work.notes.append("what follows was found without the model")
             await self._look(gathered)
 
-    async def _conclude(
-        self, gathered: Gathered, models: tuple[ChatModel, ChatModel] | None
-    ) -> OracleConsultResult:
+    async def _conclude(self, gathered: Gathered) -> OracleConsultResult:
         work, material = self._work, gathered.material
         spoken = work.spoken
         # What a model chose is a choice already; without one, places that lie in each other are one.
-        claimed = models is not None and any(one.confidence > 0 for one in work.findings)
+        claimed = self._models.root is not None and any(one.confidence > 0 for one in work.findings)
         chosen = work.findings if spoken or claimed else distinct(work.findings)
         await self._open(gathered)
-        standing = checked(chosen, await self._read_again(gathered, chosen))
-        if len(standing) < len(chosen):
-            work.notes.append(
-                f"{len(chosen) - len(standing)} findings did not hold when read again and were dropped"
-            )
+        texts = await self._read_again(gathered, chosen)
+        kept, notes = standing(chosen, lambda kind, path: texts.get((kind, path)))
+        work.notes += notes
         # A model that fell silent once is not asked to put the rest into words.
         silent = self._model_failed or work.stopped_by in NO_MORE_QUESTIONS
-        model = models[0] if models and not silent else None
+        model = None if silent else self._models.root
         answered = await compose(
             self._request.problem,
-            standing,
+            kept,
             threshold=material.threshold,
             model=model,
             spoken=spoken,
@@ -384,10 +365,6 @@ class _Consultation:
             context=dict(request.context),
         )
 
-    def _model_name(self) -> str:
-        settings = self._workspace.settings
-        return self._request.model or settings.root_model or settings.model or ""
-
     def _tokens(self) -> dict[str, int]:
         """By model, and in all; cached and reasoning tokens, which are among them, where there were any."""
         tokens: dict[str, int] = {}
@@ -415,7 +392,7 @@ class _Consultation:
             timestamp=self._at,
             problem=self._request.problem,
             advice=answered.text if answered else None,
-            model=self._model_name(),
+            model=self._models.name,
             session_id=self._request.session,
             tokens=self._tokens(),
             cost_usd=None if self._purse.spent.unpriced else self._purse.spent.usd,

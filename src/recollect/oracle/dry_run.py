@@ -13,7 +13,8 @@ from recollect.oracle.request import ConsultRequest
 from recollect.oracle.shelves import Shelves
 from recollect.providers.models import Profile, profile_of
 from recollect.providers.tokens import count_tokens
-from recollect.runs.bounds import Bound, bound_run, priced
+from recollect.runs.bounds import Bound, bound_of, bound_run, priced
+from recollect.runs.models import chosen_name
 from recollect.runs.router import ComplexityRouter
 
 if TYPE_CHECKING:
@@ -38,15 +39,8 @@ async def dry_run(workspace: Workspace, context: TenantContext, request: Consult
         tokens=gathered.tokens,
         router=ComplexityRouter(threshold=settings.recursion_threshold),
     )
-    model = request.model or settings.root_model or settings.model or ""
-    profile = profile_of(model, settings) if model else None
-    bound = Bound(requests=0, input_tokens=0, output_tokens=0, usd=0.0)
-    if profile is not None:
-        bound = _bound(request, mode, gathered.tokens, profile)
-    notes = [] if bound.usd is not None else [f"no price is published for {model!r}"]
-    usd = bound.usd
-    if usd is not None and settings.model_max_usd is not None:
-        usd = min(usd, settings.model_max_usd)
+    model = chosen_name(settings, request.model) or ""
+    bound, notes = bound_of(model, settings, lambda profile: _bound(request, mode, gathered.tokens, profile))
     if request.doc_ids is None and not gathered.documents:
         notes.append("the library has nothing about it")
     return DryRun(
@@ -62,11 +56,13 @@ async def dry_run(workspace: Workspace, context: TenantContext, request: Consult
         files=tuple({"path": one.doc_id, "tokens": one.tokens} for one in gathered.files[:_SHOWN]),
         skipped=gathered.skipped,
         material_tokens=gathered.tokens,
-        max_tool_calls=0 if mode == "direct" else max_subcalls(profile),
+        max_tool_calls=0
+        if mode == "direct"
+        else max_subcalls(profile_of(model, settings) if model else None),
         max_model_calls=bound.requests,
         max_input_tokens=bound.input_tokens,
         max_output_tokens=bound.output_tokens,
-        max_usd=usd,
+        max_usd=bound.usd,
         notes=tuple(notes),
     )
 

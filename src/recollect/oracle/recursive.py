@@ -25,7 +25,8 @@ from recollect.runs.quotes import locate
 
 if TYPE_CHECKING:
     from recollect.config import Settings
-    from recollect.providers.models import ChatModel, Profile
+    from recollect.providers.models import Profile
+    from recollect.runs.models import Models
 
 #: What a run without a model may do; its plan takes four steps and about ten calls.
 MAX_SUBCALLS = 40
@@ -71,17 +72,17 @@ async def explore(
     *,
     limits: Limits,
     cache: Cache,
-    root_model: ChatModel | None,
-    sub_call_model: ChatModel | None,
+    models: Models,
     guidance: str,
     on_event: Callable[[Event], None],
     on_capability: Callable[[str, Mapping[str, Any]], None],
 ) -> Explored:
     """Run the question. It never raises for what a planner, a model or a tool does."""
+    root_model = models.root
     environment = LibraryEnvironment(
         material,
         leads=Leads(known=tuple(leads)),
-        model=sub_call_model,
+        model=models.sub_call,
         quotable=root_model is not None,
         room_chars=MAX_TEXT_CHARS if root_model is None else root_model.profile.result_chars,
         on_capability=on_capability,
@@ -93,7 +94,7 @@ async def explore(
     else:
         from recollect.runs.planners.model import ModelPlanner
 
-        planner = ModelPlanner(root_model, sub_call_model=sub_call_model)
+        planner = ModelPlanner(root_model, sub_call_model=models.sub_call)
     ended = await run(
         _for_model(problem, material, guidance) if root_model is not None else problem,
         environment=environment,

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from recollect.domain.findings import Citation, CitationStatus, Finding, span_hash
 from recollect.domain.query import Aim, Want
-from recollect.errors import ModelError
-from recollect.runs.synthesis import compare, synthesise, synthesise_with_model
+from recollect.runs.synthesis import compare, put_into_words, synthesise
 
 if TYPE_CHECKING:
     from recollect.domain.results import Hit, SearchResults
@@ -41,14 +40,9 @@ async def tell_memories(
     """The answer of what a search found; None when it found nothing."""
     if not results:
         return None
-    notes: tuple[str, ...] = ()
-    if model is not None:
-        try:
-            made = await synthesise_with_model(model, question, [_finding(hit) for hit in results])
-            if made.text:
-                return Told(text=made.text, citations=made.citations, notes=made.notes)
-        except ModelError as error:
-            notes = (f"the model did not put the memories into words ({error}); they are listed as they are",)
+    words, notes = await put_into_words(model, question, [_finding(hit) for hit in results])
+    if words is not None:
+        return Told(text=words.text, citations=words.citations, notes=notes)
     current = [hit for hit in results if not hit.outdated]
     if aim.want is Want.COMPARISON and len({hit.group for hit in current}) > 1:
         made = compare([_finding(hit, group=hit.group) for hit in current])

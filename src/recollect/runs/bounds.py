@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from recollect.providers.models import Profile, profile_of
 from recollect.runs.planners.model import MAX_RETRIES
 from recollect.runs.readings import reading_tokens
 
 if TYPE_CHECKING:
-    from recollect.providers.models import Profile
+    from recollect.config import Settings
 
 #: Instructions, tools and the question of one request.
 _AROUND_TOKENS = 5_000
@@ -23,6 +25,19 @@ class Bound:
     input_tokens: int
     output_tokens: int
     usd: float | None
+
+
+def bound_of(
+    name: str, settings: Settings, measure: Callable[[Profile], Bound], *, max_usd: float | None = None
+) -> tuple[Bound, list[str]]:
+    """The most that a run with the model of this name takes, and what to say of it; without one it takes nothing."""
+    if not name:
+        return Bound(requests=0, input_tokens=0, output_tokens=0, usd=0.0), []
+    bound = measure(profile_of(name, settings))
+    if bound.usd is None:
+        return bound, [f"no price is published for {name!r}"]
+    most = max_usd if max_usd is not None else settings.model_max_usd
+    return bound if most is None else replace(bound, usd=min(bound.usd, most)), []
 
 
 def bound_run(

@@ -130,6 +130,17 @@ def verify_findings(
     return tuple(checked)
 
 
+def standing(findings: Sequence[Finding], read: Read) -> tuple[tuple[Finding, ...], list[str]]:
+    """The findings whose every citation stands where it is read now, and a note of those that do not."""
+    kept = tuple(
+        finding
+        for finding in verify_findings(findings, read)
+        if finding.citations and all(one.status in _UNCHANGED for one in finding.citations)
+    )
+    lost = len(findings) - len(kept)
+    return kept, [f"{lost} findings did not hold when read again and were dropped"] if lost else []
+
+
 def is_supported(citations: Sequence[Citation]) -> bool:
     """Whether any of them holds, or held once."""
     return any(citation.status in _SUPPORTED for citation in citations)

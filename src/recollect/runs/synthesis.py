@@ -9,6 +9,7 @@ answer stands.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
 from recollect.domain.stored_text import quoted
+from recollect.errors import ModelError
 from recollect.providers.models.contract import AtMost
 from recollect.providers.tokens import count_tokens, first_tokens
 from recollect.runs.fences import fence, new_boundary, preface
@@ -218,6 +220,26 @@ def instructions(profile: Profile, guidance: str = "") -> str:
     for name, text in (_SENTENCES if profile.shape == "small" else _BLOCKS).items():
         told = told.replace(f"{{{name}}}", text)
     return f"{told}\n{guidance}".strip()
+
+
+async def put_into_words(
+    model: ChatModel | None,
+    question: str,
+    findings: Sequence[Finding],
+    *,
+    guidance: str = "",
+    seconds: float | None = None,
+) -> tuple[Synthesis | None, tuple[str, ...]]:
+    """A model's answer, and what a reader should know; None without one, when it fails, or when its time is over."""
+    if model is None or not findings or (seconds is not None and seconds <= 0):
+        return None, ()
+    try:
+        async with asyncio.timeout(seconds):
+            made = await synthesise_with_model(model, question, findings, guidance=guidance)
+    except (ModelError, TimeoutError) as error:
+        why = str(error) if isinstance(error, ModelError) else "its time was over"
+        return None, (f"the model did not put the findings into words ({why}); they are listed as they are",)
+    return made if made.text else None, made.notes
 
 
 async def synthesise_with_model(

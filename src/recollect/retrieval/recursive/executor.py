@@ -20,7 +20,6 @@ from recollect.domain.query import Understanding
 from recollect.domain.results import Hit
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
-from recollect.errors import RecollectError
 from recollect.learning.policy import DecompositionPolicy
 from recollect.providers.models.purse import Purse
 from recollect.retrieval.pipeline import Found, caller_of, look, understand_request
@@ -33,6 +32,7 @@ from recollect.retrieval.stopwatch import Stopwatch
 from recollect.runs.budget import Limits
 from recollect.runs.cache import Cache
 from recollect.runs.engine import run
+from recollect.runs.models import open_models
 from recollect.runs.planners.contract import Planner
 from recollect.runs.planners.learned import LearnedPlanner
 from recollect.runs.router import ComplexityRouter
@@ -203,20 +203,16 @@ class RlmExecutor:
         settings = self._workspace.settings
         if not settings.root_model:
             return None
-        try:
-            root = self._workspace.model(settings.root_model)
-            below = self._workspace.model(settings.sub_call_model) if settings.sub_call_model else None
-        except RecollectError as error:
-            _log.warning("the model for planning searches can't be used: %s", error)
-            notes.append(_WITHOUT_MODEL.format(settings.root_model, error.code))
+        models = open_models(settings, opener=self._workspace.model)
+        if models.root is None:
+            _log.warning("the model for planning searches can't be used: %s", models.notes)
+            notes.append(_WITHOUT_MODEL.format(settings.root_model, "it can't be opened"))
             return None
-        assert root is not None
         from recollect.runs.planners.model import ModelPlanner
 
-        purse = Purse(max_usd=settings.model_max_usd)
-        return ModelPlanner(
-            root.charged_to(purse), sub_call_model=None if below is None else below.charged_to(purse)
-        )
+        charged = models.charged_to(Purse(max_usd=settings.model_max_usd))
+        assert charged.root is not None
+        return ModelPlanner(charged.root, sub_call_model=charged.sub_call)
 
     async def _prepare(self, request: SearchRequest, query_id: UUID, watch: Stopwatch) -> _Ground:
         """Understand the question once, and read what it can be split by."""

@@ -10,15 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.domain.findings import Citation, CitationStatus, Finding
+from recollect.domain.findings import Citation, Finding
 from recollect.domain.oracle import NOT_IN_DOCUMENTS
 from recollect.domain.stored_text import quoted
-from recollect.errors import ModelError
 from recollect.library.leads import parts_of
 from recollect.library.material import FILE, Volume
 from recollect.library.prose import answer_of, split_sentences
-from recollect.runs.citations import verify_findings
-from recollect.runs.synthesis import synthesise_with_model
+from recollect.runs.synthesis import put_into_words
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
@@ -31,7 +29,6 @@ _AS_SURE = 0.9
 RELATED = "See also:"
 #: Of the surest; what is further off is not named.
 _FAR_OFF = 0.25
-_HOLDS = frozenset({CitationStatus.QUOTED, CitationStatus.MOVED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +53,6 @@ def distinct(findings: Sequence[Finding], *, limit: int | None = MAX_FINDINGS) -
     return tuple(kept)
 
 
-def checked(findings: Sequence[Finding], texts: Mapping[tuple[str, str], str]) -> tuple[Finding, ...]:
-    """Those whose every citation stands in the documents, now."""
-    read_again = verify_findings(findings, lambda kind, path: texts.get((kind, path)))
-    return tuple(
-        finding
-        for finding in read_again
-        if finding.citations and all(one.status in _HOLDS for one in finding.citations)
-    )
-
-
 def texts_of(volumes: Mapping[str, Volume]) -> dict[tuple[str, str], str]:
     """The texts of documents, as citations name them."""
     return {(one.kind, one.doc_id): "\n".join(one.lines) for one in volumes.values()}
@@ -86,20 +73,15 @@ async def compose(
     """
     if not findings or (not spoken and model is None and findings[0].confidence < threshold):
         return Answered(text=NOT_IN_DOCUMENTS, citations=(), found=False, notes=_nearest(findings))
-    notes: tuple[str, ...] = ()
-    if model is None and not spoken:
+    if spoken:
+        return _spoken(findings)
+    made, notes = await put_into_words(model, problem, findings, guidance=guidance)
+    if made is not None:
+        return Answered(text=made.text, citations=made.citations, found=True, notes=notes)
+    if model is None:
         # What is listed as it stands must answer by itself.
         findings = [one for one in findings if one.confidence >= threshold]
-    if model is not None and not spoken:
-        try:
-            made = await synthesise_with_model(model, problem, findings, guidance=guidance)
-            if made.text:
-                return Answered(text=made.text, citations=made.citations, found=True, notes=made.notes)
-        except ModelError as error:
-            notes = (f"the model did not put the findings into words ({error}); they are listed as they are",)
-    if not spoken:
-        return replace(_quoted(problem, findings), notes=notes)
-    return _spoken(findings)
+    return replace(_quoted(problem, findings), notes=notes)
 
 
 def _spoken(findings: Sequence[Finding]) -> Answered:

@@ -6,14 +6,13 @@ The tree is read through the same jail as it was explored through. Nothing is ch
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
 
 from recollect.codebase.evidence import FILE, Pages
 from recollect.codebase.tree import open_tree
 from recollect.domain.codebase import KIND
-from recollect.domain.findings import Citation, CitationStatus
+from recollect.domain.findings import Citation
 from recollect.domain.oracle import Verification
 from recollect.errors import NotFoundError
 from recollect.runs.citations import read_citations, verify
@@ -35,14 +34,7 @@ def verify_exploration(
     recorded = document.get("root") if isinstance(document, Mapping) else None
     folder = working_dir if working_dir is not None else recorded
     checked = _checked(citations, folder, allowed_roots)
-    counted = Counter(one.status for one in checked)
-    return Verification(
-        citations=checked,
-        quoted=counted[CitationStatus.QUOTED],
-        moved=counted[CitationStatus.MOVED],
-        stale=counted[CitationStatus.STALE],
-        unsupported=counted[CitationStatus.UNSUPPORTED],
-    )
+    return Verification.of(checked)
 
 
 def _checked(

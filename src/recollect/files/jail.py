@@ -11,12 +11,35 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
+
+from recollect.errors import ForbiddenError, InvalidInputError, SourceNotFoundError
 
 _BENEATH = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW") and hasattr(os, "O_DIRECTORY")
 # Without O_NONBLOCK a pipe would wait for a writer for ever.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+def open_root(
+    folder: str | os.PathLike[str], allowed_roots: Iterable[str | os.PathLike[str]] | None = None
+) -> tuple[Path, list[Path] | None]:
+    """A folder that may be read, without links, and the roots it was held to: with some it must lie in one of them."""
+    text = os.fspath(folder)
+    if not isinstance(text, str) or not text or "\x00" in text:
+        raise InvalidInputError(f"{str(text)[:80]!r} is not a folder's path")
+    real = Path(os.path.realpath(os.path.expanduser(text)))
+    roots = None if allowed_roots is None else [Path(os.path.realpath(one)) for one in allowed_roots]
+    # Allowed or not comes first: what lies outside is not even said to exist.
+    if roots is not None and not any(real.is_relative_to(one) for one in roots):
+        raise ForbiddenError(
+            f"the folder {text!r} is outside the allowed roots"
+            f" ({', '.join(map(str, roots)) or 'there are none'}); choose one inside"
+        )
+    if not os.path.isdir(real) or not os.access(real, os.R_OK | os.X_OK):
+        raise SourceNotFoundError(f"{text!r} is not a folder that can be read")
+    return real, roots
 
 
 class Jail:

@@ -7,16 +7,15 @@ another one. Nothing is changed.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from recollect.domain.findings import Citation, CitationStatus
+from recollect.domain.findings import Citation
 from recollect.domain.oracle import Verification
 from recollect.domain.text import MAX_NAME_CHARS
-from recollect.errors import InvalidInputError
+from recollect.errors import NotFoundError
 from recollect.library.bundle import FileBundler
 from recollect.library.material import DOCUMENT, FILE
 from recollect.oracle.shelves import Shelves
@@ -47,14 +46,7 @@ async def verify_result(
     citations, recorded = read_result(document)
     texts = await _texts(workspace, context, citations, working_dir or recorded)
     checked = tuple(verify(one, lambda kind, path: texts.get((kind, path))) for one in citations)
-    counted = Counter(one.status for one in checked)
-    return Verification(
-        citations=checked,
-        quoted=counted[CitationStatus.QUOTED],
-        moved=counted[CitationStatus.MOVED],
-        stale=counted[CitationStatus.STALE],
-        unsupported=counted[CitationStatus.UNSUPPORTED],
-    )
+    return Verification.of(checked)
 
 
 async def _texts(
@@ -83,7 +75,7 @@ async def _texts(
 def _read_files(working_dir: str, paths: Sequence[str], roots: Sequence[Path] | None) -> dict[str, str]:
     try:
         bundle = FileBundler(working_dir, allowed_roots=roots).bundle(paths)
-    except InvalidInputError:
+    except NotFoundError:
         # The folder is gone: what it held can't be confirmed, which is what `unsupported` says.
         return {}
     return {file.path: file.text for file in bundle.files}
