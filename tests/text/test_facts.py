@@ -102,7 +102,7 @@ def test_every_sentence_without_a_fact_is_accounted_for() -> None:
     assert [s.object for s in reading.statements] == ["Porto"]
     assert [(s.sentence, s.reason) for s in reading.skipped] == [
         ("Is it nice?", "a question"),
-        ("Tom thinks so", "what somebody says, not what is"),
+        ("Tom thinks so.", "what somebody says, not what is"),
     ]
 
 

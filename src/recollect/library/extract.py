@@ -7,7 +7,6 @@ embedder the closeness of meaning joins in, for the best of those only. Pure but
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from recollect.library.material import Lead, Volume
 from recollect.library.passages import split_passages
+from recollect.text.sentences import split_sentences
 from recollect.text.terms import query_terms, terms
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ _COMPARED = 64
 _COSINE_LOW, _COSINE_HIGH = 0.15, 0.65
 #: A line of source code has few words and says much: passages of files are short runs of lines.
 _MAX_SUMMARY_SENTENCES = 5
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_WORD = re.compile(r"\w")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +101,7 @@ def _coverage(passage: _Passage, weights: dict[str, float]) -> float:
 
 def answering_lines(question: str, text: str, *, limit: int = 5) -> list[str]:
     """The sentences of a text that answer, in their order."""
-    sentences = _sentences(text)
+    sentences = list(dict.fromkeys(split_sentences(text)))
     wanted = set(query_terms(question))
     if not wanted:
         return sentences[:limit]
@@ -118,7 +116,7 @@ def answering_lines(question: str, text: str, *, limit: int = 5) -> list[str]:
 
 def summary_lines(text: str, *, limit: int = _MAX_SUMMARY_SENTENCES) -> list[str]:
     """The sentences of a text that say most of what the others speak about, in their order."""
-    sentences = _sentences(text)
+    sentences = list(dict.fromkeys(split_sentences(text)))
     held = [set(terms(sentence)) for sentence in sentences]
     spread = Counter(term for one in held for term in one)
     total = max(len(sentences), 1)
@@ -137,8 +135,3 @@ def summary_lines(text: str, *, limit: int = _MAX_SUMMARY_SENTENCES) -> list[str
         chosen.append(best)
         covered |= held[best]
     return [sentences[at] for at in sorted(chosen)]
-
-
-def _sentences(text: str) -> list[str]:
-    found = (" ".join(one.split()) for one in _SENTENCE.split(text))
-    return [one for one in dict.fromkeys(found) if _WORD.search(one)]

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from recollect.library.asked import has_number, read_asked
+from recollect.text.sentences import BULLET, split_sentences
 from recollect.text.terms import terms
 
 #: Of what an answer quotes from one place: a paragraph that is read at a glance.
@@ -24,10 +25,8 @@ _WRAPPED = 50
 _LONGEST = 900
 
 _END = re.compile(r"[.!?:…]['\"”’)\]*_`]*$")
-_BETWEEN = re.compile(r"(?<=[.!?])(?<!\b[a-zA-Z]\.)(?<!\b(?:vs|cf|ca|no|Mr|Dr)\.)['\"”’)\]]*\s+(?=[^a-z\s])")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
-_ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _RULE = re.compile(r"\s*\|?[\s|:=-]+\|?\s*")
 _CELL = re.compile(r"(?<!\\)\|")
 #: A row as `_row` writes it: another row is another answer.
@@ -59,7 +58,7 @@ def begins_block(line: str) -> bool:
     return (
         not line.strip()
         or line.lstrip().startswith("|")
-        or any(mark.match(line) for mark in (_FENCE, _HEADING, _ITEM))
+        or any(mark.match(line) for mark in (_FENCE, _HEADING, BULLET))
     )
 
 
@@ -84,16 +83,6 @@ def table_head(lines: Sequence[str], line: int) -> str:
 def sentences_of(lines: Sequence[str], *, head: str = "") -> list[str]:
     """The sentences of some lines in plain text. `head` is the first row of a table that the lines may lie in."""
     return [sentence for block in _blocks(lines, head) for sentence in split_sentences(_plain(block))]
-
-
-def split_sentences(text: str) -> list[str]:
-    """The sentences of a plain text; none goes on in the next line."""
-    return [
-        sentence
-        for line in text.split("\n")
-        for sentence in _BETWEEN.split(line)
-        if any(letter.isalnum() for letter in sentence)
-    ]
 
 
 def answer_of(question: str, sentences: Sequence[str]) -> str:
@@ -146,7 +135,7 @@ def _blocks(lines: Sequence[str], head: str) -> Iterator[str]:
                 yield _row(names, cells)
         elif line.strip() and not _HEADING.match(line):
             names = []
-            block.append(_ITEM.sub("", line).strip())
+            block.append(BULLET.sub("", line).strip())
 
 
 def _cells(row: str) -> list[str]:

@@ -15,8 +15,9 @@ from recollect.domain.oracle import NOT_IN_DOCUMENTS
 from recollect.domain.stored_text import quoted
 from recollect.library.leads import parts_of
 from recollect.library.material import FILE, Volume
-from recollect.library.prose import answer_of, split_sentences
+from recollect.library.prose import answer_of
 from recollect.runs.synthesis import put_into_words
+from recollect.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel

@@ -22,7 +22,8 @@ from recollect.memories.infer.finding import Findings, Found
 from recollect.memories.supersession import is_machine, speaker_name
 from recollect.text.facts import Statement
 from recollect.text.facts.predicates import wordings
-from recollect.text.facts.screening import clean, split_sentences, why_no_fact
+from recollect.text.facts.screening import clean, why_no_fact
+from recollect.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel

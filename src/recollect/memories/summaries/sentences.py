@@ -1,7 +1,7 @@
-"""Texts cut into sentences, and which of them could stand in a summary.
+"""Which sentences of a text could stand in a summary.
 
 Small talk, questions and what only makes sense beside the sentence before are the bulk of a conversation and the
-worst of a summary. The rules here are about English; text in other scripts is cut at its own full stops and
+worst of a summary. The rules here are about English; text in other scripts is
 judged by its length alone. Knows no vectors and no store; `extract` chooses among what is left here.
 """
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from recollect.text.sentences import split_sentences
 from recollect.text.terms import terms
 
 #: A quotation longer than this many words is cut; a summary is not the place for a page.
@@ -53,14 +54,6 @@ def count_words(text: str) -> int:
     return max(len(text.split()), sum(not c.isascii() and c.isalpha() for c in text) // 3)
 
 
-# A full stop after these, or after the number of an item, ends no sentence.
-_ABBREVIATED = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|prof|st|no|vs|etc|e\.g|i\.e|approx|inc|ltd|co|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct"
-    r"|nov|dec)|\b[A-Z]|^\s*\d+)\.$",
-    re.IGNORECASE,
-)
-_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 _FILLERS = (
     "and but so well oh ah yeah yep yes yup no nope wow hey hi hello ok okay sure thanks anyway actually honestly also"
     " plus absolutely definitely totally exactly awesome cool great nice haha lol hmm aw aww btw"
@@ -120,19 +113,6 @@ CHATTER = frozenset(
         " incredible inspiring beautiful day days today also even though since get new start started work big long"
     )
 )
-
-
-def split_sentences(text: str) -> list[str]:
-    """Sentences of a text, in order, with blanks folded."""
-    found: list[str] = []
-    start = 0
-    for end in _END.finditer(text):
-        if "\n" not in end.group() and _ABBREVIATED.search(text[start : end.start()]):
-            continue
-        found.append(text[start : end.start()] + end.group().rstrip())
-        start = end.end()
-    found.append(text[start:])
-    return [folded for piece in found if (folded := " ".join(_BULLET.sub("", piece).split()))]
 
 
 def candidates(passages: Sequence[Passage], name: frozenset[str] = frozenset()) -> list[Sentence]:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from recollect.text.facts import patterns as p
 from recollect.text.facts.dates import period_in
 from recollect.text.facts.predicates import OTHER_TIMES, Kind, is_attribute, read_predicate
-from recollect.text.facts.screening import Clean, clean, split_sentences, why_no_fact
+from recollect.text.facts.screening import Clean, clean, why_no_fact
 from recollect.text.facts.statement import Reading, Skipped, Statement
 from recollect.text.facts.subjects import is_certain, is_named, read_subject, subject_key
 from recollect.text.facts.values import (
@@ -27,6 +27,7 @@ from recollect.text.facts.values import (
     is_clock,
     is_description,
 )
+from recollect.text.sentences import split_sentences
 
 #: Objects longer than this are descriptions.
 MAX_OBJECT_CHARS = 80
@@ -37,6 +38,9 @@ _PART_TIME = re.compile(
 _ARTICLE = re.compile(r"(?:a|an|the|to)\b", re.I)
 #: Attributes that are themselves somewhere.
 _SOMEWHERE = frozenset({"desk", "headquarters", "hq", "seat", "room", "office"})
+
+#: A fact is short; texts with more sentences than this are read by a model or not at all.
+MAX_SENTENCES = 200
 
 _CLAUSES = re.compile(
     r"(?:,\s*|\s+)(?:and|but|then|and then)\s+(?=(?:now |also |no longer )?(?:lives?|works?|moved|joined|uses?|likes?|"
@@ -58,7 +62,7 @@ def read_facts(text: str, *, speaker: str | None = None, now: datetime | None = 
     statements: list[Statement] = []
     skipped: list[Skipped] = []
     now = now or datetime.now(UTC)
-    for sentence in split_sentences(text):
+    for sentence in split_sentences(text)[:MAX_SENTENCES]:
         reason = why_no_fact(sentence)
         if reason is None:
             cleaned = clean(sentence)

@@ -12,15 +12,6 @@ from dataclasses import dataclass
 
 #: Longer sentences say several things at once, and a rule for simple ones would cut out the wrong piece.
 MAX_SENTENCE_CHARS = 240
-#: A fact is short; texts with more sentences than this are read by a model or not at all.
-MAX_SENTENCES = 200
-
-#: Full stops that end no sentence.
-_ABBREVIATION = "".join(
-    rf"(?<!{word})"
-    for word in r"\bDr \bMr \bMs \bSt \bNo \bvs \bMrs \bProf \be\.g \bi\.e \betc str \bInc \bLtd".split()
-)
-_BREAK = re.compile(rf"(?<=[!?。！？])[\"'”’)]*\s+|{_ABBREVIATION}(?<!\b[A-Z])\.[\"'”’)]*(?:\s+|$)|\n+")
 
 _CONTRACTIONS = (
     (re.compile(r"\b(I)['’]m\b"), r"\1 am"),
@@ -163,12 +154,6 @@ class Clean:
     change: bool
     also: bool
     former: str | None
-
-
-def split_sentences(text: str) -> list[str]:
-    """Sentences in order, without their full stops."""
-    pieces = [piece.strip() for piece in _BREAK.split(text)]
-    return [piece for piece in pieces if piece][:MAX_SENTENCES]
 
 
 def why_no_fact(sentence: str) -> str | None:
