@@ -408,6 +408,11 @@ class Settings:
         _seconds(0.05, 86_400),
         default=900.0,
     )
+    rows_max_tokens: int = _setting(
+        "Tokens that a question put to every section or memory may read with a model; what is left out is said.",
+        _whole_number(1_000, 1_000_000_000),
+        default=400_000,
+    )
     rlm_max_subcalls: int = _setting(
         "Tool calls that one exploration of code may make; answers from its cache are free.",
         _whole_number(0, 100_000),

@@ -34,6 +34,8 @@ TOOLS = [
     "chunk_by_structure",
     "query_subset",
     "summarize",
+    "map_sections",
+    "query_rows",
     "request_capability",
 ]
 
@@ -79,7 +81,7 @@ def use(material: PlainMaterial, tool: str, **parameters: Any) -> Observation:
     return observation
 
 
-def test_the_tools_are_these_nine(material: PlainMaterial) -> None:
+def test_the_tools_are_these_eleven(material: PlainMaterial) -> None:
     assert list(LibraryEnvironment(material).tools) == TOOLS
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,6 +23,13 @@ class Said:
     reasoning: int = 0
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class ByRequest:
+    """An answer that depends on the request it answers, also when several are under way."""
+
+    make: Callable[[dict[str, Any]], Any]
 
 
 @dataclass
@@ -54,7 +61,8 @@ def serve() -> Iterator[ModelServer]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            state.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            state.asked.append(request)
             answer = state.answers.pop(0) if len(state.answers) > 1 else state.answers[0]
             if answer == "hang":
                 state.hold.wait(30)
@@ -62,11 +70,12 @@ def serve() -> Iterator[ModelServer]:
             if answer == "die":
                 self.close_connection = True
                 return
+            answer = answer.make(request) if isinstance(answer, ByRequest) else answer
             answer = answer(state) if callable(answer) else answer
             said = answer if isinstance(answer, Said) else Said()
             status = answer if isinstance(answer, int) else said.status
             say = _message if self.path.endswith("/messages") else _completion
-            body = say(answer, state) if status == 200 else {"error": {"message": "no luck"}}
+            body = say(answer, state, request) if status == 200 else {"error": {"message": "no luck"}}
             data = answer if isinstance(answer, bytes) else json.dumps(body).encode()
             try:
                 self.send_response(status)
@@ -101,9 +110,8 @@ def _content(answer: Any) -> str:
     return "" if isinstance(answer, bytes) else answer if isinstance(answer, str) else json.dumps(answer)
 
 
-def _message(answer: Any, state: ModelServer) -> dict[str, Any]:
+def _message(answer: Any, state: ModelServer, request: dict[str, Any]) -> dict[str, Any]:
     """An answer in Anthropic's form: a tool's use where a tool is offered, else a text."""
-    request = state.asked[-1]
     asked, said = state.usage
     block: dict[str, Any] = {"type": "text", "text": _content(answer)}
     if request.get("tools"):
@@ -121,9 +129,8 @@ def _message(answer: Any, state: ModelServer) -> dict[str, Any]:
     }
 
 
-def _completion(answer: Any, state: ModelServer) -> dict[str, Any]:
+def _completion(answer: Any, state: ModelServer, request: dict[str, Any]) -> dict[str, Any]:
     content = _content(answer)
-    request = state.asked[-1]
     message: dict[str, Any] = {"role": "assistant", "content": content}
     said = answer if isinstance(answer, Said) else Said()
     if said.calls:

@@ -28,6 +28,7 @@ from recollect.library.references import (
     spans_of,
     suggest_sections,
 )
+from recollect.library.row_tools import row_tools
 from recollect.library.spans import MAX_TEXT_CHARS, Spans, cut, joined, lines_of, locate_in, only
 from recollect.library.tiling import chunks_by_size
 from recollect.library.tool_parameters import (
@@ -44,6 +45,7 @@ from recollect.library.tool_parameters import (
 from recollect.runs.environment import Action, CallContext, Observation, Tool
 from recollect.runs.quotes import locate
 from recollect.runs.readings import Reading, ask_about, worst_reading
+from recollect.runs.row_book import RowBook
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
@@ -62,7 +64,8 @@ class LibraryEnvironment:
 
     `leads` are what a first look found: a planner without a model begins with them. `quotable` offers whole
     observations as findings, for a planner that says itself what matters. `room_chars` is what one call gives back, as
-    the planner's window goes.
+    the planner's window goes; `max_rows_tokens` what one question to every section reads. `book` has the tables that
+    such questions made.
     """
 
     name = "library"
@@ -75,6 +78,7 @@ class LibraryEnvironment:
         model: ChatModel | None = None,
         quotable: bool = False,
         room_chars: int = MAX_TEXT_CHARS,
+        max_rows_tokens: int | None = None,
         on_capability: Callable[[str, Mapping[str, Any]], None] | None = None,
     ) -> None:
         self._material = material
@@ -83,6 +87,8 @@ class LibraryEnvironment:
         self._quotable = quotable
         self._room_chars = max(room_chars, MAX_TEXT_CHARS)
         self._on_capability = on_capability
+        self._max_rows_tokens = max_rows_tokens
+        self.book = RowBook(model=model, room_chars=self._room_chars, max_tokens=max_rows_tokens)
         self.tools: Mapping[str, Tool] = {tool.name: tool for tool in self._make_tools()}
 
     def content_hash(self, tool: str, parameters: Mapping[str, Any]) -> str:
@@ -165,6 +171,13 @@ class LibraryEnvironment:
                 model_call=asks,
                 worst_tokens=lambda wanted: worst_reading(self._model)[0],
                 worst_usd=lambda wanted: worst_reading(self._model)[1],
+            ),
+            *row_tools(
+                self._material,
+                self.book,
+                model=self._model,
+                resolve=self._resolve,
+                max_tokens=self._max_rows_tokens,
             ),
             Tool(
                 name="request_capability",

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from recollect.files.patterns import escape
 from recollect.library.material import Lead
 from recollect.library.references import EVERYTHING
+from recollect.runs.dense import wants_rows
 from recollect.runs.environment import Action
 
 _MAX_PARTS = 4
@@ -108,7 +110,7 @@ def propose(leads: Leads, query: str, *, step: int, threshold: float) -> list[Ac
     }
     offers: list[Action] = []
 
-    def offer(template: str, thought: str, calls: list[tuple[str, dict[str, str]]]) -> None:
+    def offer(template: str, thought: str, calls: list[tuple[str, dict[str, Any]]]) -> None:
         offers.append(
             Action(
                 template=template,
@@ -118,6 +120,13 @@ def propose(leads: Leads, query: str, *, step: int, threshold: float) -> list[Ac
             )
         )
 
+    documents = list(dict.fromkeys(lead.doc_id for lead in leads.known))[:_DOCUMENTS]
+    if best >= threshold and wants_rows(query):
+        offer(
+            "map_sections",
+            "put the question to every section",
+            [("map_sections", {"source": one, "question": query, "in_answer": True}) for one in documents],
+        )
     offer("look", "look the question up", [("query_subset", {"content": EVERYTHING, "question": query})])
     if parts := parts_of(query):
         offer(
@@ -125,7 +134,6 @@ def propose(leads: Leads, query: str, *, step: int, threshold: float) -> list[Ac
             "look each part of the question up",
             [("query_subset", {"content": EVERYTHING, "question": part}) for part in parts],
         )
-    documents = list(dict.fromkeys(lead.doc_id for lead in leads.known))[:_DOCUMENTS]
     if names := names_of(query):
         offer(
             "look_names",

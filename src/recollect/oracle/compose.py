@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 from recollect.domain.findings import Citation, Finding
 from recollect.domain.oracle import NOT_IN_DOCUMENTS
+from recollect.domain.rows import Rows
 from recollect.domain.stored_text import quoted
 from recollect.library.leads import parts_of
 from recollect.library.material import FILE, Volume
 from recollect.library.prose import answer_of
 from recollect.runs.synthesis import put_into_words
+from recollect.runs.tables import write_tables
 from recollect.text.sentences import split_sentences
 
 if TYPE_CHECKING:
@@ -52,6 +54,17 @@ def distinct(findings: Sequence[Finding], *, limit: int | None = MAX_FINDINGS) -
         if not any(_overlap(finding, other) for other in kept):
             kept.append(finding)
     return tuple(kept)
+
+
+def with_tables(answered: Answered, tables: Sequence[Rows]) -> Answered:
+    """An answer with tables below it; one that found nothing is the tables alone."""
+    if not tables:
+        return answered
+    before = answered if answered.found else replace(answered, text="", citations=())
+    text, citations = write_tables(tables, before.citations)
+    return replace(
+        before, text="\n\n".join(filter(None, [before.text, text])), citations=citations, found=True
+    )
 
 
 def texts_of(volumes: Mapping[str, Volume]) -> dict[tuple[str, str], str]:

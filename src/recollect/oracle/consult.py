@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from recollect.domain.findings import Finding
+from recollect.domain.findings import Citation, Finding
 from recollect.domain.ids import new_id
 from recollect.domain.oracle import (
     CapabilityRequest,
@@ -25,11 +25,12 @@ from recollect.domain.oracle import (
     OracleEvent,
     ProcessingMode,
 )
+from recollect.domain.rows import Rows
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import ModelError, NotFoundError, RunInterruptedError
 from recollect.library.material import FILE
 from recollect.oracle.capabilities import Wanted
-from recollect.oracle.compose import Answered, compose, distinct, texts_of
+from recollect.oracle.compose import Answered, compose, distinct, texts_of, with_tables
 from recollect.oracle.coverage import calls_of, coverage_of, spans_read
 from recollect.oracle.decide import decide
 from recollect.oracle.direct import ask_once, look_once
@@ -45,6 +46,7 @@ from recollect.runs.citations import standing
 from recollect.runs.models import open_models
 from recollect.runs.router import ComplexityRouter
 from recollect.runs.synthesis import NO_MORE_QUESTIONS
+from recollect.runs.tables import standing_tables
 from recollect.storage import oracle as storage
 
 if TYPE_CHECKING:
@@ -78,6 +80,8 @@ class _Work:
     trajectory: Trajectory | None = None
     spans: list[tuple[str, int, int]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    #: Tables that belong into the answer.
+    tables: tuple[Rows, ...] = ()
     #: What models answered to calls, for the follow-ups of the session.
     answers: Mapping[str, Any] | None = None
 
@@ -243,6 +247,7 @@ class _Consultation:
                 cache=cache,
                 models=models,
                 guidance=self._guidance,
+                max_rows_tokens=settings.rows_max_tokens,
                 on_event=self._announcer.hear,
                 on_capability=lambda what, about: self._wanted.add(what, about, raised_by="planner"),
             )
@@ -253,6 +258,9 @@ class _Consultation:
         work.stopped_by = explored.stopped_by
         work.spans = spans_read(explored.trajectory)
         work.notes += explored.trajectory.notes
+        work.tables = tuple(one for one in explored.tables if one.rows)
+        for mapped in explored.mapped:
+            work.notes += [f"sections: {mapped.coverage}", *mapped.notes]
         if explored.error:
             work.notes.append(f"the run ended early: {explored.error}")
         if explored.unplaced:
@@ -272,20 +280,29 @@ class _Consultation:
         claimed = self._models.root is not None and any(one.confidence > 0 for one in work.findings)
         chosen = work.findings if spoken or claimed else distinct(work.findings)
         await self._open(gathered)
-        texts = await self._read_again(gathered, chosen)
-        kept, notes = standing(chosen, lambda kind, path: texts.get((kind, path)))
-        work.notes += notes
+        cited = [one.citations for one in chosen] + [row.citations for one in work.tables for row in one.rows]
+        texts = await self._read_again(gathered, cited)
+
+        def present(kind: str, path: str) -> str | None:
+            return texts.get((kind, path))
+
+        kept, notes = standing(chosen, present)
+        tables, lost = standing_tables(work.tables, present)
+        work.notes += [*notes, *lost]
         # A model that fell silent once is not asked to put the rest into words.
         silent = self._model_failed or work.stopped_by in NO_MORE_QUESTIONS
         model = None if silent else self._models.root
+        # Where nobody but the engine chose what to say, the rows are the answer.
+        by_rows = tables and work.trajectory is not None and not work.trajectory.planner.startswith("model:")
         answered = await compose(
             self._request.problem,
-            kept,
+            () if by_rows else kept,
             threshold=material.threshold,
             model=model,
             spoken=spoken,
             guidance=self._guidance,
         )
+        answered = with_tables(answered, tables)
         work.notes += answered.notes
         read = {doc_id for doc_id, _, _ in work.spans}
         if not answered.found:
@@ -332,11 +349,11 @@ class _Consultation:
         return set(named)
 
     async def _read_again(
-        self, gathered: Gathered, findings: Sequence[Finding]
+        self, gathered: Gathered, citations: Sequence[Sequence[Citation]]
     ) -> dict[tuple[str, str], str]:
         """What is cited, as it is now: documents from the library, files as they were bundled a moment ago."""
         entries = gathered.material.entries
-        cited = dict.fromkeys(one.file_path for finding in findings for one in finding.citations)
+        cited = dict.fromkeys(one.file_path for some in citations for one in some)
         files = {name: one for name, one in gathered.material.opened.items() if one.kind == FILE}
         documents = [one for one in cited if one in entries and entries[one].kind != FILE]
         return texts_of(files) | await Shelves(self._workspace, self._context).texts(documents)

@@ -14,6 +14,8 @@ from recollect.oracle.shelves import Shelves
 from recollect.providers.models import Profile, profile_of
 from recollect.providers.tokens import count_tokens
 from recollect.runs.bounds import Bound, bound_of, bound_run, priced
+from recollect.runs.dense import wants_rows
+from recollect.runs.fan_out import estimated_rows
 from recollect.runs.models import chosen_name
 from recollect.runs.router import ComplexityRouter
 
@@ -40,7 +42,10 @@ async def dry_run(workspace: Workspace, context: TenantContext, request: Consult
         router=ComplexityRouter(threshold=settings.recursion_threshold),
     )
     model = chosen_name(settings, request.model) or ""
-    bound, notes = bound_of(model, settings, lambda profile: _bound(request, mode, gathered.tokens, profile))
+    most = settings.rows_max_tokens
+    bound, notes = bound_of(
+        model, settings, lambda profile: _bound(request, mode, gathered.tokens, profile, most)
+    )
     if request.doc_ids is None and not gathered.documents:
         notes.append("the library has nothing about it")
     return DryRun(
@@ -67,15 +72,26 @@ async def dry_run(workspace: Workspace, context: TenantContext, request: Consult
     )
 
 
-def _bound(request: ConsultRequest, mode: ProcessingMode, material_tokens: int, profile: Profile) -> Bound:
+def _bound(
+    request: ConsultRequest,
+    mode: ProcessingMode,
+    material_tokens: int,
+    profile: Profile,
+    max_rows_tokens: int,
+) -> Bound:
     """The most requests to a model, tokens to it and tokens from it."""
     if mode == "direct":
         room = min(direct_room(profile, request.max_input_tokens), max(material_tokens, 1))
         asked = profile.counted(room + PROMPT_TOKENS + count_tokens(request.problem))
         return priced(profile, 1, asked, profile.output_tokens(direct_output(profile)))
-    return bound_run(
+    run = bound_run(
         profile,
         subcalls=max_subcalls(profile),
         material_tokens=material_tokens,
         max_tokens=request.max_input_tokens,
     )
+    if not wants_rows(request.problem):
+        return run
+    # Every section is asked, as far as the limit goes; a model that plans badly does nothing else.
+    rows = estimated_rows(profile, min(material_tokens, max_rows_tokens))
+    return rows if profile.shape == "small" else run + rows

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.domain.findings import Finding
+from recollect.domain.rows import Rows
 from recollect.domain.trajectory import Trajectory
 from recollect.learning.policy import DecompositionPolicy
 from recollect.library.environment import LibraryEnvironment
@@ -16,11 +17,13 @@ from recollect.library.spans import MAX_TEXT_CHARS
 from recollect.oracle.material import ConsultedMaterial
 from recollect.runs.budget import Limits
 from recollect.runs.cache import Cache
+from recollect.runs.dense import wants_rows
 from recollect.runs.engine import run
 from recollect.runs.events import Event
 from recollect.runs.planners.claims import OBSERVATION
 from recollect.runs.planners.contract import Planner
 from recollect.runs.planners.learned import LearnedPlanner
+from recollect.runs.planners.rows import RowsPlanner
 from recollect.runs.quotes import locate
 
 if TYPE_CHECKING:
@@ -44,6 +47,9 @@ class Explored:
     stopped_by: str
     error: str | None
     unplaced: int = 0
+    #: Tables that belong into the answer, and those that questions to every section made.
+    tables: tuple[Rows, ...] = ()
+    mapped: tuple[Rows, ...] = ()
 
 
 def max_subcalls(profile: Profile | None) -> int:
@@ -74,6 +80,7 @@ async def explore(
     cache: Cache,
     models: Models,
     guidance: str,
+    max_rows_tokens: int,
     on_event: Callable[[Event], None],
     on_capability: Callable[[str, Mapping[str, Any]], None],
 ) -> Explored:
@@ -85,18 +92,22 @@ async def explore(
         model=models.sub_call,
         quotable=root_model is not None,
         room_chars=MAX_TEXT_CHARS if root_model is None else root_model.profile.result_chars,
+        max_rows_tokens=max_rows_tokens if models.sub_call is not None else None,
         on_capability=on_capability,
     )
     planner: Planner
+    by_rows = root_model is not None and root_model.profile.shape == "small" and wants_rows(problem)
     if root_model is None:
         # Weights of nought take the environment's actions in their order: the same question reads the same places.
         planner = LearnedPlanner(DecompositionPolicy(name="library"), explore=0.0)
+    elif by_rows:
+        planner = RowsPlanner()
     else:
         from recollect.runs.planners.model import ModelPlanner
 
         planner = ModelPlanner(root_model, sub_call_model=models.sub_call)
     ended = await run(
-        _for_model(problem, material, guidance) if root_model is not None else problem,
+        problem if root_model is None or by_rows else _for_model(problem, material, guidance),
         environment=environment,
         planner=planner,
         limits=limits,
@@ -111,6 +122,8 @@ async def explore(
         stopped_by=ended.stopped_by,
         error=ended.error,
         unplaced=claimed - sum(one.confidence > 0 for one in findings),
+        tables=environment.book.answers,
+        mapped=environment.book.sources,
     )
 
 

@@ -32,7 +32,7 @@ _MAX_STORED_CHARS = 400_000
 #: Consultations of a session whose answers are taken up.
 _TAKEN_UP = 20
 #: The tools that ask a model.
-_ASKING_TOOLS = frozenset({"query_subset", "summarize"})
+_ASKING_TOOLS = frozenset({"query_subset", "summarize", "map_rows"})
 
 _Key = tuple[str, str | None, tuple[str, ...], str]
 _kept: WeakKeyDictionary[Workspace, OrderedDict[_Key, Cache]] = WeakKeyDictionary()

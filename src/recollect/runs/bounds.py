@@ -26,6 +26,15 @@ class Bound:
     output_tokens: int
     usd: float | None
 
+    def __add__(self, other: Bound) -> Bound:
+        usd = None if self.usd is None or other.usd is None else round(self.usd + other.usd, 6)
+        return Bound(
+            requests=self.requests + other.requests,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            usd=usd,
+        )
+
 
 def bound_of(
     name: str, settings: Settings, measure: Callable[[Profile], Bound], *, max_usd: float | None = None

@@ -206,14 +206,20 @@ class LiveCalls:
                 raise InvalidInputError("a call starts one run at most; plan two calls instead")
             return await start(query, attempt.children.append)
 
-        context = CallContext(query=self._query, depth=self._budget.depth, recurse=recurse)
+        context = CallContext(
+            query=self._query,
+            depth=self._budget.depth,
+            recurse=recurse,
+            afford=lambda more_tokens, more_usd: held.extend(tokens=more_tokens, usd=more_usd) is None,
+            cache=self._cache,
+        )
         # What a call that fails has used is not known: the worst case stays spent.
         attempt.tokens, attempt.usd = held.tokens, held.usd
         with held:
             try:
                 observation = await within(
                     _awaited(tool.run(attempt.parameters, context)),
-                    seconds=self._budget.limits.sub_call_timeout_s,
+                    seconds=None if tool.lasts else self._budget.limits.sub_call_timeout_s,
                     depth=self._budget.depth,
                     last_words=True,
                 )

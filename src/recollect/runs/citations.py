@@ -17,7 +17,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 from recollect.domain.findings import Citation, CitationStatus, Finding, span_hash
 from recollect.errors import InvalidInputError
@@ -48,10 +48,16 @@ def span_of(text: str, line_start: int, line_end: int) -> str | None:
     """The text of a span; None when the source has no such lines."""
     if line_start == 0 and line_end == 0:
         return text
-    lines = lines_of(text)
+    lines = _lines(text)
     if not 1 <= line_start <= line_end <= len(lines):
         return None
     return "\n".join(lines[line_start - 1 : line_end])
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> list[str]:
+    """The lines of a source that thousands of rows cite, split once."""
+    return lines_of(text)
 
 
 def read_citations(document: object) -> tuple[Citation, ...]:
@@ -120,9 +126,10 @@ def verify_findings(
     A finding without a citation is such a claim. Each source is read once.
     """
     read_once = cache(read)
+    verify_once = cache(lambda citation: verify(citation, read_once))
     checked = []
     for finding in findings:
-        citations = tuple(verify(citation, read_once) for citation in finding.citations)
+        citations = tuple(verify_once(citation) for citation in finding.citations)
         if is_supported(citations):
             checked.append(_anchored(finding, citations))
         elif not drop_unsupported:
@@ -139,6 +146,14 @@ def standing(findings: Sequence[Finding], read: Read) -> tuple[tuple[Finding, ..
     )
     lost = len(findings) - len(kept)
     return kept, [f"{lost} findings did not hold when read again and were dropped"] if lost else []
+
+
+def reread(cited: Sequence[Sequence[Citation]], read: Read) -> list[tuple[Citation, ...]]:
+    """Each of some lists of citations, checked; empty where one of them does not stand where it is read now."""
+    read_once = cache(read)
+    verify_once = cache(lambda citation: verify(citation, read_once))
+    checked = [tuple(verify_once(one) for one in citations) for citations in cited]
+    return [some if all(one.status in _UNCHANGED for one in some) else () for some in checked]
 
 
 def is_supported(citations: Sequence[Citation]) -> bool:

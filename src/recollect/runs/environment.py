@@ -15,6 +15,7 @@ from recollect.domain.findings import Finding
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from recollect.runs.cache import Cache
     from recollect.runs.engine import Run
 
 
@@ -44,11 +45,15 @@ class CallContext:
     """What a tool may use beside its parameters.
 
     `recurse` raises `DepthLimitError` beyond the depth limit. A call starts one run at most: for two, plan two calls.
+    A call that asks a model many times has `afford(tokens, usd)` set aside more than was reserved for it, and keeps
+    what each of them answered in `cache`.
     """
 
     query: str
     depth: int
     recurse: Recurse
+    afford: Callable[[int, float], bool] = field(default=lambda tokens, usd: True)
+    cache: Cache | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +62,7 @@ class Tool:
 
     `model_call`: it asks a language model. `worst_tokens` and `worst_usd` are the most that a call with these
     parameters may cost, reserved before it runs. `cacheable` is off for what depends on more than its parameters and
-    `content_hash`.
+    `content_hash`. `lasts`: it asks many times, so it has all the time that the run has left.
     """
 
     name: str
@@ -66,6 +71,7 @@ class Tool:
     run: Callable[[Any, CallContext], Awaitable[Observation]]
     model_call: bool = False
     cacheable: bool = True
+    lasts: bool = False
     max_output_chars: int = 50_000
     worst_tokens: Callable[[Any], int] = field(default=lambda parameters: 0)
     worst_usd: Callable[[Any], float] = field(default=lambda parameters: 0.0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 #: Of an answer without a model: a longer one is a listing.
 MAX_CHARS = 4_000
 _CELL_CHARS = 160
+#: From so many marks in a row on only the first and the last are written.
+LONG_RUN = 6
 #: Ends of a run after which a model is not asked for an answer: it failed, its budget is used up, or nobody waits.
 NO_MORE_QUESTIONS = frozenset({"planner", "tokens", "usd", "cancelled"})
 
@@ -59,7 +61,7 @@ class Synthesis:
 
 def synthesise(findings: Sequence[Finding], *, max_chars: int = MAX_CHARS) -> Synthesis:
     """Findings under their groups, the surest first, each text once; what doesn't fit is counted, not cut."""
-    marks = _Marks()
+    marks = Marks()
     lines: list[str] = []
     used = 0
     left_out = 0
@@ -85,7 +87,7 @@ def synthesise(findings: Sequence[Finding], *, max_chars: int = MAX_CHARS) -> Sy
 
 def compare(findings: Sequence[Finding], *, max_chars: int = MAX_CHARS, per_group: int = 3) -> Synthesis:
     """The groups side by side, as a Markdown table: one row each, with the surest things found for it."""
-    marks = _Marks()
+    marks = Marks()
     lines = ["| group | found |", "|---|---|"]
     used = sum(len(line) + 1 for line in lines)
     left_out = 0
@@ -119,28 +121,46 @@ def groups(findings: Sequence[Finding]) -> dict[str | None, list[Finding]]:
     return found
 
 
-class _Marks:
-    """Numbers for citations, in the order in which they are first used."""
+class Marks:
+    """Numbers for citations, in the order in which they are first used; `numbers` are given already."""
 
     def __init__(self, numbers: dict[Citation, int] | None = None) -> None:
         self._numbers = numbers or {}
 
-    def copy(self) -> _Marks:
+    def copy(self) -> Marks:
         """To try a line that may not fit."""
-        return _Marks(dict(self._numbers))
+        return Marks(dict(self._numbers))
 
     @property
     def citations(self) -> tuple[Citation, ...]:
+        """What the numbers stand for."""
         return tuple(self._numbers)
 
     def of(self, citations: Sequence[Citation]) -> str:
-        """` [1][2]`, with a word for those that don't hold."""
-        marks = []
+        """` [1][2]`, with a word for those that don't hold; a long run of them by its ends, ` [1]-[40]`."""
+        marks: list[tuple[int, str]] = []
         for citation in citations:
             number = self._numbers.setdefault(citation, len(self._numbers) + 1)
             doubt = citation.status in {CitationStatus.STALE, CitationStatus.UNSUPPORTED}
-            marks.append(f"[{number}{f', {citation.status.value}' if doubt else ''}]")
-        return f" {''.join(marks)}" if marks else ""
+            marks.append((number, f", {citation.status.value}" if doubt else ""))
+        if not marks:
+            return ""
+        if len(marks) > LONG_RUN:
+            return f" {''.join(_runs(sorted(set(marks))))}"
+        return f" {''.join(f'[{number}{doubt}]' for number, doubt in marks)}"
+
+
+def _runs(marks: Sequence[tuple[int, str]]) -> Iterator[str]:
+    place = 0
+    while place < len(marks):
+        end = place
+        while end + 1 < len(marks) and marks[end + 1] == (marks[end][0] + 1, "") and not marks[end][1]:
+            end += 1
+        if end - place >= LONG_RUN:
+            yield f"[{marks[place][0]}]-[{marks[end][0]}]"
+        else:
+            yield "".join(f"[{number}{doubt}]" for number, doubt in marks[place : end + 1])
+        place = end + 1
 
 
 def _words(finding: Finding) -> str:
@@ -254,7 +274,7 @@ async def synthesise_with_model(
     small = profile.shape == "small"
     form: Any = ModelSynthesis if small else ModelAnswer
     answer = await model.answer(told, text, form, max_tokens=profile.answer_tokens)
-    marks = _Marks()
+    marks = Marks()
     parts: list[str] = []
     dropped = 0
     for part in answer.value.sentences if small else answer.value.blocks:
@@ -281,7 +301,7 @@ async def synthesise_with_model(
     )
 
 
-def _marked(words: str, known: dict[int, tuple[Citation, ...]], marks: _Marks) -> str:
+def _marked(words: str, known: dict[int, tuple[Citation, ...]], marks: Marks) -> str:
     """A passage with the marks of its citations: where the model put numbers, else at its end."""
     placed = False
 

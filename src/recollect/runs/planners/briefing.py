@@ -133,8 +133,9 @@ def _results(situation: Situation, boundary: str, left: int) -> tuple[list[str],
             continue
         body = f"{one.call}\n{_shortened(one, room)}"
         pieces.append(fence(f"observation {one.number}", body, boundary))
-    if hidden and left > _AROUND_TOKENS:
-        listed = first_tokens("; ".join(hidden), left - _AROUND_TOKENS)
+    if hidden:
+        # Said even where there is no room: who does not know that something is missing never asks for it.
+        listed = first_tokens(f"{len(hidden)}: {'; '.join(hidden)}", max(left - _AROUND_TOKENS, 24))
         pieces.insert(0, fence("results that are not shown any more", listed, boundary))
     return pieces, tuple(shares)
 

@@ -1,0 +1,150 @@
+"""`map_sections`: one question put to every section of the documents, and the rows that come of it."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from recollect.domain.findings import Citation
+from recollect.domain.rows import Column, Rows
+from recollect.errors import InvalidInputError
+from recollect.library.material import Material, Volume
+from recollect.library.prose import begins_block, is_open, sentences_of, table_head
+from recollect.library.references import EVERYTHING
+from recollect.runs.environment import CallContext, Observation, Tool
+from recollect.runs.fan_out import Piece, Sentence, match_sentences
+from recollect.runs.readings import worst_reading
+from recollect.runs.row_book import MapParameters, RowBook
+
+if TYPE_CHECKING:
+    from recollect.providers.models import ChatModel
+
+#: A paragraph that is told whole.
+_SHORT_CHARS = 400
+
+#: The lines that a reference names, or what to say when it names nothing.
+Resolve = Callable[[str], Awaitable["tuple[Volume, list[tuple[int, int]]] | Observation | None"]]
+
+
+class MapSections(MapParameters):
+    """Parameters of `map_sections`."""
+
+    source: str = Field(
+        default=EVERYTHING,
+        min_length=1,
+        max_length=1_000,
+        description="'*' for all documents, a doc_id or a glob of them, 'doc_id#section path', 'doc_id:10-80' (lines)",
+    )
+
+
+def row_tools(
+    material: Material, book: RowBook, *, model: ChatModel | None, resolve: Resolve, max_tokens: int | None
+) -> list[Tool]:
+    """`map_sections` and `query_rows` over some documents."""
+
+    async def map_sections(wanted: MapSections, call: CallContext) -> Observation:
+        try:
+            pieces, missing = await _pieces(material, wanted.source, resolve, max_tokens)
+        except InvalidInputError as error:
+            return Observation(value={"error": str(error), "spans": []}, text=f"error: {error}")
+        return await book.map(wanted, pieces, call, what="sections", match=_match, missing=missing)
+
+    return [
+        Tool(
+            name="map_sections",
+            description=(
+                "Put a question to every section, one after another, and get what each holds as typed rows with "
+                "quotes. For questions that want all of something, how many, or a comparison of many: it leaves no "
+                "section out, which reading here and there does. Gives a table for query_rows."
+            ),
+            parameters=MapSections,
+            run=map_sections,
+            model_call=model is not None,
+            cacheable=False,
+            lasts=True,
+            worst_tokens=lambda wanted: worst_reading(model, 500)[0],
+            worst_usd=lambda wanted: worst_reading(model, 500)[1],
+        ),
+        book.tool(),
+    ]
+
+
+async def _pieces(
+    material: Material, source: str, resolve: Resolve, max_tokens: int | None
+) -> tuple[list[Piece], list[str]]:
+    """The sections that a source names, and what of it was not opened because it is beyond the limit anyway."""
+    named = await resolve(source) if source != EVERYTHING else None
+    if isinstance(named, Observation):
+        raise InvalidInputError(str(named.value.get("error", named.text)))
+    if named is not None:
+        volume, spans = named
+        return [piece for first, last in spans for piece in pieces_of(volume, first, last)], []
+    listed = [
+        one
+        for one in await material.catalogue()
+        if source == EVERYTHING or fnmatch.fnmatchcase(one.doc_id.casefold(), source.casefold())
+    ]
+    if not listed:
+        raise InvalidInputError(f"no document is called {source!r}; list_documents shows those there are")
+    pieces: list[Piece] = []
+    read = 0
+    for place, entry in enumerate(listed):
+        if max_tokens is not None and read > max_tokens:
+            left = listed[place:]
+            tokens = sum(one.tokens for one in left)
+            return pieces, [f"{len(left)} documents with {tokens:,} tokens were not opened (rows_max_tokens)"]
+        pieces += pieces_of(await material.open(entry.doc_id))
+        read += entry.tokens
+    return pieces, []
+
+
+def pieces_of(volume: Volume, first: int = 1, last: int | None = None) -> list[Piece]:
+    """The sections of a document within a range of lines, each a piece; headings alone are none."""
+    last = len(volume.lines) if last is None else last
+    ranges = [
+        (max(volume.body_of(one), first), min(one.line_end, last), one.path) for one in volume.sections
+    ] or [(first, last, "")]
+    made = []
+    for start, end, path in ranges:
+        lines = tuple(volume.lines[start - 1 : end])
+        if start > end or not any(letter.isalnum() for line in lines for letter in line):
+            continue
+
+        def cite(begin: int, stop: int, start: int = start) -> Citation:
+            return volume.cite(begin + start - 1, stop + start - 1)
+
+        made.append(
+            Piece(
+                unit=f"{volume.doc_id}:{start}",
+                label=f"{volume.doc_id}:{start}-{end} {path}".strip(),
+                lines=lines,
+                cite=cite,
+                span=(volume.doc_id, start, end),
+            )
+        )
+    return made
+
+
+def _match(question: str, columns: Sequence[Column], pieces: Sequence[Piece]) -> Rows:
+    return match_sentences(question, columns, pieces, _sentences)
+
+
+def _sentences(lines: Sequence[str]) -> list[Sentence]:
+    """Blocks of lines as a person reads them: a paragraph by its sentences, an item or a row of a table by itself."""
+    found: list[Sentence] = []
+    first = 0
+    for at, line in enumerate(lines):
+        goes_on = at + 1 < len(lines) and is_open(line) and not begins_block(lines[at + 1])
+        if goes_on:
+            continue
+        head = table_head(lines, at + 1) if line.lstrip().startswith("|") else ""
+        sentences = sentences_of(lines[first : at + 1], head=head)
+        if sum(map(len, sentences)) <= _SHORT_CHARS:
+            # "Changing it requires a restart" says little without the sentence before it.
+            sentences = [" ".join(sentences)] if sentences else []
+        found += [(text, first + 1, at + 1) for text in sentences]
+        first = at + 1
+    return found

@@ -1,0 +1,466 @@
+"""One question put to every piece of some material, and the rows that come back: `fan_out`.
+
+Pieces are sections or memories. With a model, as many as fit into one small request go together, requests run side by
+side, what was asked before comes from the cache, and a row whose words are not in the text is dropped and counted.
+`bound` says before what it takes at most, and its own purse holds it to that. Without a model the sentences that hold
+the question's words are the rows. Either way the result says how much was looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache as kept
+from importlib import resources
+from typing import TYPE_CHECKING, Annotated, Any
+
+from recollect.domain.findings import Citation
+from recollect.domain.rows import Column, Row, Rows, Value
+from recollect.errors import InvalidInputError, ModelBudgetError, ModelError, ModelOutputError
+from recollect.providers.models.purse import Spent
+from recollect.providers.tokens import first_tokens
+from recollect.runs.bounds import Bound, priced
+from recollect.runs.cache import Cache, CacheKey, canonical
+from recollect.runs.environment import Observation
+from recollect.runs.fences import fence, new_boundary, preface
+from recollect.runs.quotes import locate
+from recollect.text.terms import query_terms, terms
+
+if TYPE_CHECKING:
+    from recollect.providers.models import ChatModel, Profile
+
+#: Requests under way at a time: what hosted models take without turning any away; a local server queues them.
+PARALLEL = 8
+#: Failures in a row after which the server is taken for gone.
+_GIVE_UP = 3
+#: A quote may begin on the named line and end a few lines on.
+_QUOTE_LINES = 6
+#: What stands around the pieces of a request: instructions, question, columns, the form.
+_AROUND_TOKENS = 1_200
+_RESERVED = frozenset({"line", "quote", "count"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Some lines of one section, or a memory. `unit` is the whole that is counted as looked at."""
+
+    unit: str
+    label: str
+    lines: tuple[str, ...]
+    #: A citation of a range of these lines, counted from 1.
+    cite: Callable[[int, int], Citation] = field(repr=False)
+    #: Document, first and last line, as the record of a run names what was read.
+    span: tuple[str, int, int] | None = None
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "\n".join(self.lines)
+
+
+@dataclass(slots=True, kw_only=True)
+class Mapped:
+    """The rows, what was read for them and what that used."""
+
+    rows: Rows
+    spent: Spent
+    spans: list[tuple[str, int, int]]
+    #: It did not end as it would have: another time it may.
+    passing: bool = False
+
+
+# ---------------------------------------------------------------- how much goes into a request
+
+
+def rows_output(profile: Profile) -> int:
+    """What the rows of one request may have: as much as the model says at once, a quarter of a small window."""
+    return {"small": min(profile.window // 4, 2_048), "medium": 4_096, "large": 8_192}[profile.shape]
+
+
+def batch_tokens(profile: Profile) -> int:
+    """The text of one request: if every line of it is a row, quotes and values still fit into the answer."""
+    said = profile.bounded(rows_output(profile))
+    return max(min(profile.part_tokens - _AROUND_TOKENS, said // 3), 200)
+
+
+def batches(pieces: Sequence[Piece], most_tokens: int) -> list[list[Piece]]:
+    """The pieces in their order, as many together as fit; a longer one was cut to lines before."""
+    made: list[list[Piece]] = []
+    room = 0
+    for piece in (part for one in pieces for part in _cut(one, most_tokens)):
+        size = _tokens(piece)
+        if not made or size > room:
+            made.append([])
+            room = most_tokens
+        made[-1].append(piece)
+        room -= size
+    return made
+
+
+def bound_rows(profile: Profile, pieces: Sequence[Piece]) -> Bound:
+    """The most that asking about these pieces takes: every request with the longest answer."""
+    made = batches(pieces, batch_tokens(profile))
+    asked = sum(profile.counted(sum(map(_tokens, one)) + _AROUND_TOKENS) for one in made)
+    return priced(profile, len(made), asked, len(made) * profile.output_tokens(rows_output(profile)))
+
+
+def estimated_rows(profile: Profile, tokens: int) -> Bound:
+    """The same by the material's size alone, before any of it was opened."""
+    # Lines get a number each, and what is left of a request when the next piece does not fit is lost.
+    requests = max(math.ceil(2 * tokens / batch_tokens(profile)), 1)
+    asked = profile.counted(2 * tokens) + requests * profile.counted(_AROUND_TOKENS)
+    return priced(profile, requests, asked, requests * profile.output_tokens(rows_output(profile)))
+
+
+def _tokens(piece: Piece) -> int:
+    # Characters over three and a half, and the number before each line: counting them all would take longer.
+    chars = len(piece.label) + sum(len(line) + 1 for line in piece.lines)
+    return chars * 2 // 7 + 4 * len(piece.lines) + 8
+
+
+def _cut(piece: Piece, most_tokens: int) -> Iterator[Piece]:
+    if _tokens(piece) <= most_tokens or len(piece.lines) < 2:
+        yield piece
+        return
+    middle = len(piece.lines) // 2
+    for first, last in ((1, middle), (middle + 1, len(piece.lines))):
+        yield from _cut(_part(piece, first, last), most_tokens)
+
+
+def _part(piece: Piece, first: int, last: int) -> Piece:
+    span = piece.span and (piece.span[0], piece.span[1] + first - 1, piece.span[1] + last - 1)
+
+    def cite(start: int, end: int) -> Citation:
+        return piece.cite(start + first - 1, end + first - 1)
+
+    return Piece(
+        unit=piece.unit, label=piece.label, lines=piece.lines[first - 1 : last], cite=cite, span=span
+    )
+
+
+def check_columns(columns: Sequence[Column]) -> None:
+    """Names that a form can have; an error says what is wrong."""
+    names = [one.name for one in columns]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InvalidInputError(f"the column {twice[0]!r} is there twice")
+    for name in names:
+        if name in _RESERVED or not name.isidentifier() or name.startswith("_"):
+            raise InvalidInputError(f"a column can't be called {name!r}; take another word, without blanks")
+
+
+# ---------------------------------------------------------------- with a model
+
+
+class FanOut:
+    """One question on its way through the pieces. `go` asks; `result` is what came back so far."""
+
+    def __init__(
+        self,
+        question: str,
+        columns: Sequence[Column],
+        pieces: Sequence[Piece],
+        *,
+        model: ChatModel,
+        cache: Cache | None = None,
+        afford: Callable[[int, float], bool] = lambda tokens, usd: True,
+        max_tokens: int | None = None,
+    ) -> None:
+        check_columns(columns)
+        profile = model.profile
+        self._question, self._columns, self._model = question, tuple(columns), model
+        self._cache, self._afford = cache, afford
+        taken, self._left_off = _within(pieces, max_tokens)
+        self._units = {one.unit for one in pieces}
+        self._batches = batches(taken, batch_tokens(profile))
+        self.bound = bound_rows(profile, taken)
+        self._purse = model.purse.child()
+        # What was said before it began is what it may use.
+        self._purse.max_usd, self._purse.max_tokens = (
+            self.bound.usd,
+            self.bound.input_tokens + self.bound.output_tokens,
+        )
+        self._found: dict[int, list[Row]] = {}
+        self._missed = {one.unit for one in self._left_off}
+        self._spans: list[tuple[str, int, int]] = []
+        self._unquoted = self._unfit = self._failed_in_a_row = 0
+        self._stopped = self._failure = ""
+        self._held = (0, 0.0)
+        self._flying = [0, 0.0]
+
+    async def go(self) -> None:
+        """Ask about all pieces, several at a time."""
+        slots = asyncio.Semaphore(PARALLEL)
+
+        async def ask(place: int, batch: list[Piece]) -> None:
+            async with slots:
+                if not self._stopped:
+                    self._found[place] = await self._ask(batch)
+
+        async with asyncio.TaskGroup() as group:
+            for place, batch in enumerate(self._batches):
+                group.create_task(ask(place, batch))
+
+    def interrupted(self) -> None:
+        """Somebody ended it: what came back by then counts."""
+        self._stopped = "time ran out"
+
+    def result(self) -> Mapped:
+        """The rows in the order of the material, each once."""
+        rows: dict[tuple[Any, ...], Row] = {}
+        for place in sorted(self._found):
+            for row in self._found[place]:
+                cited = row.citations[0]
+                key = (cited.file_path, cited.line_start, cited.line_end, *map(str, row.values.values()))
+                rows.setdefault(key if cited.line_start else (*key, row.quote), row)
+        unasked = [batch for place, batch in enumerate(self._batches) if place not in self._found]
+        missed = self._missed | {piece.unit for batch in unasked for piece in batch}
+        looked = len(self._units - missed)
+        return Mapped(
+            rows=Rows(
+                columns=self._columns,
+                rows=tuple(rows.values()),
+                looked=looked,
+                total=len(self._units),
+                notes=tuple(self._notes(looked)),
+            ),
+            spent=self._purse.spent,
+            spans=self._spans,
+            passing=bool(self._stopped or self._failure),
+        )
+
+    def _notes(self, looked: int) -> Iterator[str]:
+        if self._unquoted:
+            yield f"{self._unquoted} rows quoted words that are not in the text and were dropped"
+        if self._unfit:
+            yield f"{self._unfit} rows had values that are not of their column and were dropped"
+        if looked < len(self._units):
+            why = self._stopped or (f"the model did not answer ({self._failure})" if self._failure else "")
+            why = why or "rows_max_tokens, the most that one question reads, cut them off"
+            yield f"{len(self._units) - looked:,} of {len(self._units):,} were not looked at: {why}"
+
+    async def _ask(self, batch: list[Piece]) -> list[Row]:
+        key = self._key(batch)
+        seen = self._cache.find(key) if self._cache is not None else None
+        try:
+            seen = seen or await self._request(batch, key)
+        except ModelOutputError as error:
+            # Cut off, or of no form: half of the text may go well.
+            halves = _halved(batch)
+            if halves:
+                return [row for half in halves for row in await self._ask(half)]
+            self._fail(error)
+        if seen is None:
+            self._missed.update(one.unit for one in batch)
+            return []
+        self._spans += [one.span for one in batch if one.span]
+        return self._read(seen.value["rows"], batch)
+
+    def _key(self, batch: Sequence[Piece]) -> CacheKey:
+        asked = {"question": self._question, "columns": [_asked(one) for one in self._columns]}
+        text = "\0".join([self._model.name, *(f"{one.label}\0{one.text}" for one in batch)])
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return CacheKey("rows", "map_rows", canonical(asked), digest)
+
+    async def _request(self, batch: list[Piece], key: CacheKey) -> Observation | None:
+        profile = self._model.profile
+        worst = profile.worst(
+            sum(map(_tokens, batch)) + _AROUND_TOKENS, profile.output_tokens(rows_output(profile))
+        )
+        if not self._hold(worst):
+            self._stopped = self._stopped or "the budget of the run is used up"
+            return None
+        self._flying[0], self._flying[1] = self._flying[0] + worst[0], self._flying[1] + worst[1]
+        try:
+            answer = await self._model.charged_to(self._purse).answer(
+                instructions(), self._text(batch), _form(self._columns), max_tokens=rows_output(profile)
+            )
+        except ModelBudgetError:
+            self._stopped = self._stopped or "the cost that was said before is used up"
+            return None
+        except ModelOutputError:
+            raise
+        except ModelError as error:
+            self._fail(error)
+            return None
+        finally:
+            self._flying[0], self._flying[1] = self._flying[0] - worst[0], self._flying[1] - worst[1]
+        self._failed_in_a_row = 0
+        spans = [list(one.span) for one in batch if one.span]
+        made = Observation(value={"rows": [one.model_dump() for one in answer.value.rows], "spans": spans})
+        if self._cache is not None:
+            self._cache.put(key, made)
+        return made
+
+    def _fail(self, error: ModelError) -> None:
+        self._failure = str(error)
+        self._failed_in_a_row += 1
+        if self._failed_in_a_row >= _GIVE_UP:
+            self._stopped = self._stopped or f"the model did not answer ({error})"
+
+    def _hold(self, worst: tuple[int, float]) -> bool:
+        """Whether the run's budget has room beside what is used and under way."""
+        spent = self._purse.spent
+        tokens, usd = spent.tokens + self._flying[0] + worst[0], spent.usd + self._flying[1] + worst[1]
+        more = (max(int(tokens) - self._held[0], 0), max(usd - self._held[1], 0.0))
+        if not self._afford(*more):
+            return False
+        self._held = (self._held[0] + more[0], self._held[1] + more[1])
+        return True
+
+    def _text(self, batch: Sequence[Piece]) -> str:
+        boundary = new_boundary()
+        columns = "\n".join(_described(one) for one in self._columns)
+        shown: list[str] = []
+        number = 0
+        for piece in batch:
+            shown.append(f"[{piece.label}]")
+            for line in piece.lines:
+                number += 1
+                shown.append(f"{number}: {line}")
+        return "\n\n".join(
+            [
+                preface(boundary),
+                fence("question", first_tokens(self._question, 1_000), boundary),
+                fence("columns", columns, boundary),
+                fence("pieces", "\n".join(shown), boundary),
+            ]
+        )
+
+    def _read(self, said: Sequence[Mapping[str, Any]], batch: Sequence[Piece]) -> list[Row]:
+        rows = []
+        for one in said:
+            placed = _place(str(one.get("quote") or ""), int(one.get("line") or 0), batch)
+            if placed is None:
+                self._unquoted += 1
+                continue
+            try:
+                values = {column.name: column.read(one.get(column.name)) for column in self._columns}
+            except ValueError:
+                self._unfit += 1
+                continue
+            rows.append(Row(values=values, quote=str(one["quote"]).strip(), citations=(placed,)))
+        return rows
+
+
+def _place(quote: str, line: int, batch: Sequence[Piece]) -> Citation | None:
+    """Where the words stand: on the named line if they do, else anywhere in the batch."""
+    before = 0
+    for piece in batch:
+        at = line - before
+        if 1 <= at <= len(piece.lines):
+            found = locate(quote, piece.lines[at - 1 : at - 1 + _QUOTE_LINES], first=at)
+            if found is not None:
+                return piece.cite(*found)
+        before += len(piece.lines)
+    for piece in batch:
+        found = locate(quote, piece.lines)
+        if found is not None:
+            return piece.cite(*found)
+    return None
+
+
+def _halved(batch: Sequence[Piece]) -> list[list[Piece]]:
+    """Two batches of one; none of a single line."""
+    if len(batch) > 1:
+        middle = len(batch) // 2
+        return [list(batch[:middle]), list(batch[middle:])]
+    [piece] = batch
+    middle = len(piece.lines) // 2
+    if not middle:
+        return []
+    return [[_part(piece, 1, middle)], [_part(piece, middle + 1, len(piece.lines))]]
+
+
+def _within(pieces: Sequence[Piece], max_tokens: int | None) -> tuple[list[Piece], list[Piece]]:
+    """The pieces that a limit of tokens allows, from the first on, and the others."""
+    left = math.inf if max_tokens is None else max_tokens
+    for place, piece in enumerate(pieces):
+        left -= _tokens(piece)
+        if left < 0:
+            return list(pieces[:place]), list(pieces[place:])
+    return list(pieces), []
+
+
+def _asked(column: Column) -> dict[str, Any]:
+    return {"name": column.name, "kind": column.kind, "about": column.about, "one_of": list(column.one_of)}
+
+
+def _described(column: Column) -> str:
+    about = f": {column.about}" if column.about else ""
+    values = f"; one of {', '.join(column.one_of)}" if column.one_of else ""
+    return f"- {column.name} ({column.kind}){about}{values}"
+
+
+@kept
+def instructions() -> str:
+    """What the model is told."""
+    return resources.files(__package__).joinpath("fan_out.md").read_text(encoding="utf-8")
+
+
+@kept
+def _form(columns: tuple[Column, ...]) -> Any:
+    """What the model is asked for. A value that is not of its column costs that row alone, not the whole answer."""
+    from pydantic import BaseModel, WithJsonSchema, create_model
+
+    schemas: dict[str, Any] = {
+        "text": {"type": ["string", "null"]},
+        "number": {"type": ["number", "null"]},
+        "boolean": {"type": ["boolean", "null"]},
+        "date": {"type": ["string", "null"], "description": "as 2026-05-17, 2026-05 or 2026"},
+    }
+    fields: dict[str, Any] = {"line": (int, ...), "quote": (str, ...)}
+    for column in columns:
+        schema = {"type": "string", "enum": list(column.one_of)} if column.one_of else schemas[column.kind]
+        fields[column.name] = (Annotated[Any, WithJsonSchema(schema)], ...)
+    row: type[BaseModel] = create_model("Row", **fields)
+    return create_model("RowsFound", rows=(list[row], ...))  # type: ignore[valid-type]
+
+
+# ---------------------------------------------------------------- without one
+
+#: Words that say how a question is asked, and nothing about what: "list", "mention", "number of", as terms.
+_ASKING = frozenset(
+    query_terms("list enumerate count number total name give show tell find mention documents")
+)
+#: The share of a question's words, the rarer the heavier, that a sentence and its heading hold between them.
+_HELD = 0.5
+
+#: A sentence with its first and last line, counted from 1 within the piece.
+Sentence = tuple[str, int, int]
+#: Finds rows without a model.
+Match = Callable[[str, Sequence[Column], Sequence[Piece]], Rows]
+
+
+def match_sentences(
+    question: str,
+    columns: Sequence[Column],
+    pieces: Sequence[Piece],
+    sentences: Callable[[Sequence[str]], Sequence[Sentence]],
+) -> Rows:
+    """A row for each sentence that holds the question's words: its text is the first column that takes a text."""
+    check_columns(columns)
+    asked = query_terms(question)
+    wanted = [one for one in asked if one not in _ASKING] or asked
+    split = [(piece, sentence) for piece in pieces for sentence in sentences(piece.lines)]
+    # By the lines themselves: the head of a table stands in the text of each of its rows.
+    held = [set(terms("\n".join(piece.lines[first - 1 : last]))) for piece, (_, first, last) in split]
+    spread = Counter(term for one in held for term in one)
+    weights = {term: math.log(1.0 + len(split) / (1.0 + spread[term])) for term in wanted}
+    least = _HELD * sum(weights.values())
+    named = next((one.name for one in columns if one.kind == "text" and not one.one_of), None)
+    rows: list[Row] = []
+    for (piece, (text, first, last)), own in zip(split, held, strict=True):
+        known = own.union(terms(f"{piece.label} {text}"))
+        if not own.intersection(wanted) or sum(weights[one] for one in wanted if one in known) < least:
+            continue
+        values: dict[str, Value] = dict.fromkeys((one.name for one in columns), None)
+        if named is not None:
+            values[named] = text
+        rows.append(Row(values=values, quote=text, citations=(piece.cite(first, last),)))
+    units = {one.unit for one in pieces}
+    note = "found by the question's words: what says it in other words is missing, and not every row has to belong"
+    return Rows(columns=tuple(columns), rows=tuple(rows), looked=len(units), total=len(units), notes=(note,))

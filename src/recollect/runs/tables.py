@@ -1,0 +1,59 @@
+"""Tables in an answer, written by the engine: rows as a list or in Markdown, each with the marks of its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from recollect.domain.findings import Citation
+from recollect.domain.rows import Rows, write
+from recollect.domain.stored_text import quoted
+from recollect.runs.citations import Read, reread
+from recollect.runs.synthesis import Marks
+
+#: More rows than this nobody reads in an answer; the citations have all of them.
+MAX_ROWS = 500
+
+
+def write_tables(
+    tables: Sequence[Rows], citations: Sequence[Citation] = ()
+) -> tuple[str, tuple[Citation, ...]]:
+    """Tables one below the other, and what all marks stand for: those of the text before them first."""
+    marks = Marks({citation: number for number, citation in enumerate(citations, 1)})
+    return "\n\n".join(_written(one, marks) for one in tables), marks.citations
+
+
+def standing_tables(tables: Sequence[Rows], read: Read) -> tuple[tuple[Rows, ...], list[str]]:
+    """Tables with the rows whose every citation stands where it is read now, and a note of those that do not."""
+    made, lost = [], 0
+    for table in tables:
+        kept = []
+        for row, citations in zip(
+            table.rows, reread([row.citations for row in table.rows], read), strict=True
+        ):
+            if citations:
+                kept.append(replace(row, citations=citations))
+        lost += len(table.rows) - len(kept)
+        made.append(replace(table, rows=tuple(kept)))
+    notes = [f"{lost} rows did not hold when read again and were dropped"] if lost else []
+    return tuple(one for one in made if one.rows), notes
+
+
+def _written(table: Rows, marks: Marks) -> str:
+    shown, rest = table.rows[:MAX_ROWS], table.rows[MAX_ROWS:]
+    if len(table.columns) == 1:
+        name = table.columns[0].name
+        said = [row.quote if row.values.get(name) is None else write(row.values[name]) for row in shown]
+        lines = [f"- {_cell(text)}{marks.of(row.citations)}" for text, row in zip(said, shown, strict=True)]
+    else:
+        lines = [f"| {' | '.join(table.names)} | source |", f"|{'---|' * (len(table.columns) + 1)}"]
+        for row in shown:
+            cells = " | ".join(_cell(write(row.values.get(name))) for name in table.names)
+            lines.append(f"| {cells} |{marks.of(row.citations)} |")
+    if rest:
+        lines.append(f"\nand {len(rest):,} more{marks.of([one for row in rest for one in row.citations])}")
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(quoted(text).split()).replace("|", "\\|")

@@ -1,0 +1,308 @@
+"""Questions that want all of something: rows from every section, filtered, counted and joined by the engine."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.oracle.small_library import put_document
+from tests.runs.model_server import ByRequest, ModelServer, Said, serve
+
+from recollect import Recollect, Settings, TenantContext
+from recollect.domain.findings import Citation, CitationStatus
+from recollect.domain.rows import COUNT, Column, Condition, Row, Rows
+from recollect.errors import InvalidInputError
+from recollect.runs.dense import wants_rows
+
+QUESTION = "List every parameter that requires a restart."
+SETTINGS = """# Server settings
+
+## Memory
+
+`shared_buffers` sets the memory for shared buffers. Changing it requires a restart of the server.
+
+`work_mem` sets the memory of one sort. It can be changed in a session.
+
+## Connections
+
+`max_connections` sets how many clients may connect. This parameter requires a restart.
+
+| parameter | default | restart |
+|---|---|---|
+| port | 5432 | requires restart |
+| ssl | off | reload |
+
+## Logs
+
+`log_min_duration` logs slow statements. A reload is enough.
+"""
+
+WithModel = Callable[..., Recollect]
+
+
+@pytest.fixture
+def chat() -> Iterator[ModelServer]:
+    with serve() as server:
+        yield server
+
+
+@pytest.fixture
+def with_model(settings: Settings, tenant_id: str, chat: ModelServer) -> Iterator[WithModel]:
+    opened: list[Recollect] = []
+
+    def make(name: str = "openai:m", **changes: Any) -> Recollect:
+        changed = settings.replace(
+            **{
+                "model": name,
+                "model_base_url": chat.url,
+                "model_timeout_s": 60.0,
+                "model_retries": 0,
+                **changes,
+            }
+        )
+        context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin", "operator"))
+        opened.append(Recollect(settings=changed, context=context))
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.close()
+
+
+def place(line: int) -> tuple[Citation, ...]:
+    return (
+        Citation(kind="document", file_path="d", line_start=line, line_end=line, content_hash="", quote="q"),
+    )
+
+
+def table(*values: dict[str, Any]) -> Rows:
+    columns = (Column(name="label"), Column(name="hours", kind="number"))
+    rows = [Row(values=one, quote=str(at), citations=place(at)) for at, one in enumerate(values, 1)]
+    return Rows(columns=columns, rows=tuple(rows), looked=3, total=3)
+
+
+def numbered(request: dict[str, Any]) -> dict[int, str]:
+    """The lines that a request shows, by their numbers."""
+    text = str(request["messages"][-1]["content"])
+    return {int(number): line for number, line in re.findall(r"^(\d+): (.*)$", text, re.MULTILINE)}
+
+
+def restarts(request: dict[str, Any]) -> dict[str, Any]:
+    """What a good reader answers: a row for every line that speaks of a restart."""
+    rows = [
+        {
+            "line": number,
+            "quote": line,
+            "item": (re.findall(r"`(\w+)`|\| (\w+) \|", line) or [("?", "")])[0][0] or "port",
+        }
+        for number, line in numbered(request).items()
+        if "requires a restart" in line or "requires restart" in line
+    ]
+    return {"rows": rows}
+
+
+# ---------------------------------------------------------------- the operations
+
+
+@given(st.lists(st.sampled_from(["red", "Red", "blue", "green", None])))
+def test_groups_have_every_row_once_and_cite_all_of_them(labels: list[str | None]) -> None:
+    rows = table(*({"label": one, "hours": 1.0} for one in labels))
+    grouped = rows.grouped(["label"], total="hours")
+    assert sum(int(one.values[COUNT] or 0) for one in grouped.rows) == len(labels)
+    assert sum(len(one.citations) for one in grouped.rows) == len(labels)
+    assert [one.values["total_hours"] for one in grouped.rows] == [one.values[COUNT] for one in grouped.rows]
+    counts = [one.values[COUNT] or 0 for one in grouped.rows]
+    assert counts == sorted(counts, reverse=True)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=12))
+def test_pairs_of_a_table_with_itself_are_there_once(labels: list[str]) -> None:
+    rows = table(*({"label": one, "hours": None} for one in labels))
+    pairs = rows.joined(rows, ["label"])
+    expected = sum(labels.count(one) * (labels.count(one) - 1) // 2 for one in set(labels))
+    assert len(pairs.rows) == expected
+    assert all(len(one.citations) == 2 for one in pairs.rows)
+
+
+def test_conditions_compare_by_the_columns_kind() -> None:
+    rows = table({"label": "a", "hours": 9.0}, {"label": "B", "hours": 10.0}, {"label": "b", "hours": None})
+    assert [
+        one.values["label"] for one in rows.where([Condition(column="hours", test=">", value="9")]).rows
+    ] == ["B"]
+    assert len(rows.where([Condition(column="label", value="b")]).rows) == 2
+    assert len(rows.where([Condition(column="hours", test="empty")]).rows) == 1
+    assert [one.values["hours"] for one in rows.ordered("hours", descending=True).rows] == [10.0, 9.0, None]
+    with pytest.raises(InvalidInputError, match="there is no column 'days'; there are label, hours"):
+        rows.where([Condition(column="days", value=1.0)])
+    with pytest.raises(InvalidInputError, match="is no number"):
+        rows.where([Condition(column="hours", value="many")])
+
+
+@pytest.mark.parametrize(
+    ("question", "dense"),
+    [
+        ("List every parameter that needs a restart", True),
+        ("Which are all the endpoints that need a token?", True),
+        ("How many incidents are there in 2026?", True),
+        ("Name all the settings that can't be changed at run time.", True),
+        ("How many bytes does a name hold?", False),
+        ("How many connections are allowed by default?", False),
+        ("What happens every time a token expires?", False),
+        ("What is the login endpoint?", False),
+        ("Is it run every hour?", False),
+    ],
+)
+def test_a_quantity_that_is_written_somewhere_is_not_counted(question: str, dense: bool) -> None:
+    assert wants_rows(question) is dense
+
+
+# ---------------------------------------------------------------- without a model
+
+
+def test_a_list_without_a_model_has_every_place_that_says_it_and_no_other(client: Recollect) -> None:
+    put_document(client, "settings.md", SETTINGS)
+    result = client.oracle_consult(QUESTION)
+    assert result.found
+    assert [one.line_start for one in result.citations] == [5, 11, 15]
+    assert all(one.status is CitationStatus.QUOTED for one in result.citations)
+    assert "shared_buffers" in result.answer
+    assert "ssl" not in result.answer
+    assert "sections: 3 of 3 looked at" in result.notes
+    assert any("in other words" in note for note in result.notes)
+
+
+def test_what_no_document_speaks_of_is_not_listed(client: Recollect) -> None:
+    put_document(client, "settings.md", SETTINGS)
+    assert not client.oracle_consult("List every volcano that erupted in Iceland.").found
+
+
+# ---------------------------------------------------------------- with one
+
+
+def test_a_small_model_reads_every_section_and_the_engine_lists_the_rows(
+    client: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    put_document(client, "settings.md", SETTINGS)
+    chat.answers = [ByRequest(restarts)]
+    asked = with_model(model_window=4_096)
+    plan = asked.oracle_dry_run(QUESTION)
+    result = asked.oracle_consult(QUESTION)
+    assert result.answer == "- shared_buffers [1]\n- max_connections [2]\n- port [3]"
+    assert [one.line_start for one in result.citations] == [5, 11, 15]
+    assert "sections: 3 of 3 looked at" in result.notes
+    assert 1 <= len(chat.asked) <= plan.max_model_calls
+    assert result.consultation.tokens["total"] == 18 * len(chat.asked)
+
+
+def test_a_row_that_quotes_what_is_not_there_is_dropped_and_said(
+    client: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    put_document(client, "settings.md", SETTINGS)
+
+    def invents(request: dict[str, Any]) -> dict[str, Any]:
+        rows = restarts(request)["rows"]
+        return {"rows": [*rows, {"line": 1, "quote": "bananas require a restart", "item": "bananas"}]}
+
+    chat.answers = [ByRequest(invents)]
+    result = with_model(model_window=4_096).oracle_consult(QUESTION)
+    assert "bananas" not in result.answer
+    assert any("rows quoted words that are not in the text and were dropped" in note for note in result.notes)
+
+
+def test_a_planner_maps_filters_and_counts_and_the_count_cites_its_rows(
+    client: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    put_document(client, "settings.md", SETTINGS)
+
+    def answer(request: dict[str, Any]) -> Any:
+        told = json.dumps(request["messages"][0])
+        if "You read pieces of text" in told:
+            return {
+                "rows": [
+                    {"line": number, "quote": line, "item": "it", "restart": "restart" in line}
+                    for number, line in numbered(request).items()
+                    if "`" in line or "5432" in line or "off" in line
+                ]
+            }
+        if "findings that somebody else collected" in told:
+            return {"blocks": [{"text": "Three need a restart.", "sources": [1]}]}
+        columns = [{"name": "item"}, {"name": "restart", "kind": "boolean"}]
+        condition = {"column": "restart", "test": "=", "value": True}
+        finding = {"description": "Three need a restart.", "quote": "count: 3", "result": "2.1"}
+        steps: list[tuple[tuple[str, Any], ...]] = [
+            (("map_sections", {"question": "every parameter", "columns": columns}),),
+            (("query_rows", {"rows": "r1", "where": [condition], "in_answer": True}),),
+            (("record_findings", {"findings": [finding]}), ("finish", {})),
+        ]
+        return Said(calls=steps[sum("tool_calls" in one for one in request["messages"])])
+
+    chat.answers = [ByRequest(answer)]
+    result = with_model(model_window=200_000).oracle_consult(
+        "How many parameters need a restart?", "thorough"
+    )
+    assert result.answer.startswith("Three need a restart. [1][2][3]\n\n| item | restart | source |")
+    assert [one.line_start for one in result.citations] == [5, 11, 15]
+    assert result.stopped_by == "done"
+
+
+def test_a_server_that_dies_on_the_way_loses_no_row_and_the_rest_is_said(
+    client: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    lines = [f"Item {number} requires a restart of part {number}." for number in range(600)]
+    sections = [f"## Part {at}\n\n" + "\n\n".join(lines[at : at + 20]) for at in range(0, 600, 20)]
+    put_document(client, "long.md", "# Long\n\n" + "\n\n".join(sections))
+    left = iter(range(5))
+
+    def dies(request: dict[str, Any]) -> Any:
+        found = [
+            {"line": number, "quote": line, "item": line.split()[1]}
+            for number, line in numbered(request).items()
+            if line.strip()
+        ]
+        return {"rows": found} if next(left, None) is not None else 500
+
+    chat.answers = [ByRequest(dies)]
+    result = with_model(model_window=8_192).oracle_consult("List all items that require a restart.")
+    rows = [line for line in result.answer.splitlines() if line.startswith("- ")]
+    assert 60 <= len(rows) < 600
+    assert any("were not looked at: the model did not answer" in note for note in result.notes)
+    assert all(one.status is CitationStatus.QUOTED for one in result.citations)
+
+
+def test_money_ends_a_fan_out_below_its_limit_and_that_is_said(
+    client: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    lines = [f"Item {number} requires a restart of part {number}." for number in range(600)]
+    put_document(client, "long.md", "# Long\n\n" + "\n\n".join(lines))
+    chat.answers = [ByRequest(lambda request: {"rows": []})]
+    chat.usage = (2_000, 400)
+    asked = with_model(model_window=8_192, model_input_usd=1.0, model_output_usd=4.0, model_max_usd=0.03)
+    result = asked.oracle_consult("List all items that require a restart.")
+    assert result.consultation.cost_usd is not None
+    assert 0 < result.consultation.cost_usd <= 0.03
+    assert any("were not looked at" in note for note in result.notes)
+
+
+def test_an_answer_that_is_cut_off_is_asked_for_in_halves(
+    client: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    lines = [f"Item {number} requires a restart." for number in range(40)]
+    put_document(client, "long.md", "# Long\n\n" + "\n\n".join(lines))
+
+    def wordy(request: dict[str, Any]) -> Any:
+        found = [
+            {"line": number, "quote": line, "item": line.split()[1]}
+            for number, line in numbered(request).items()
+            if line.strip()
+        ]
+        return {"rows": found} if len(found) <= 12 else Said(content='{"rows": [{"line"', finish="length")
+
+    chat.answers = [ByRequest(wordy)]
+    result = with_model(model_window=8_192).oracle_consult("List all items that require a restart.")
+    assert len(result.citations) == 40
+    assert "sections: 1 of 1 looked at" in result.notes
