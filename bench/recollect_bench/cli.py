@@ -363,6 +363,22 @@ def supersession(ctx: typer.Context, out: OutOption = None, json: JsonOption = F
 
 
 @app.command()
+def dense(
+    ctx: typer.Context,
+    sizes: Annotated[
+        list[int] | None, typer.Option("--size", help="Rows of a document; repeat for more.", min=1)
+    ] = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Count, group, pair and rank labelled lines by rows, and by reading them at once; the model is simulated."""
+    from recollect_bench.dense import SIZES, run_dense
+
+    show = _show(ctx, json, out)
+    _finish(ctx, json, out, run_dense(show=show, sizes=sizes or SIZES))
+
+
+@app.command()
 def models(ctx: typer.Context, out: OutOption = None, json: JsonOption = False) -> None:
     """Show what models of different windows would be shown of recorded hard questions; none is asked."""
     from recollect_bench.models import run_models

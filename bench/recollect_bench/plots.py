@@ -41,6 +41,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "start": _start,
         "poisoning": _poisoning,
         "supersession": _supersession,
+        "dense": _dense,
         "models": _models,
         "learning": _learning,
         "library": _library,
@@ -330,6 +331,27 @@ def _poisoning(figure: Any, result: Result) -> None:
         axes.bar(list(kinds), [one[what] for one in kinds.values()], 0.6, color=colour, label=what)
     axes.set_title("Attacks, and how many take effect")
     axes.legend(fontsize=8)
+
+
+def _dense(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    names = [name.replace(", ", "\n") for name in result.measures]
+    places = range(len(names))
+    found = list(result.measures.values())
+    axes.bar(
+        [at - 0.2 for at in places],
+        [one["exact by rows"] for one in found],
+        0.4,
+        color=_BLUE,
+        label="by rows",
+    )
+    direct = [one["direct"]["exact"] for one in found]
+    axes.bar([at + 0.2 for at in places], direct, 0.4, color=_GREY, label="direct reading, as it is")
+    axes.set_xticks(list(places), names, fontsize=7)
+    axes.set_ylim(0, 1.1)
+    axes.set_title("Dense questions answered exactly")
+    axes.legend(fontsize=7, frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _models(figure: Any, result: Result) -> None:

@@ -73,6 +73,16 @@ ABOUT = {
         "calls have to give, in tokens. From a large window nothing that fits may be withheld.",
         "recollect bench models",
     ),
+    "dense": (
+        "Questions that need every line",
+        "Counts, groups, pairs and the most frequent over tickets whose kind no word of theirs names. A server on "
+        "loopback plays the model: its plans are given, and it misreads the given share of single lines. `by rows` is "
+        "the share of the five questions that the engine answers exactly as the rows were read, `exact` as they are. "
+        "Direct reading puts the same text into one request; the server then counts what it is shown without a slip, "
+        "which is kinder than any real model. Dollars are of the first question, which reads every section, and of a "
+        "later one of the same session; the bound is the dry run's.",
+        "recollect bench dense",
+    ),
     "supersession": (
         "Facts that newer ones retire",
         "Pairs of statements from a labelled set: true updates, of which the first must be retired, and look-alikes, "

@@ -242,6 +242,35 @@ def _poisoning(measures: Mapping[str, Any]) -> list[Table]:
     return [Table(title="Attacks", columns=["kind", "attacks", "take effect"], rows=kinds)]
 
 
+def _dense(measures: Mapping[str, Any]) -> list[Table]:
+    rows = [
+        [
+            name,
+            f"{one['exact by rows']:.2f}",
+            f"{one['exact']:.2f}",
+            f"{one['coverage']:.0%}",
+            f"{one['requests'][0]:,} / {one['requests'][-1]:,}",
+            f"{one['usd'][0]:.4f} / {one['usd'][-1]:.4f}",
+            f"{one['of the bound']:.3f}",
+            f"{one['direct']['exact']:.2f}",
+            f"{one['direct']['lines shown']:.0%}",
+        ]
+        for name, one in measures.items()
+    ]
+    columns = [
+        "",
+        "by rows",
+        "exact",
+        "looked at",
+        "requests",
+        "USD",
+        "of the bound",
+        "direct: exact",
+        "shown",
+    ]
+    return [Table(title="Dense questions", columns=columns, rows=rows)]
+
+
 def _models(measures: Mapping[str, Any]) -> list[Table]:
     rows = [
         [
@@ -555,6 +584,7 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "start": _start,
     "poisoning": _poisoning,
     "supersession": _supersession,
+    "dense": _dense,
     "models": _models,
     "answers": _answers,
     "temporal": _temporal,

@@ -15,7 +15,7 @@ from recollect.providers.models import Profile, profile_of
 from recollect.providers.tokens import count_tokens
 from recollect.runs.bounds import Bound, bound_of, bound_run, priced
 from recollect.runs.dense import wants_rows
-from recollect.runs.fan_out import estimated_rows
+from recollect.runs.fan_out import estimated_rows, rows_room
 from recollect.runs.models import chosen_name
 from recollect.runs.router import ComplexityRouter
 
@@ -93,5 +93,5 @@ def _bound(
     if not wants_rows(request.problem):
         return run
     # Every section is asked, as far as the limit goes; a model that plans badly does nothing else.
-    rows = estimated_rows(profile, min(material_tokens, max_rows_tokens))
+    rows = estimated_rows(profile, rows_room(material_tokens, max_rows_tokens))
     return rows if profile.shape == "small" else run + rows

@@ -19,6 +19,7 @@ from recollect.runs.budget import Limits
 from recollect.runs.cache import Cache
 from recollect.runs.dense import wants_rows
 from recollect.runs.engine import run
+from recollect.runs.fan_out import rows_room
 from recollect.runs.events import Event
 from recollect.runs.planners.claims import OBSERVATION
 from recollect.runs.planners.contract import Planner
@@ -85,6 +86,7 @@ async def explore(
     on_capability: Callable[[str, Mapping[str, Any]], None],
 ) -> Explored:
     """Run the question. It never raises for what a planner, a model or a tool does."""
+    material_tokens = sum(one.tokens for one in material.entries.values())
     root_model = models.root
     environment = LibraryEnvironment(
         material,
@@ -92,7 +94,7 @@ async def explore(
         model=models.sub_call,
         quotable=root_model is not None,
         room_chars=MAX_TEXT_CHARS if root_model is None else root_model.profile.result_chars,
-        max_rows_tokens=max_rows_tokens if models.sub_call is not None else None,
+        max_rows_tokens=rows_room(material_tokens, max_rows_tokens) if models.sub_call is not None else None,
         on_capability=on_capability,
     )
     planner: Planner

@@ -71,6 +71,8 @@ class Mapped:
     spans: list[tuple[str, int, int]]
     #: It did not end as it would have: another time it may.
     passing: bool = False
+    #: What it took of the room that such questions have.
+    room: int = 0
 
 
 # ---------------------------------------------------------------- how much goes into a request
@@ -108,11 +110,17 @@ def bound_rows(profile: Profile, pieces: Sequence[Piece]) -> Bound:
     return priced(profile, len(made), asked, len(made) * profile.output_tokens(rows_output(profile)))
 
 
-def estimated_rows(profile: Profile, tokens: int) -> Bound:
-    """The same by the material's size alone, before any of it was opened."""
-    # Lines get a number each, and what is left of a request when the next piece does not fit is lost.
-    requests = max(math.ceil(2 * tokens / batch_tokens(profile)), 1)
-    asked = profile.counted(2 * tokens) + requests * profile.counted(_AROUND_TOKENS)
+def rows_room(material_tokens: int, max_tokens: int) -> int:
+    """What the questions of one run to every piece may read together: all of the material about twice."""
+    # Three times its tokens, since lines get a number each.
+    return min(3 * material_tokens, max_tokens)
+
+
+def estimated_rows(profile: Profile, room: int) -> Bound:
+    """The most that reading so much takes, by its size alone, before any of it was opened."""
+    # What is left of a request when the next piece does not fit is lost.
+    requests = max(math.ceil(2 * room / batch_tokens(profile)), 1)
+    asked = profile.counted(room) + requests * profile.counted(_AROUND_TOKENS)
     return priced(profile, requests, asked, requests * profile.output_tokens(rows_output(profile)))
 
 
@@ -174,6 +182,7 @@ class FanOut:
         self._question, self._columns, self._model = question, tuple(columns), model
         self._cache, self._afford = cache, afford
         taken, self._left_off = _within(pieces, max_tokens)
+        self.tokens = sum(map(_tokens, taken))
         self._units = {one.unit for one in pieces}
         self._batches = batches(taken, batch_tokens(profile))
         self.bound = bound_rows(profile, taken)

@@ -99,7 +99,8 @@ class RowBook:
     def __init__(self, *, model: ChatModel | None, room_chars: int, max_tokens: int | None) -> None:
         self._model = model
         self._room_chars = room_chars
-        self._max_tokens = max_tokens
+        #: What questions to every piece may still read; None without a limit.
+        self._room = max_tokens
         self._tables: dict[str, Rows] = {}
         self._names: dict[str, str] = {}
         self._answers: dict[str, None] = {}
@@ -150,8 +151,10 @@ class RowBook:
         mapped = Mapped(rows=Rows(columns=columns, rows=()), spent=Spent(), spans=[])
         if self._model is not None:
             mapped = await ask_all(
-                wanted.question, columns, pieces, model=self._model, call=call, max_tokens=self._max_tokens
+                wanted.question, columns, pieces, model=self._model, call=call, max_tokens=self._room
             )
+            if self._room is not None:
+                self._room = max(self._room - mapped.room, 0)
         rows = mapped.rows
         if not rows.looked and pieces:
             # Without a model, or with one that is gone: that is no reason to say nothing.
@@ -251,7 +254,9 @@ async def ask_all(
         if call is None:
             raise
         fan.interrupted()
-    return fan.result()
+    mapped = fan.result()
+    mapped.room = fan.tokens
+    return mapped
 
 
 def findings_of(rows: Rows) -> tuple[Finding, ...]:
