@@ -68,8 +68,9 @@ COLUMNS: dict[str, type] = {
     "valid_from": datetime,
     "valid_to": datetime,
     "expires_at": datetime,
+    "superseded_by": UUID,
 }
-_EQUALITY_ONLY = frozenset({"layer", "scope", "entity", "status", "type", "id"})
+_EQUALITY_ONLY = frozenset({"layer", "scope", "entity", "status", "type", "id", "superseded_by"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ _COLUMNS = {
     "valid_from": "m.valid_from",
     "valid_to": "m.valid_to",
     "expires_at": "m.expires_at",
+    "superseded_by": "m.superseded_by",
     "status": "case when m.superseded_at is null then 'active' else 'superseded' end",
     "conversation": "(select c.name from recollect.conversation c"
     " where c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id)",

@@ -173,7 +173,7 @@ def test_script_in_code_and_questions_is_text(visit: Visit, client: Recollect, s
     assert "hunter2" not in page.content()
     assert page.evaluate("window.hit") is None
     assert not overflows(page)
-    page.get_by_role("link", name="All explorations").click()
+    page.get_by_role("link", name="← Runs").click()
     page.locator(".exploration").get_by_text(SCRIPT).first.wait_for()
     assert page.evaluate("window.hit") is None
     assert not overflows(page)

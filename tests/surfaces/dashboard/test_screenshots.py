@@ -1,4 +1,4 @@
-"""The main pages over the demo world, as pictures.
+"""Every page over the demo world, light, dark and on a phone, as pictures.
 
 `SCREENSHOTS=docs/images pytest tests/surfaces/dashboard/test_screenshots.py -n0` makes those of the docs.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
-from tests.surfaces.dashboard.conftest import PHONE, overflows
+from tests.surfaces.dashboard.conftest import DESK, PHONE, overflows
 
 from recollect import Recollect, TenantContext
 from recollect.contrib.demo.world import load_world, store_world
@@ -31,6 +32,9 @@ def world(store: Recollect) -> Recollect:
     tenant = f"fernhill-{uuid4().hex[:4]}"
     world = load_world()
     store_world(store, world, tenant=tenant)
+    store.for_context(TenantContext(tenant_id=tenant, user_id="quinn", roles=("admin",))).tenants.set_traces(
+        keep_questions=True
+    )
     for question in world.questions[:12]:
         store.for_context(world.context(question.asked_by, tenant=tenant)).search(question.ask)
     admin = store.for_context(TenantContext(tenant_id=tenant, user_id="quinn", roles=("admin", "operator")))
@@ -39,33 +43,51 @@ def world(store: Recollect) -> Recollect:
     return admin
 
 
-def test_the_main_pages_can_be_looked_at(visit: Visit, world: Recollect, tmp_path: Path) -> None:
-    folder = Path(os.environ.get("SCREENSHOTS") or tmp_path)
-    token = world.keys.create("browser", user="quinn", roles=("admin", "operator")).token
+def pages_of(world: Recollect) -> dict[str, str]:
+    """Every page, by the name of its picture."""
     asked = world.oracle_consult(QUESTION, "thorough")
     assert asked.citations, asked.answer
-    shots = {
-        "overview": ("/", False),
-        "memories": ("/memories?q=Why did checkout fail?", False),
-        "library": ("/library/server.md?line=21", False),
-        "consultation": (f"/consultations/{asked.consultation.id}", False),
-        "consultations-dark": ("/consultations", True),
+    world.oracle_consult("Which planet is the largest?", "quick")
+    turn = next(one for one in world.list(limit=1_000) if one.conversation and (one.position or 0) > 1)
+    trace = world.traces.list(limit=1)[0]
+    runs = world.learning.runs(limit=1)
+    return {
+        "overview": "/",
+        "memories": "/memories",
+        "search": "/memories?q=Why did checkout fail?",
+        "memory": f"/memories/{turn.id}?q={quote(turn.text[:40])}",
+        "entities": "/entities",
+        "entity": "/entities/orvo",
+        "library": "/library",
+        "document": "/library/server.md?line=21",
+        "ask": "/ask?q=Which payment providers do the teams use?&sources=memories",
+        "runs": "/runs",
+        "consultation": f"/consultations/{asked.consultation.id}",
+        "traces": "/traces",
+        "trace": f"/traces/{trace.id}",
+        "capabilities": "/capabilities",
+        "learning": "/learning",
+        "tenants": "/tenants",
+        **({"run": f"/runs/{runs[0].id}"} if runs else {}),
     }
-    for name, (path, dark) in shots.items():
-        page = visit(path, token=token, dark=dark)
-        if name == "consultation":
-            page.get_by_role("button", name="Show source 1").click()
-            page.locator(".source .cited").first.wait_for()
-        if name == "memories":
-            page.get_by_text("Why", exact=True).first.click()
-        page.wait_for_load_state("networkidle")
-        page.wait_for_timeout(400)  # charts draw themselves
-        picture = page.screenshot(path=folder / f"{name}.png")
-        assert len(picture) > _LEAST_BYTES, name
-        assert not overflows(page), name
-        page.close()
-    page = visit("/", token=token, size=PHONE, dark=True)
-    page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(400)
-    assert len(page.screenshot(path=folder / "phone.png")) > _LEAST_BYTES
-    assert not overflows(page)
+
+
+def test_every_page_can_be_looked_at(visit: Visit, world: Recollect, tmp_path: Path) -> None:
+    folder = Path(os.environ.get("SCREENSHOTS") or tmp_path)
+    token = world.keys.create("browser", user="quinn", roles=("admin", "operator")).token
+    for name, path in pages_of(world).items():
+        for kind, size, dark in (("", DESK, False), ("-dark", DESK, True), ("-phone", PHONE, False)):
+            page = visit(path, token=token, size=size, dark=dark)
+            if name == "consultation":
+                page.get_by_role("button", name="Show source 1").click()
+                page.locator(".source .cited").first.wait_for()
+            if name == "search":
+                page.get_by_text("Why", exact=True).first.click()
+            if name == "ask":
+                page.get_by_text("What was looked at").wait_for()
+            page.wait_for_load_state("networkidle")
+            page.wait_for_timeout(500)  # charts draw themselves
+            picture = page.screenshot(path=folder / f"{name}{kind}.png")
+            assert len(picture) > _LEAST_BYTES, (name, kind)
+            assert not overflows(page), (name, kind)
+            page.close()

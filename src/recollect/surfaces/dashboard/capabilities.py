@@ -13,7 +13,7 @@ from nicegui import ui
 
 from recollect.domain.oracle import CapabilityRequest, EventType, OracleEvent
 from recollect.surfaces.dashboard.live import told, watch
-from recollect.surfaces.dashboard.widgets import empty, fields, when
+from recollect.surfaces.dashboard.widgets import empty, fields, tag, when
 
 if TYPE_CHECKING:
     from recollect.domain.happenings import Happening
@@ -144,7 +144,7 @@ async def _top(visitor: Visitor) -> Any:
         await shown.refresh(list(groups))
 
     with ui.card().classes("card w-full gap-3 top-five"):
-        ui.label("Most wanted this week").classes("font-semibold")
+        ui.label("Most wanted this week").classes("title")
         with ui.column().classes("w-full gap-3"):
             await shown()
     ui.timer(0.05, count, once=True)
@@ -161,7 +161,7 @@ def _group(place: int, group: CapabilityGroup, most: int) -> None:
             )
             if group.documents:
                 ui.label(f"for {', '.join(group.documents)}").classes("quiet text-xs prose")
-        ui.badge(f"{group.count} ×").props("outline").tooltip("times asked for")
+        tag(f"{group.count} ×")
 
 
 # The list ------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def _row(request: CapabilityRequest) -> None:
                 f"{request.at:%Y-%m-%d %H:%M:%S} UTC"
             )
         with ui.row().classes("w-full items-center gap-3"):
-            ui.badge(f"by {request.raised_by}").props("outline")
+            tag(f"by {request.raised_by}")
             for icon, value, what in (
                 ("account_tree", request.workflow, "workflow"),
                 ("smart_toy", request.agent, "agent"),

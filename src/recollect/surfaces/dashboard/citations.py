@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -11,39 +10,26 @@ from nicegui import ui
 
 from recollect.domain.findings import CitationStatus
 from recollect.errors import NotFoundError
+from recollect.surfaces.dashboard.markdown import markdown
 from recollect.surfaces.dashboard.sources import Passage, in_document, quoted
-from recollect.surfaces.dashboard.widgets import lines
+from recollect.surfaces.dashboard.widgets import lines, tag
 
 if TYPE_CHECKING:
     from recollect.domain.findings import Citation
     from recollect.surfaces.dashboard.visitor import Visitor
 
-_MARK = re.compile(r"(\[\d{1,3}\])")
-_COLOURS = {
-    CitationStatus.QUOTED: "positive",
-    CitationStatus.MOVED: "warning",
-    CitationStatus.STALE: "negative",
-    CitationStatus.UNSUPPORTED: "negative",
-    CitationStatus.UNCHECKED: "grey",
+_TONES = {
+    CitationStatus.QUOTED: "good",
+    CitationStatus.MOVED: "warn",
+    CitationStatus.STALE: "bad",
+    CitationStatus.UNSUPPORTED: "bad",
+    CitationStatus.UNCHECKED: "",
 }
 
 
-def answer(text: str, citations: Sequence[Citation], show: Callable[[int], Any]) -> None:
-    """The answer as text; each of its marks calls `show` with its number, from 1."""
-    with ui.element("div").classes("prose w-full"):
-        for part in _MARK.split(text):
-            number = int(part[1:-1]) if _MARK.fullmatch(part) else 0
-            if 1 <= number <= len(citations):
-                mark = (
-                    ui.element("button")
-                    .classes("link mono")
-                    .props(f'type="button" aria-label="Source {number}"')
-                )
-                mark.on("click", lambda number=number: show(number))
-                with mark:
-                    ui.label(part).classes("inline")
-            elif part:
-                ui.label(part).classes("inline prose")
+def answer(text: str, citations: Sequence[Citation], show: Callable[[int], Any] | None) -> None:
+    """The answer in Markdown; each of its marks calls `show` with its number, from 1."""
+    markdown(text, sources=len(citations), show=show)
 
 
 async def sources(visitor: Visitor, citations: Sequence[Citation]) -> Callable[[int], Any]:
@@ -63,7 +49,7 @@ async def sources(visitor: Visitor, citations: Sequence[Citation]) -> Callable[[
                 ui.button(f"[{number}]", on_click=lambda number=number: show(number)).props(
                     f'flat dense no-caps aria-label="Show source {number}"'
                 )
-                ui.badge(one.standing).props(f"color={_COLOURS[one.status]}")
+                tag(one.standing, _TONES[one.status])
                 ui.label(_place(one)).classes("text-sm ellipsis")
     await opened()
     return show
@@ -97,6 +83,8 @@ async def _passage(visitor: Visitor, cited: Citation) -> Passage:
 
 
 def _place(cited: Citation) -> str:
+    if cited.kind == "memory":
+        return cited.quote or cited.file_path
     where = "" if not cited.line_start else f" lines {cited.line_start}–{cited.line_end}"
     pages = "" if cited.pages is None else f", pages {cited.pages[0]}–{cited.pages[1]}"
     return f"{cited.file_path}{where}{pages}"

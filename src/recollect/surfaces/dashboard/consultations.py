@@ -16,7 +16,7 @@ from recollect.domain.oracle import DEPTH_HINTS, EventType, OracleConsultResult,
 from recollect.errors import InvalidInputError, NotFoundError, RecollectError
 from recollect.surfaces.dashboard import citations
 from recollect.surfaces.dashboard.live import told, watch
-from recollect.surfaces.dashboard.widgets import empty, fields, when
+from recollect.surfaces.dashboard.widgets import empty, fields, tag
 
 if TYPE_CHECKING:
     from recollect.domain.happenings import Happening
@@ -30,16 +30,35 @@ _RUNNING_FOR = timedelta(hours=1)
 
 
 @dataclass(slots=True)
-class _Running:
+class Running:
     """Consultations that have begun and not ended, by id."""
 
     begun: dict[UUID, OracleEvent] = field(default_factory=dict)
 
     def hear(self, event: OracleEvent) -> None:
+        """What one of them tells."""
         if event.type is EventType.ORACLE_CONSULTATION_STARTED:
             self.begun[event.consultation_id] = event
         elif event.type in _ENDS:
             self.begun.pop(event.consultation_id, None)
+
+    def heard(self, happening: Happening) -> bool:
+        """Whether something that happened is the beginning or the end of one."""
+        event = _event(happening)
+        if event is None or (
+            event.type not in _ENDS and event.type is not EventType.ORACLE_CONSULTATION_STARTED
+        ):
+            return False
+        self.hear(event)
+        return True
+
+
+async def running(visitor: Visitor, now: datetime) -> Running:
+    """Those that go on now."""
+    found = Running()
+    for event in await _told(visitor, now - _RUNNING_FOR):
+        found.hear(event)
+    return found
 
 
 def _event(happening: Happening) -> OracleEvent | None:
@@ -52,42 +71,8 @@ async def _told(visitor: Visitor, since: datetime) -> list[OracleEvent]:
     return [event for one in await told(visitor, _TYPES, since=since) if (event := _event(one)) is not None]
 
 
-async def build(visitor: Visitor) -> None:
-    """The page of all consultations."""
-    began = datetime.now(UTC)
-    running = _Running()
-    for event in await _told(visitor, began - _RUNNING_FOR):
-        running.hear(event)
-
-    await _ask(visitor)
-
-    @ui.refreshable
-    async def listed() -> None:
-        past = await (await visitor.store()).consultations.list(limit=50)
-        for event in reversed(running.begun.values()):
-            _row(str(event.consultation_id), str(event.detail.get("problem", "")), "running", event.at, "")
-        for one in past:
-            _row(str(one.id), one.problem, one.outcome, one.timestamp, _cost(one))
-        if not past and not running.begun:
-            with ui.card().classes("card w-full"):
-                empty(
-                    "forum",
-                    "Nothing was asked yet",
-                    then="Ask above, or from a shell; the steps show here as they happen.",
-                    command='recollect consult "How do I rotate a key?"',
-                )
-
-    async def hear(happening: Happening) -> None:
-        event = _event(happening)
-        if event is not None and (event.type in _ENDS or event.type is EventType.ORACLE_CONSULTATION_STARTED):
-            running.hear(event)
-            await listed.refresh()
-
-    await listed()
-    watch(visitor, hear, since=began)
-
-
-async def _ask(visitor: Visitor) -> None:
+async def form(visitor: Visitor) -> None:
+    """Where one is begun."""
     documents = await (await visitor.store()).library.list(limit=1_000)
     names = {str(one.id): one.name for one in documents}
     with ui.card().classes("card w-full"):
@@ -131,20 +116,8 @@ async def _start(visitor: Visitor, problem: str, depth: str, documents: list[str
     background_tasks.create(consult(), name="a consultation")
 
 
-def _row(id: str, problem: str, state: str, at: datetime, cost: str) -> None:
-    colour = {"success": "positive", "error": "negative", "running": "warning"}[state]
-    with (
-        ui.link(target=f"/consultations/{id}")
-        .classes("card block w-full no-underline")
-        .style("color: inherit")
-    ):
-        ui.label(problem).classes("prose line-clamp-2")
-        with ui.row().classes("items-center gap-2 q-mt-xs"):
-            ui.badge({"success": "answered", "error": "failed"}.get(state, state)).props(f"color={colour}")
-            ui.label(" · ".join(filter(None, (when(at), cost)))).classes("quiet text-sm")
-
-
-def _cost(one: OracleConsultation) -> str:
+def cost(one: OracleConsultation) -> str:
+    """What it took, on one line."""
     parts = [f"{one.duration_ms / 1_000:.1f} s", one.processing_mode]
     if one.tokens.get("total"):
         parts.append(f"{one.tokens['total']:,} tokens")
@@ -155,7 +128,7 @@ def _cost(one: OracleConsultation) -> str:
 
 async def build_one(visitor: Visitor, id: str) -> None:
     """The page of one consultation: its steps as they come, then its answer."""
-    ui.link("← All consultations", "/consultations").classes("link")
+    ui.link("← Runs", "/runs").classes("link")
     try:
         wanted = UUID(id)
     except ValueError:
@@ -189,7 +162,7 @@ async def build_one(visitor: Visitor, id: str) -> None:
     ui.label(str(first.detail.get("problem", ""))).classes("prose text-lg")
     await result()
     with ui.card().classes("card w-full"):
-        ui.label("Steps").classes("font-semibold")
+        ui.label("Steps").classes("title")
         steps = ui.column().classes("w-full gap-1 steps")
     with steps:
         for event in events:
@@ -244,7 +217,9 @@ async def _result(visitor: Visitor, found: OracleConsultResult | OracleConsultat
                 ui.separator()
                 show = await citations.sources(visitor, found.citations)
                 with spot:
-                    citations.answer(found.answer, found.citations, show)
+                    if not found.found:
+                        tag("not in the documents", "warn")
+                    citations.answer(found.answer if found.found else "", found.citations, show)
                 for note in found.notes:
                     ui.label(note).classes("quiet text-sm prose")
         else:

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from recollect.domain.query import SIGNALS
 from recollect.errors import InvalidInputError, NotFoundError
-from recollect.surfaces.dashboard.widgets import PALETTE, chart, confirmed, empty, when
+from recollect.surfaces.dashboard.widgets import PALETTE, chart, confirmed, empty, tag, when
 
 if TYPE_CHECKING:
     from recollect.domain.learning import ArmReport, Estimate, ExperimentReport
@@ -59,7 +59,7 @@ async def show(visitor: Visitor, refresh: Any) -> None:
     except NotFoundError:
         report = None
     with ui.row().classes("w-full items-center gap-2"):
-        ui.label("Experiment").classes("font-semibold")
+        ui.label("Experiment").classes("title")
         if report is not None:
             _title(report)
         ui.space()
@@ -87,7 +87,7 @@ async def show(visitor: Visitor, refresh: Any) -> None:
 def _title(report: ExperimentReport) -> None:
     running = report.experiment.state == "running"
     ui.label(report.experiment.name).classes("prose")
-    ui.badge(report.experiment.state).props(f"color={'positive' if running else 'grey'}")
+    tag(report.experiment.state, "good" if running else "")
     ui.label(f"{when(report.experiment.created_at)}, drawn per {report.experiment.unit}").classes(
         "quiet text-sm"
     )
@@ -143,7 +143,7 @@ def _arm(arm: ArmReport, *, wins: bool) -> None:
     with ui.row().classes("w-full items-center gap-x-3 gap-y-0"):
         ui.label(arm.arm).classes("font-medium prose")
         if wins:
-            ui.badge("best").props("color=positive")
+            tag("best", "good")
         said = [f"{100 * arm.share:.0f} % of lots", f"{arm.queries:,} searches"]
         said += [f"used {_share(arm.used)}"] if arm.used.value is not None else []
         said += [f"asked again {_share(arm.refined)}"] if arm.refined.value is not None else []

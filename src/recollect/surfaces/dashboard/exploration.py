@@ -11,7 +11,7 @@ from nicegui import ui
 from recollect.domain.codebase import ToolCall
 from recollect.surfaces.dashboard import citations
 from recollect.surfaces.dashboard.sources import passage
-from recollect.surfaces.dashboard.widgets import empty, fields, lines, when
+from recollect.surfaces.dashboard.widgets import empty, fields, lines, tag, when
 
 if TYPE_CHECKING:
     from recollect.domain.codebase import RLMResult
@@ -35,24 +35,24 @@ def show(visitor: Visitor, result: RLMResult) -> None:
         )
         ui.label(result.root).classes("quiet mono prose")
     with ui.card().classes("card w-full gap-3"):
-        ui.label("Answer").classes("font-semibold")
+        ui.label("Answer").classes("title")
         answered = ui.element("div").classes("w-full")
         for note in (*((result.error,) if result.error else ()), *result.notes):
             ui.label(note).classes("quiet text-sm prose")
     with ui.card().classes("card w-full gap-3"):
-        ui.label("Findings").classes("font-semibold")
+        ui.label("Findings").classes("title")
         open_source = _findings(visitor, result)
     with answered:
         citations.answer(result.synthesis, result.citations, open_source)
     with ui.row().classes("w-full gap-4 items-stretch"):
         with ui.card().classes("card grow basis-80 gap-3"):
-            ui.label("Budget").classes("font-semibold")
+            ui.label("Budget").classes("title")
             budget(spent_of(result))
         with ui.card().classes("card grow basis-80"):
-            ui.label("What it was").classes("font-semibold")
+            ui.label("What it was").classes("title")
             fields(_facts(result))
     with ui.card().classes("card w-full gap-2"):
-        ui.label("Steps").classes("font-semibold")
+        ui.label("Steps").classes("title")
         if result.record is None or not result.record.steps:
             empty("route", "It made no step", then="A limit was reached before the first one.")
         else:
@@ -60,10 +60,8 @@ def show(visitor: Visitor, result: RLMResult) -> None:
 
 
 def stopped(by: str) -> None:
-    """How it ended, as a badge."""
-    ui.badge(by.replace("_", " ")).props(f"color={'positive' if by == 'done' else 'accent'}").tooltip(
-        "the planner was done" if by == "done" else "what ended it early"
-    )
+    """How it ended."""
+    tag(by.replace("_", " "), "good" if by == "done" else "warn")
 
 
 def _facts(result: RLMResult) -> list[tuple[str, object]]:
@@ -170,6 +168,18 @@ def spent_of(result: RLMResult) -> list[Spent]:
     ]
 
 
+def spent_of_run(record: Trajectory) -> list[Spent]:
+    """What a run used of its limits."""
+    used, limits = record.usage, record.limits
+    return [
+        ("Sub-calls", used.subcalls, limits.get("max_subcalls"), _count),
+        ("Tokens", used.tokens, limits.get("max_tokens"), _count),
+        ("Cost", used.usd, limits.get("max_usd"), _dollars),
+        ("Wall time", used.wall_time_ms / 1_000, limits.get("timeout_s"), _seconds),
+        ("Depth", used.max_depth, limits.get("max_depth"), _count),
+    ]
+
+
 def budget(spent: Sequence[Spent]) -> None:
     """A bar for each limit."""
     for name, used, limit, written in spent:
@@ -208,7 +218,7 @@ def tree(record: Trajectory) -> None:
 
 
 def _step(step: Step) -> None:
-    title = f"{step.iteration}. {step.thought or 'No thought'}"
+    title = f"{step.iteration}. {step.thought or step.next_direction.replace('_', ' ') or 'A step'}"
     calls = len(step.tool_calls)
     if not calls:
         with ui.column().classes("w-full gap-0 q-px-xs q-py-sm step"):
@@ -252,11 +262,11 @@ def _call(call: CallRecord) -> None:
 def marks(*, cached: bool, refused: bool, failed: bool) -> None:
     """What is special about a call."""
     if cached:
-        ui.badge("cached").props("outline color=secondary")
+        tag("cached")
     if refused:
-        ui.badge("refused").props("outline color=warning").tooltip("a limit would have been passed")
+        tag("refused: a limit would have been passed", "warn")
     if failed:
-        ui.badge("failed").props("outline color=negative")
+        tag("failed", "bad")
 
 
 def parameters(given: Mapping[str, Any]) -> str:

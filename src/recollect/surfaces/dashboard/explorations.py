@@ -15,17 +15,16 @@ from nicegui import background_tasks, ui
 
 from recollect.client.verbs import BY_NAME
 from recollect.errors import InvalidInputError, NotFoundError, RecollectError
-from recollect.surfaces.dashboard.exploration import show, stopped
-from recollect.surfaces.dashboard.exploring import ENDS, Running, Told, Watched, read, told_lately
+from recollect.surfaces.dashboard.exploration import show
+from recollect.surfaces.dashboard.exploring import Watched, read, told_lately
 from recollect.surfaces.dashboard.live import watch
 from recollect.surfaces.dashboard.sources import served_roots
-from recollect.surfaces.dashboard.widgets import empty, when
+from recollect.surfaces.dashboard.widgets import empty
 from recollect.surfaces.roots import check_roots
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recollect.domain.codebase import RLMResult
     from recollect.domain.happenings import Happening
     from recollect.surfaces.dashboard.visitor import Visitor
 
@@ -64,73 +63,16 @@ class _Asked:
         return {name: value for name, value in given.items() if value is not None}
 
 
-async def build(visitor: Visitor) -> None:
-    """The page of all explorations."""
-    now = datetime.now(UTC)
-    running = Running()
-    for one in await told_lately(visitor, now):
-        running.hear(one)
-    _form(visitor, served_roots((await visitor.store()).settings))
-
-    @ui.refreshable
-    async def listed() -> None:
-        past = await (await visitor.store()).explorations.list(limit=_PAGE)
-        known = {one.task_id for one in past}
-        begun = [one for one in reversed(running.begun.values()) if one.task_id not in known]
-        if past or begun:
-            with ui.card().classes("card w-full rows"):
-                for one in begun:
-                    _running_row(one)
-                for result in past:
-                    _row(result)
-        else:
-            with ui.card().classes("card w-full"):
-                empty(
-                    "travel_explore",
-                    "No code was explored yet",
-                    then="Ask above, or from a shell; what it looks at shows here as it happens.",
-                    command='recollect explore . "Where are keys checked?"',
-                )
-
-    async def hear(happening: Happening) -> None:
-        told = read(happening)
-        if told is not None and (told.type in ENDS or told.number == 1):
-            running.hear(told)
-            await listed.refresh()
-
-    await listed()
-    watch(visitor, hear, since=now)
-
-
-def _address(task_id: str) -> str:
+def address(task_id: str) -> str:
+    """The page of one."""
     return f"/explorations/{quote(task_id, safe='')}"
 
 
-def _row(result: RLMResult) -> None:
-    with ui.link(target=_address(result.task_id)).classes("exploration"):
-        ui.label(result.query).classes("prose line-clamp-2")
-        with ui.row().classes("items-center gap-2 q-mt-xs"):
-            stopped(result.stopped_by)
-            found = len(result.findings)
-            said = f"{found} finding{'' if found == 1 else 's'} · {when(result.trajectory.end_time)}"
-            ui.label(f"{said} · {result.usage.wall_time_seconds:.1f} s").classes("quiet text-sm")
-            ui.label(result.root).classes("quiet mono prose")
-
-
-def _running_row(told: Told) -> None:
-    with ui.link(target=_address(told.task_id)).classes("exploration"):
-        ui.label(str(told.detail.get("query", ""))).classes("prose line-clamp-2")
-        with ui.row().classes("items-center gap-2 q-mt-xs"):
-            ui.badge("running").props("color=accent")
-            ui.label(when(told.at)).classes("quiet text-sm")
-
-
-# Starting one --------------------------------------------------------------------------------------
-
-
-def _form(visitor: Visitor, roots: list[Path]) -> None:
+async def form(visitor: Visitor) -> None:
+    """Where one is begun."""
     from recollect.codebase.presets import PRESETS
 
+    roots = served_roots((await visitor.store()).settings)
     with ui.card().classes("card w-full"):
         if not roots:
             empty(
@@ -191,7 +133,7 @@ async def _start(visitor: Visitor, asked: _Asked, roots: list[Path]) -> None:
     done, _ = await asyncio.wait({work}, timeout=_SOON_S)
     if done and (error := work.result()) is not None:
         raise error
-    ui.navigate.to(_address(task_id))
+    ui.navigate.to(address(task_id))
 
 
 # One -----------------------------------------------------------------------------------------------
@@ -199,7 +141,7 @@ async def _start(visitor: Visitor, asked: _Asked, roots: list[Path]) -> None:
 
 async def build_one(visitor: Visitor, task_id: str) -> None:
     """The page of one exploration: its steps as they come, then all of it."""
-    ui.link("← All explorations", "/explorations").classes("link")
+    ui.link("← Runs", "/explorations").classes("link")
     now = datetime.now(UTC)
     place = ui.column().classes("w-full gap-4")
     with place:

@@ -66,6 +66,14 @@ class Running:
         elif told.type in ENDS:
             self.begun.pop(told.task_id, None)
 
+    def heard(self, happening: Happening) -> bool:
+        """Whether something that happened is the beginning or the end of one."""
+        told = read(happening)
+        if told is None or not (told.type in ENDS or told.number == 1):
+            return False
+        self.hear(told)
+        return True
+
 
 class Watched:
     """What is shown of an exploration that runs: its steps as they come, what is left to it, what it found."""
@@ -78,10 +86,10 @@ class Watched:
             self._spinner = ui.spinner(size="md")
             self._state = ui.label("Looking around").classes("quiet")
         with ui.card().classes("card w-full gap-2"):
-            ui.label("Steps").classes("font-semibold")
+            ui.label("Steps").classes("title")
             self._steps = ui.column().classes("w-full gap-2 steps")
         with ui.card().classes("card w-full gap-2"):
-            ui.label("Found so far").classes("font-semibold")
+            ui.label("Found so far").classes("title")
             self._found = ui.column().classes("w-full gap-2")
         for one in told:
             self.hear(one)

@@ -11,13 +11,13 @@ from nicegui import ui
 from recollect.client.keys import LINK_NAME, VISIT_NAME
 from recollect.domain.keys import read_token
 from recollect.errors import InvalidInputError
-from recollect.surfaces.dashboard.widgets import confirmed, empty, when
+from recollect.surfaces.dashboard.widgets import confirmed, empty, tag, when
 
 if TYPE_CHECKING:
     from recollect.domain.keys import Key, NewKey
     from recollect.surfaces.dashboard.visitor import Visitor
 
-_COLOURS = {"active": "positive", "expired": "grey", "revoked": "negative"}
+_TONES = {"active": "good", "expired": "", "revoked": "bad"}
 _PAGE = 50
 _MOST_DAYS = 36_500
 
@@ -92,7 +92,7 @@ async def show(visitor: Visitor) -> None:
 
     with ui.card().classes("card w-full gap-3 keys"):
         with ui.row().classes("w-full items-center gap-2"):
-            ui.label("Keys").classes("font-semibold")
+            ui.label("Keys").classes("title")
             ui.space()
             ui.switch("Ended and browsers' too", on_change=lambda event: switch(event.value)).props("dense")
             ui.button("New key", icon="add", on_click=lambda: _create(visitor, shown.refresh)).props(
@@ -117,9 +117,9 @@ def _row(visitor: Visitor, key: Key, now: datetime, refresh: Any) -> None:
         with ui.column().classes("gap-0 grow min-w-48"):
             with ui.row().classes("items-center gap-2"):
                 ui.label(key.name).classes("font-medium prose")
-                ui.badge(state).props(f"color={_COLOURS[state]}")
+                tag(state, _TONES[state])
                 if mine is not None and mine.key_id == key.id:
-                    ui.badge("yours, now").props("outline color=accent")
+                    tag("yours, now", "tint")
             ui.label(speaks_for(key)).classes("text-sm prose")
             ends = "never ends" if key.expires_at is None else f"ends {key.expires_at:%Y-%m-%d %H:%M}"
             used = "never used" if key.used_at is None else f"used {when(key.used_at)}"

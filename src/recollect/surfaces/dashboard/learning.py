@@ -9,7 +9,7 @@ from nicegui import ui
 
 from recollect.domain.query import SIGNALS
 from recollect.surfaces.dashboard import experiment
-from recollect.surfaces.dashboard.widgets import chart, empty, fields, stat, when
+from recollect.surfaces.dashboard.widgets import chart, empty, fields, stat, tag, when
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -39,16 +39,16 @@ async def build(visitor: Visitor) -> None:
         _numbers(status)
         with ui.row().classes("w-full gap-4 items-stretch"):
             with ui.card().classes("card grow basis-96"):
-                ui.label("Reward of decomposed searches").classes("font-semibold")
+                ui.label("Reward of decomposed searches").classes("title")
                 _rewards(runs, status)
             with ui.card().classes("card grow basis-72"):
-                ui.label("What came of searches").classes("font-semibold")
+                ui.label("What came of searches").classes("title")
                 _counted(status)
         with ui.card().classes("card w-full gap-3"):
-            ui.label("Weights of the signals").classes("font-semibold")
+            ui.label("Weights of the signals").classes("title")
             _weights(status)
         with ui.card().classes("card w-full gap-3"):
-            ui.label("How questions are decomposed").classes("font-semibold")
+            ui.label("How questions are decomposed").classes("title")
             _decomposition(status)
         with ui.card().classes("card w-full gap-3"):
             await experiment.show(visitor, shown.refresh)
@@ -235,9 +235,8 @@ def _per_signal(weights: Mapping[str, float]) -> list[float]:
 
 def _policy(policy: Policy) -> None:
     """Where weights come from, in words."""
-    colour = "positive" if policy.state == "active" else "grey"
     with ui.row().classes("items-center gap-2 w-full"):
-        ui.badge(policy.state).props(f"color={colour}")
+        tag(policy.state, "good" if policy.state == "active" else "")
         ui.label(policy.strategy.replace("_", " ")).classes("text-sm")
         who = f"for {policy.user_id}" if policy.user_id else "for everybody"
         ui.label(f"{who} · from {policy.events:,} searches · {when(policy.created_at)}").classes(
@@ -258,7 +257,7 @@ def _decomposition(status: LearningStatus) -> None:
         return
     for one in status.decomposition:
         with ui.row().classes("items-center gap-2"):
-            ui.badge(one.state).props(f"color={'positive' if one.state == 'active' else 'grey'}")
+            tag(one.state, "good" if one.state == "active" else "")
             ui.label(one.environment)
             ui.label(f"from {one.runs:,} runs · {when(one.created_at)}").classes("quiet text-sm")
         fields([(name.replace("_", " "), value) for name, value in one.evaluation.items()])

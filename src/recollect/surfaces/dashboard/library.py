@@ -9,7 +9,8 @@ from urllib.parse import quote
 from nicegui import ui
 
 from recollect.errors import InvalidInputError, NotFoundError, RecollectError
-from recollect.surfaces.dashboard.widgets import confirmed, empty, fields, lines, when
+from recollect.surfaces.dashboard.addresses import link
+from recollect.surfaces.dashboard.widgets import confirmed, empty, fields, lines, tag, when
 
 if TYPE_CHECKING:
     from nicegui.events import UploadEventArguments, ValueChangeEventArguments
@@ -23,29 +24,30 @@ _MOST = 200
 _SHOWN_LINES = 400
 #: Of a longer document one opens what one wants to see.
 _OPEN_SECTIONS = 80
-_STATES = {"ready": "positive", "indexing": "warning", "failed": "negative"}
+_STATES = {"ready": "good", "indexing": "warn", "failed": "bad"}
 
 
 async def build(visitor: Visitor, q: str = "") -> None:
     """The page of all documents."""
 
+    def search() -> None:
+        ui.navigate.to(link("/library", q=(words.value or "").strip()))
+
+    with ui.card().classes("card w-full gap-2"):
+        with ui.row().classes("w-full items-center no-wrap gap-2"):
+            words = ui.input(placeholder="Search the documents", value=q).classes("grow")
+            words.props('outlined dense clearable data-search aria-label="Search the documents"')
+            words.on("keydown.enter", search).on("clear", search)
+            ui.button("Search", icon="search", on_click=search).props("unelevated")
+        await _upload(visitor, lambda: found.refresh())
+
     @ui.refreshable
-    async def found(query: str = q) -> None:
-        if query.strip():
-            await _search(visitor, query)
+    async def found() -> None:
+        if q.strip():
+            await _search(visitor, q)
         else:
             await _documents(visitor)
 
-    with ui.card().classes("card w-full"):
-        with ui.row().classes("w-full items-center no-wrap"):
-            words = ui.input("Search the documents", value=q).classes("grow")
-            words.props('outlined dense clearable data-search aria-label="Search the documents"')
-            words.on("keydown.enter", lambda: found.refresh(words.value or ""))
-            words.on("clear", lambda: found.refresh(""))
-            ui.button("Search", icon="search", on_click=lambda: found.refresh(words.value or "")).props(
-                "unelevated"
-            )
-        await _upload(visitor, lambda: found.refresh(""))
     await found()
 
 
@@ -107,10 +109,11 @@ async def _documents(visitor: Visitor) -> None:
 def _row(document: Document) -> None:
     with ui.link(target=f"/library/{document.id}"):
         with ui.row().classes("items-center gap-2"):
-            ui.label(document.title or document.name).classes("font-semibold")
-            ui.badge(document.state).props(f"color={_STATES.get(document.state, 'grey')}")
-            for tag in document.tags:
-                ui.badge(tag).props("outline")
+            ui.label(document.title or document.name).classes("title")
+            if document.state != "ready":
+                tag(document.state, _STATES.get(document.state, ""))
+            for word in document.tags:
+                tag(word)
         told = (
             f"{document.name} · {document.kind} · {document.sections:,} sections · {document.lines:,} lines"
         )
@@ -133,9 +136,9 @@ async def _search(visitor: Visitor, query: str) -> None:
 def _hit(hit: SectionHit) -> None:
     with ui.card().classes("card w-full gap-2"):
         with ui.row().classes("items-center gap-2"):
-            ui.badge(f"{hit.score:.2f}").props("color=primary")
+            tag(f"{hit.score:.2f}", "tint")
             if hit.citation.supports:
-                ui.badge("supports").props("color=positive")
+                tag("supports", "good")
             address = f"/library/{quote(hit.document)}?line={hit.lines[0]}"
             ui.link(f"{hit.document} · {hit.path}", address).classes("link prose")
         lines(hit.quote, first=hit.lines[0], cited=hit.lines)
@@ -160,7 +163,7 @@ async def build_one(visitor: Visitor, id: str, line: str = "") -> None:
     with ui.card().classes("card w-full"):
         with ui.row().classes("w-full items-center"):
             ui.label(document.title or document.name).classes("text-lg font-semibold prose")
-            ui.badge(document.state).props(f"color={_STATES.get(document.state, 'grey')}")
+            tag(document.state, _STATES.get(document.state, ""))
             ui.space()
             ui.button("Remove", icon="delete", on_click=remove).props("flat color=negative")
         fields(
@@ -192,7 +195,7 @@ async def build_one(visitor: Visitor, id: str, line: str = "") -> None:
     begin = _section_at(sections, int(line)) if line.isdigit() else (0 if sections else None)
     with ui.row().classes("w-full gap-4 items-start"):
         with ui.card().classes("card basis-72 grow max-h-96 overflow-auto").style("max-height: 70vh"):
-            ui.label("Sections").classes("font-semibold")
+            ui.label("Sections").classes("title")
             tree = ui.tree(_tree(sections), on_select=selected)
             tree.classes("w-full").props("dense no-selection-unset")
             if len(sections) <= _OPEN_SECTIONS:

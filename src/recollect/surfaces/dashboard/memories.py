@@ -1,8 +1,11 @@
-"""Memories: search them as an agent would, see why each was found, filter, read a memory's history, edit, delete."""
+"""Memories: listed, and searched as an agent would. Every view has its address, to be shared and gone back to."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
@@ -10,132 +13,313 @@ from nicegui import ui
 from recollect.domain.layers import Layer
 from recollect.domain.learning import FeedbackKind
 from recollect.domain.memory import MemoryType
-from recollect.errors import InvalidInputError, NotFoundError
-from recollect.surfaces.dashboard.widgets import confirmed, empty, fields, when
+from recollect.errors import InvalidInputError, RecollectError
+from recollect.surfaces.dashboard.addresses import link
+from recollect.surfaces.dashboard.memory import add, why
+from recollect.surfaces.dashboard.widgets import confirmed, empty, tag, when
 
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from recollect.client.async_client import AsyncRecollect
     from recollect.domain.memory import Memory
     from recollect.domain.results import Hit, SearchResults
     from recollect.surfaces.dashboard.visitor import Visitor
 
+PATH = "/memories"
 _PAGE = 25
+#: More can't be chosen from, only typed.
+_MOST_SCOPES = 500
+_LEAST = 0.7
 
 
-@dataclass(slots=True)
-class _Asked:
-    """What the visitor is looking for; with no words, the newest memories are listed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What is looked at, as the address says it; with no words, all memories are listed."""
 
-    query: str = ""
-    user: str = ""
-    layers: list[str] = field(default_factory=list)
-    types: list[str] = field(default_factory=list)
+    q: str = ""
+    layers: str = ""
+    types: str = ""
     scope: str = ""
-    threshold: float = 0.7
-    superseded: bool = False
-    cursors: list[str | None] = field(default_factory=lambda: [None])
+    user: str = ""
+    since: str = ""
+    until: str = ""
+    conversation: str = ""
+    least: str = ""
+    superseded: str = ""
+    order: str = ""
+    cursor: str = ""
+
+    @property
+    def address(self) -> str:
+        """Where it is shown."""
+        return link(PATH, **asdict(self))
+
+    @property
+    def filtered(self) -> int:
+        """How many filters are set."""
+        names = (
+            "layers",
+            "types",
+            "scope",
+            "user",
+            "since",
+            "until",
+            "conversation",
+            "least",
+            "superseded",
+        )
+        return sum(bool(getattr(self, name)) for name in names)
+
+    @property
+    def threshold(self) -> float:
+        """The least score of a hit."""
+        try:
+            return min(max(float(self.least), 0.0), 1.0) if self.least else _LEAST
+        except ValueError:
+            return _LEAST
+
+    def period(self) -> dict[str, Any]:
+        """The condition on when a memory was learned; the last day is meant as a whole."""
+        wanted: dict[str, Any] = {}
+        if self.since:
+            wanted["$gte"] = f"{_day(self.since)}T00:00:00Z"
+        if self.until:
+            wanted["$lt"] = f"{_day(self.until) + timedelta(days=1)}T00:00:00Z"
+        return {"created_at": wanted} if wanted else {}
+
+    def filters(self) -> dict[str, Any]:
+        """All of it as `list`, `count` and `export_jsonl` take it."""
+        found = self.period()
+        if self.layers:
+            found["layer"] = {"$in": self.layers.split(",")}
+        if self.types:
+            found["type"] = {"$in": self.types.split(",")}
+        if self.scope:
+            found["scope"] = self.scope
+        if self.conversation:
+            found["conversation"] = self.conversation
+        return found
 
 
-async def build(visitor: Visitor, q: str = "") -> None:
+TAKES = tuple(View.__dataclass_fields__)
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InvalidInputError(f"{text!r} is no day; write it like 2026-05-31") from None
+
+
+async def build(visitor: Visitor, **given: str) -> None:
     """The page of all memories."""
-    asked = _Asked(query=q)
-
-    @ui.refreshable
-    async def found() -> None:
-        if asked.query.strip():
-            await _search(visitor, asked)
+    view = View(**given)
+    selected = Selected()
+    await _form(visitor, view)
+    try:
+        store = await visitor.store(user=view.user or None)
+        if view.q.strip():
+            await _search(visitor, store, view, selected)
         else:
-            await _newest(visitor, asked, found.refresh)
-
-    def again() -> None:
-        asked.cursors = [None]
-        found.refresh()
-
-    _form(visitor, asked, again)
-    await found()
+            await _listed(visitor, store, view, selected)
+    except InvalidInputError as error:
+        empty("filter_alt_off", "That is no way to look at memories", then=str(error))
 
 
-def _form(visitor: Visitor, asked: _Asked, again: Any) -> None:
-    with ui.card().classes("card w-full"):
-        with ui.row().classes("w-full items-center no-wrap"):
-            words = ui.input("Search as an agent would", value=asked.query).props(
-                'outlined dense clearable data-search aria-label="Search memories"'
+async def _form(visitor: Visitor, view: View) -> None:
+    async def search() -> None:
+        ui.navigate.to(replace(view, q=(words.value or "").strip(), cursor="").address)
+
+    with ui.card().classes("card w-full gap-2"):
+        with ui.row().classes("w-full items-center no-wrap gap-2"):
+            words = ui.input(placeholder="Search as an agent would", value=view.q).classes("grow")
+            words.props('outlined dense clearable data-search aria-label="Search memories"')
+            with words.add_slot("append"):
+                ui.html("<kbd>/</kbd>", sanitize=False).classes("wide-only")
+            words.on("keydown.enter", search).on("clear", search)
+            ui.button("Search", icon="search", on_click=search).props("unelevated")
+        with ui.row().classes("w-full items-center gap-2"):
+            shown = ui.button("Filters", icon="tune").props("flat dense")
+            if view.filtered:
+                tag(f"{view.filtered} set", "tint")
+                ui.link("Clear", View(q=view.q).address).classes("link text-sm")
+            ui.space()
+            ui.button("Export", icon="download", on_click=lambda: _export(visitor, view)).props("flat dense")
+            ui.button("Add memory", icon="add", on_click=lambda: add(visitor, user=view.user or None)).props(
+                "flat dense color=primary"
             )
-            words.classes("grow").bind_value(asked, "query")
-            words.on("keydown.enter", again).on("clear", again)
-            ui.button("Search", icon="search", on_click=again).props("unelevated")
-        with (
-            ui.expansion("Filters", icon="tune").classes("w-full").props("dense"),
-            ui.row().classes("w-full items-center gap-4"),
-        ):
-            layers = [layer.value for layer in Layer]
-            types = [kind.value for kind in MemoryType]
-            ui.select(layers, label="Layers", multiple=True, value=[]).props(
-                "outlined dense use-chips"
-            ).classes("min-w-40").bind_value(asked, "layers")
-            ui.select(types, label="Types", multiple=True, value=[]).props(
-                "outlined dense use-chips"
-            ).classes("min-w-40").bind_value(asked, "types")
-            ui.input("Scope", placeholder="team/api").props("outlined dense").bind_value(asked, "scope")
-            if visitor.context.is_admin:
-                ui.input("As user", placeholder="yourself").props("outlined dense").bind_value(asked, "user")
-            with ui.column().classes("gap-0 min-w-40"):
-                ui.label("Least score").classes("quiet text-xs")
-                ui.slider(min=0, max=1, step=0.05).props("label").bind_value(asked, "threshold")
-            ui.checkbox("Superseded ones too").bind_value(asked, "superseded")
-            ui.button("Apply", on_click=again).props("flat")
+        panel = ui.element("div").classes("w-full")
+        panel.set_visibility(bool(view.filtered))
+        shown.on_click(lambda: panel.set_visibility(not panel.visible))
+        with panel:
+            await _filters(visitor, view)
 
 
-async def _search(visitor: Visitor, asked: _Asked) -> None:
-    store = await visitor.store(user=asked.user.strip() or None)
+async def _filters(visitor: Visitor, view: View) -> None:
+    scopes = [one for one in await (await visitor.store()).scopes.list() if one.memories][:_MOST_SCOPES]
+    places = {str(one): f"{one} ({one.memories:,})" for one in scopes}
+    people = {one.name: one.name for one in scopes if one.layer is Layer.USER}
+    with ui.element("div").classes("grid w-full gap-3 grid-cols-1 sm:grid-cols-2 lg:grid-cols-4"):
+        layers = _several("Layers", [layer.value for layer in Layer], view.layers)
+        types = _several("Types", [kind.value for kind in MemoryType], view.types)
+        scope = _one("Scope", places, view.scope)
+        user = _one("As user", people, view.user) if visitor.context.is_admin else None
+        since = ui.input("Learned from", value=view.since).props("outlined dense stack-label type=date")
+        until = ui.input("Learned until", value=view.until).props("outlined dense stack-label type=date")
+        with ui.column().classes("gap-0"):
+            ui.label("Least score of a search").classes("quiet text-xs")
+            least = ui.slider(min=0, max=1, step=0.05, value=view.threshold).props("label dense")
+        old = ui.checkbox("Replaced ones too", value=bool(view.superseded)).props("dense")
+
+    def apply() -> None:
+        wanted = replace(
+            view,
+            layers=",".join(layers.value or ()),
+            types=",".join(types.value or ()),
+            scope=scope.value or "",
+            user=(user.value or "") if user is not None else "",
+            since=since.value or "",
+            until=until.value or "",
+            least="" if abs(least.value - _LEAST) < 0.001 else f"{least.value:g}",
+            superseded="1" if old.value else "",
+            cursor="",
+        )
+        ui.navigate.to(wanted.address)
+
+    with ui.row().classes("w-full justify-end q-mt-sm"):
+        ui.button("Apply", on_click=apply).props("outline")
+
+
+def _several(label: str, choices: list[str], chosen: str) -> ui.select:
+    value = [one for one in chosen.split(",") if one in choices]
+    return ui.select(choices, label=label, multiple=True, value=value).props("outlined dense use-chips")
+
+
+def _one(label: str, choices: dict[str, str], chosen: str) -> ui.select:
+    if chosen:
+        choices.setdefault(chosen, chosen)
+    found = ui.select(choices, label=label, value=chosen or None, with_input=True, clearable=True)
+    return found.props("outlined dense")
+
+
+# Lists ---------------------------------------------------------------------------------------------
+
+
+async def _listed(visitor: Visitor, store: AsyncRecollect, view: View, selected: Selected) -> None:
+    filters, old = view.filters(), bool(view.superseded)
+    order = "oldest" if view.order == "oldest" else "newest"
+    page = await store.list(
+        limit=_PAGE, cursor=view.cursor or None, filters=filters, include_superseded=old, order=order
+    )
+    count = await store.count(filters=filters, include_superseded=old)
+    if not page:
+        with ui.card().classes("card w-full"):
+            if view.filtered:
+                empty("filter_alt_off", "No memory fits these filters", then="Clear one of them to see more.")
+            else:
+                empty(
+                    "psychology",
+                    "Nothing is remembered yet",
+                    then="Add the first one above, from a shell, from Python or over HTTP.",
+                    command='recollect add "Ana prefers the morning for calls"',
+                )
+        return
+    with ui.row().classes("w-full items-center gap-2"):
+        ui.label(f"{count:,} {'memory' if count == 1 else 'memories'}").classes("quiet")
+        ui.space()
+        ui.select(
+            {"newest": "Newest first", "oldest": "Oldest first"},
+            value=order,
+            on_change=lambda event: ui.navigate.to(
+                replace(view, order="" if event.value == "newest" else event.value, cursor="").address
+            ),
+        ).props('outlined dense options-dense aria-label="Order"')
+    _actions(visitor, selected, page.items, user=view.user or None)
+    with ui.card().classes("card rows w-full"):
+        for memory in page:
+            with _item(memory.id, selected), ui.link(target=_one_address(memory.id, view)):
+                _text(memory)
+    with ui.row().classes("w-full justify-end"):
+        if view.cursor:
+            ui.link("First page", replace(view, cursor="").address).classes("link")
+        if page.next_cursor:
+            ui.link("Next page →", replace(view, cursor=page.next_cursor).address).classes("link")
+
+
+def _one_address(id: UUID, view: View) -> str:
+    return link(f"{PATH}/{id}", q=view.q, user=view.user)
+
+
+def _item(id: UUID, selected: Selected) -> Any:
+    row = ui.element("div").classes("item")
+    with row:
+        box = ui.checkbox(value=False).props('dense size=xs aria-label="Select"').classes("q-mt-xs")
+        box.on_value_change(lambda event: selected.set(id, event.value))
+        selected.boxes.append(box)
+    return row
+
+
+def _text(memory: Memory | Hit, *, outdated: bool = False) -> None:
+    gone = outdated or getattr(memory, "superseded_at", None) is not None
+    said = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
+    ui.label(said).classes("prose line-clamp-3" + (" gone" if gone else ""))
+    with ui.element("div").classes("meta"):
+        if gone:
+            tag("outdated" if outdated else "replaced", "warn")
+        tag(memory.scope)
+        tag(memory.type.value)
+        ui.label(when(memory.created_at))
+
+
+# Searches ------------------------------------------------------------------------------------------
+
+
+async def _search(visitor: Visitor, store: AsyncRecollect, view: View, selected: Selected) -> None:
+    period, conversation = view.period(), view.conversation
     results = await store.search(
-        asked.query,
+        view.q,
         limit=_PAGE,
-        threshold=asked.threshold,
-        layers=asked.layers or None,
-        types=asked.types or None,
-        scope=asked.scope.strip() or None,
+        threshold=view.threshold,
+        layers=view.layers.split(",") if view.layers else None,
+        types=view.types.split(",") if view.types else None,
+        scope=view.scope or None,
+        filters={**period, **({"conversation": conversation} if conversation else {})} or None,
         explain=True,
     )
-    understood = await store.explain(asked.query)
-    with ui.row().classes("items-center gap-2"):
+    understood = await store.explain(view.q)
+    with ui.row().classes("items-center gap-2 w-full"):
         ui.label(f"{len(results)} found in {results.timings_ms.get('total', 0):.0f} ms").classes("quiet")
-        ui.badge(understood.strategy.name).props("outline").tooltip("how the question was read")
+        ui.label(f"read as {understood.strategy.name.replace('_', ' ')}").classes("tag")
+        ui.space()
+        ui.link("Ask for an answer →", link("/ask", q=view.q)).classes("link text-sm")
     for note in results.notes:
-        ui.label(note).classes("text-warning")
+        ui.label(note).classes("tag warn")
     if not results:
         with ui.card().classes("card w-full"):
             empty(
                 "search_off",
-                "Nothing relevant is remembered",
-                then="A lower least score, under Filters, also shows what is only near.",
+                "Nothing remembered answers this",
+                then="That is an answer, too. A lower least score, under Filters, also shows what is only near.",
             )
-    for hit in results:
-        _hit(visitor, hit, results, asked)
+        return
+    _actions(visitor, selected, results.hits, user=view.user or None)
+    with ui.card().classes("card rows w-full"):
+        for hit in results:
+            _hit(visitor, hit, results, view, selected)
 
 
-def _hit(visitor: Visitor, hit: Hit, results: SearchResults, asked: _Asked) -> None:
-    with ui.card().classes("card w-full gap-2"):
-        with ui.row().classes("w-full items-center gap-2"):
-            ui.badge(f"{hit.score:.2f}").props("color=primary")
-            ui.badge(hit.scope).props("outline")
-            ui.badge(hit.type.value).props("outline color=secondary")
-            ui.label(when(hit.created_at)).classes("quiet text-sm")
-            ui.space()
-            _feedback(visitor, hit.id, results.query_id, asked.user.strip() or None)
-        ui.link(hit.text, f"/memories/{hit.id}").classes("prose link").style("color: inherit")
+def _hit(visitor: Visitor, hit: Hit, results: SearchResults, view: View, selected: Selected) -> None:
+    with _item(hit.id, selected), ui.column().classes("grow gap-1 min-w-0"):
+        with ui.row().classes("w-full items-start no-wrap gap-2"):
+            with ui.link(target=_one_address(hit.id, view)).classes("grow min-w-0 no-underline") as text:
+                text.style("color: inherit")
+                _text(hit, outdated=hit.outdated)
+            ui.label(f"{hit.score:.2f}").classes("tag tint").tooltip("how likely it answers")
+            _feedback(visitor, hit.id, results.query_id, view.user or None)
         if hit.explanation is not None:
             with ui.expansion("Why").props("dense").classes("w-full quiet text-sm"):
-                ui.label(hit.explanation.sentence)
-                ui.label("found by " + ", ".join(hit.explanation.sources)).classes("quiet")
-                for name, value in sorted(hit.explanation.signals.items(), key=lambda pair: -pair[1]):
-                    with ui.row().classes("items-center w-full no-wrap gap-2"):
-                        ui.label(name.replace("_", " ")).classes("w-44 text-xs")
-                        ui.linear_progress(value=min(max(value, 0), 1), show_value=False).classes(
-                            "grow max-w-sm"
-                        )
-                        ui.label(f"{value:.2f}").classes("mono")
+                why(hit.explanation, hit.score)
 
 
 def _feedback(visitor: Visitor, memory: UUID, query: UUID, user: str | None) -> None:
@@ -144,155 +328,90 @@ def _feedback(visitor: Visitor, memory: UUID, query: UUID, user: str | None) -> 
         ui.notify(f"Noted: {kind}", type="positive")
 
     with (
-        ui.button(icon="thumbs_up_down").props('flat round dense aria-label="Say what it was worth"'),
+        ui.button(icon="thumbs_up_down").props(
+            'flat round dense size=sm color=grey aria-label="Say what it was worth"'
+        ),
         ui.menu(),
     ):
         for kind in FeedbackKind:
             ui.menu_item(kind.value, on_click=lambda kind=kind: give(kind.value))
 
 
-async def _newest(visitor: Visitor, asked: _Asked, refresh: Any) -> None:
-    store = await visitor.store(user=asked.user.strip() or None)
-    page = await store.list(
-        limit=_PAGE,
-        cursor=asked.cursors[-1],
-        layers=asked.layers or None,
-        types=asked.types or None,
-        scope=asked.scope.strip() or None,
-        include_superseded=asked.superseded,
-    )
-    if not page:
-        with ui.card().classes("card w-full"):
-            empty(
-                "psychology",
-                "No memory fits"
-                if asked.layers or asked.types or asked.scope
-                else "Nothing is remembered yet",
-                then="Store one from a shell, from Python or over HTTP.",
-                command='recollect add "Ana prefers the morning for calls"',
+# What can be done with several ---------------------------------------------------------------------
+
+
+class Selected:
+    """The memories that are ticked, and what hears when that changes."""
+
+    def __init__(self) -> None:
+        self.ids: set[UUID] = set()
+        self.boxes: list[ui.checkbox] = []
+        self.changed: Callable[[], None] = lambda: None
+
+    def set(self, id: UUID, on: bool) -> None:
+        """Tick one, or not."""
+        self.ids.add(id) if on else self.ids.discard(id)
+        self.changed()
+
+    def all(self, on: bool) -> None:
+        """Tick all of the page, or none."""
+        for box in self.boxes:
+            box.set_value(on)
+
+
+def _actions(
+    visitor: Visitor, selected: Selected, shown: Sequence[Memory | Hit], *, user: str | None
+) -> None:
+    """What to do with those that are ticked; seen once one is."""
+    retired = {one.id for one in shown if getattr(one, "superseded_at", None) is not None}
+
+    async def delete() -> None:
+        ids = sorted(selected.ids)
+        if await confirmed(f"Delete {_many(ids)} for good, with everything made from them?", act="Delete"):
+            receipt = await (await visitor.store(user=user)).delete(
+                filters={"id": {"$in": [str(id) for id in ids]}}
             )
-        return
-    with ui.card().classes("card rows w-full"):
-        for memory in page:
-            _row(memory)
-
-    def turn(cursor: str | None, *, back: bool = False) -> None:
-        if back:
-            asked.cursors.pop()
-        else:
-            asked.cursors.append(cursor)
-        refresh()
-
-    with ui.row().classes("w-full justify-end"):
-        if len(asked.cursors) > 1:
-            ui.button("Newer", icon="chevron_left", on_click=lambda: turn(None, back=True)).props("flat")
-        if page.next_cursor:
-            ui.button("Older", icon="chevron_right", on_click=lambda: turn(page.next_cursor)).props("flat")
-
-
-def _row(memory: Memory) -> None:
-    with ui.link(target=f"/memories/{memory.id}"):
-        ui.label(memory.text).classes("prose line-clamp-3")
-        with ui.row().classes("items-center gap-2 q-mt-xs"):
-            ui.badge(memory.scope).props("outline")
-            ui.badge(memory.type.value).props("outline color=secondary")
-            if memory.superseded_at is not None:
-                ui.badge("superseded").props("color=warning")
-            ui.label(when(memory.created_at)).classes("quiet text-xs")
-
-
-async def build_one(visitor: Visitor, id: str) -> None:
-    """The page of one memory."""
-    ui.link("← All memories", "/memories").classes("link")
-
-    @ui.refreshable
-    async def shown() -> None:
-        try:
-            store = await visitor.store()
-            memory, history = await store.get(id), await store.history(id)
-        except (NotFoundError, InvalidInputError):
-            empty("search_off", "There is no such memory", then="It may have been deleted.")
-            return
-        with ui.card().classes("card w-full"):
-            ui.label(memory.text).classes("prose text-lg")
-            with ui.row():
-                ui.button("Edit", icon="edit", on_click=lambda: _edit(visitor, memory, shown.refresh)).props(
-                    "flat"
-                )
-                if memory.superseded_at is not None:
-                    ui.button("Believe again", icon="restore", on_click=lambda: restore()).props("flat")
-                ui.button("Delete", icon="delete", on_click=lambda: delete(memory)).props(
-                    "flat color=negative"
-                )
-            fields(_facts(memory))
-        with ui.card().classes("card w-full"):
-            ui.label("History").classes("font-semibold")
-            with ui.timeline(side="right").props("color=primary"):
-                for entry in reversed(history):
-                    before = dict(entry.before or {})
-                    said = "\n".join(f"{name} was: {value}" for name, value in before.items())
-                    ui.timeline_entry(
-                        said[:2_000],
-                        title=entry.event,
-                        subtitle=f"{when(entry.at)} by {entry.by or 'nobody'}",
-                    ).classes("prose")
+            ui.notify(f"Deleted {_many(range(receipt.memories))}; receipt {receipt.id}", type="positive")
+            ui.navigate.reload()
 
     async def restore() -> None:
-        await (await visitor.store()).restore(id)
-        shown.refresh()
+        store = await visitor.store(user=user)
+        for id in sorted(selected.ids & retired):
+            await store.restore(id)
+        ui.navigate.reload()
 
-    async def delete(memory: Memory) -> None:
-        if await confirmed("Delete this memory for good, with everything made from it?", act="Delete"):
-            receipt = await (await visitor.store()).delete(memory.id)
-            ui.notify(f"Deleted: {receipt.memories} memory", type="positive")
-            ui.navigate.to("/memories")
+    with ui.row().classes("w-full items-center gap-2 card q-py-xs") as bar:
+        ui.checkbox(value=False, on_change=lambda event: selected.all(event.value)).props(
+            'dense size=xs aria-label="Select all"'
+        )
+        said = ui.label().classes("font-medium")
+        ui.space()
+        back = ui.button("Restore", icon="restore", on_click=restore).props("flat dense")
+        ui.button("Delete selected", icon="delete", on_click=delete).props("flat dense color=negative")
 
-    await shown()
+    def changed() -> None:
+        bar.set_visibility(bool(selected.ids))
+        back.set_visibility(bool(selected.ids & retired))
+        said.set_text(f"{len(selected.ids)} selected")
 
-
-def _facts(memory: Memory) -> list[tuple[str, object]]:
-    return [
-        ("Id", memory.id),
-        ("Scope", memory.scope),
-        ("Type", memory.type.value),
-        ("Status", memory.status),
-        ("Learned", f"{memory.created_at:%Y-%m-%d %H:%M} UTC"),
-        ("True from", memory.valid_from),
-        ("True until", memory.valid_to),
-        ("Expires", memory.expires_at),
-        ("Subject", memory.subject),
-        ("Predicate", memory.predicate),
-        ("Object", memory.object),
-        ("When", memory.trigger),
-        ("Do", memory.action),
-        ("Mentions", ", ".join((*memory.entities, *memory.mentions))),
-        ("Importance", f"{memory.importance:.2f}"),
-        ("Used", f"{memory.use_count} times"),
-        ("Utility", f"{memory.utility:+.2f}"),
-        ("Source", memory.source),
-        ("Conversation", memory.conversation),
-        ("Speaker", memory.speaker),
-        ("Metadata", memory.metadata),
-        ("Superseded by", memory.superseded_by),
-    ]
+    selected.changed = changed
+    changed()
 
 
-async def _edit(visitor: Visitor, memory: Memory, refresh: Any) -> None:
-    with ui.dialog() as dialog, ui.card().classes("card w-full"):
-        text = ui.textarea("Text", value=memory.text).props("outlined autogrow").classes("w-full")
-        ui.label("Importance").classes("quiet text-xs")
-        importance = ui.slider(min=0, max=1, step=0.05, value=memory.importance).props("label")
-        with ui.row().classes("w-full justify-end"):
-            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat")
-            ui.button("Save", on_click=lambda: dialog.submit(True)).props("unelevated")
-    if await dialog:
-        changes: dict[str, Any] = {}
-        if text.value != memory.text:
-            changes["text"] = text.value
-        if abs(importance.value - memory.importance) > 1e-9:
-            changes["importance"] = importance.value
-        if changes:
-            await (await visitor.store()).update(memory.id, **changes)
-            ui.notify("Saved", type="positive")
-            refresh()
-    dialog.delete()
+def _many(ids: Sequence[Any] | Iterable[Any]) -> str:
+    count = len(list(ids))
+    return f"{count:,} {'memory' if count == 1 else 'memories'}"
+
+
+async def _export(visitor: Visitor, view: View) -> None:
+    """What is looked at, as the lines that `recollect import` reads; a search exports what it may find from."""
+    target = io.StringIO()
+    try:
+        count = await (await visitor.store(user=view.user or None)).export_jsonl(
+            target, filters=view.filters() or None
+        )
+    except RecollectError as error:
+        ui.notify(str(error), type="negative")
+        return
+    ui.download.content(target.getvalue().encode(), "memories.jsonl")
+    ui.notify(f"Exported {_many(range(count))}", type="positive")

@@ -32,7 +32,7 @@ def mount(app: FastAPI, client: AsyncRecollect, doorkeeper: Doorkeeper, feed: Fe
     os.environ.setdefault("NICEGUI_STORAGE_PATH", str(Path(client.settings.home) / "dashboard"))
     from nicegui import ui
 
-    from recollect.surfaces.dashboard.frame import STYLE
+    from recollect.surfaces.dashboard.frame import KEYS, STYLE
     from recollect.surfaces.dashboard.login import add_login
     from recollect.surfaces.dashboard.places import PAGES
 
@@ -47,6 +47,7 @@ def mount(app: FastAPI, client: AsyncRecollect, doorkeeper: Doorkeeper, feed: Fe
             _builder(page, doorkeeper, feed)
         )
     ui.add_css(STYLE, shared=True)
+    ui.add_body_html(KEYS, shared=True)
     app.add_middleware(Door, doorkeeper=doorkeeper)
     ui.run_with(
         app,
@@ -60,7 +61,7 @@ def mount(app: FastAPI, client: AsyncRecollect, doorkeeper: Doorkeeper, feed: Fe
 
 
 def _builder(page: Page, doorkeeper: Doorkeeper, feed: Feed) -> Callable[..., Any]:
-    from recollect.surfaces.dashboard.frame import frame
+    from recollect.surfaces.dashboard.frame import frame, may
     from recollect.surfaces.dashboard.places import PLACES
     from recollect.surfaces.dashboard.widgets import empty
 
@@ -68,12 +69,12 @@ def _builder(page: Page, doorkeeper: Doorkeeper, feed: Feed) -> Callable[..., An
         try:
             visitor = await visitor_of(request, doorkeeper, feed)
             with frame(request, visitor, PLACES, page.place):
-                if page.place.open_to(visitor):
+                if may(visitor, page.wanted):
                     given = {**request.query_params, **request.path_params}
                     wanted = {name: given[name] for name in page.takes if name in given}
                     await page.build(visitor, **wanted)
                 else:
-                    empty("lock", f"Your key does not open this: it needs the role {page.place.needs!r}")
+                    empty("lock", f"Your key does not open this: it needs the role {page.wanted!r}")
         except UnauthorizedError:  # the key ended since the door was passed
             return RedirectResponse(LOGIN_PATH, status_code=303)
         return None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _EVERY_S = 5.0
 _MINUTES = 60
+_LATEST = 5
 
 
 async def build(visitor: Visitor) -> None:
@@ -38,14 +39,34 @@ async def build(visitor: Visitor) -> None:
             return
         with ui.row().classes("w-full gap-4 items-stretch"):
             with ui.card().classes("card grow basis-96"):
-                ui.label("Memories by layer and type").classes("font-semibold")
+                ui.label("Memories by layer and type").classes("title")
                 _memories(found)
             with ui.card().classes("card grow basis-96"):
-                ui.label(f"Searches in the last {_MINUTES} minutes, UTC").classes("font-semibold")
+                ui.label(f"Searches in the last {_MINUTES} minutes, UTC").classes("title")
                 _searches(found)
+        with ui.row().classes("w-full gap-4 items-stretch"):
+            with ui.card().classes("card grow basis-96 gap-2"):
+                _heading("Newest memories", "/memories")
+                for memory in await (await visitor.store()).list(limit=_LATEST):
+                    with ui.link(target=f"/memories/{memory.id}").classes("said no-underline") as row:
+                        row.style("color: inherit")
+                        ui.label(memory.text).classes("prose line-clamp-1")
+            with ui.card().classes("card grow basis-96 gap-2"):
+                _heading("Latest searches", "/traces")
+                for trace in await (await visitor.store()).traces.list(limit=_LATEST):
+                    with ui.link(target=f"/traces/{trace.id}").classes("said no-underline") as row:
+                        row.style("color: inherit")
+                        ui.label(trace.question or f"{trace.category} question").classes("prose line-clamp-1")
 
     await shown()
     ui.timer(_EVERY_S, shown.refresh, immediate=False)
+
+
+def _heading(title: str, address: str) -> None:
+    with ui.row().classes("w-full items-center"):
+        ui.label(title).classes("title")
+        ui.space()
+        ui.link("All", address).classes("link text-sm")
 
 
 def _numbers(found: Overview) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from recollect.domain.layers import PARENT_LAYERS, PERSONAL_LAYERS, Layer
-from recollect.surfaces.dashboard.widgets import confirmed, empty
+from recollect.surfaces.dashboard.addresses import link
+from recollect.surfaces.dashboard.widgets import confirmed, empty, tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ async def show(visitor: Visitor) -> None:
 
     with ui.card().classes("card w-full gap-2 scopes"):
         with ui.row().classes("w-full items-center gap-2"):
-            ui.label("Scopes and members").classes("font-semibold")
+            ui.label("Scopes and members").classes("title")
         await shown()
 
 
@@ -75,7 +76,7 @@ def _scope(visitor: Visitor, scope: Scope, members: Sequence[Member], depth: int
         ui.icon(_ICONS[scope.layer]).classes("quiet text-lg")
         ui.label(scope.name).classes("font-medium prose")
         ui.label(scope.layer.value).classes("quiet text-xs")
-        ui.badge(f"{scope.memories:,}").props("outline").tooltip("memories in it")
+        tag(f"{scope.memories:,}", to=link("/memories", scope=name))
         for member in members:
             _member(visitor, member, refresh)
         ui.space()
@@ -121,7 +122,7 @@ def _people(scopes: Sequence[Scope]) -> None:
             for one in most[:_PEOPLE]:
                 with ui.row().classes("items-center gap-2 no-wrap min-w-0"):
                     ui.label(one.name).classes("prose text-sm")
-                    ui.badge(f"{one.memories:,}").props("outline")
+                    tag(f"{one.memories:,}", to=link("/memories", scope=str(one)))
         if len(most) > _PEOPLE:
             ui.label(f"and {len(most) - _PEOPLE:,} with fewer").classes("quiet text-sm")
 

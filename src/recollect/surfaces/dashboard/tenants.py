@@ -8,7 +8,7 @@ from nicegui import ui
 
 from recollect.domain.layers import Layer
 from recollect.surfaces.dashboard import keys, scopes
-from recollect.surfaces.dashboard.widgets import confirmed, when
+from recollect.surfaces.dashboard.widgets import confirmed, tag, when
 
 if TYPE_CHECKING:
     from recollect.domain.results import Tenant
@@ -33,7 +33,7 @@ async def build(visitor: Visitor) -> None:
 async def _retention(visitor: Visitor) -> None:
     kept = dict((await (await visitor.store()).tenants.get()).retention_days)
     with ui.card().classes("card w-full gap-3 retention"):
-        ui.label("Retention").classes("font-semibold")
+        ui.label("Retention").classes("title")
         ui.label("How many days memories of a layer are kept; empty keeps them for ever.").classes(
             "quiet text-sm"
         )
@@ -92,7 +92,7 @@ async def _tenants(visitor: Visitor) -> None:
 
     with ui.card().classes("card w-full gap-2 tenants"):
         with ui.row().classes("w-full items-center gap-2"):
-            ui.label("All tenants of the store").classes("font-semibold")
+            ui.label("All tenants of the store").classes("title")
             ui.space()
             part = ui.input(placeholder="Find").props('outlined dense clearable aria-label="Find a tenant"')
             part.on_value_change(lambda: shown.refresh())
@@ -113,7 +113,7 @@ def _row(visitor: Visitor, tenant: Tenant, refresh: Any) -> None:
         if tenant.name != tenant.id:
             ui.label(tenant.name).classes("quiet prose")
         if here:
-            ui.badge("you are here").props("outline color=accent")
+            tag("you are here", "tint")
         ui.space()
         ui.label(f"made {when(tenant.created_at)}").classes("quiet text-sm")
         if not here:

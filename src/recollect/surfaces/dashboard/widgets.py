@@ -1,10 +1,11 @@
-"""Pieces that several pages are made of: a number with its name, an empty place, a moment, a chart, cited lines.
+"""Pieces that several pages are made of: a number with its name, a tag, an empty place, a chart, cited lines.
 
 Text that comes from the store is only ever set as text: nothing here makes markup of it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -19,9 +20,9 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 
 def stat(name: str, value: str, *, note: str = "") -> None:
     """A number with its name."""
-    with ui.card().classes("card gap-0 min-w-36 grow"):
+    with ui.card().classes("card gap-0 min-w-32 grow"):
         ui.label(name).classes("quiet text-sm")
-        ui.label(value).classes("text-2xl font-semibold")
+        ui.label(value).classes("text-xl font-semibold")
         if note:
             ui.label(note).classes("quiet text-xs")
 
@@ -34,7 +35,41 @@ def empty(icon: str, what: str, *, then: str = "", command: str = "") -> None:
         if then:
             ui.label(then).classes("quiet text-center")
         if command:
-            ui.label(command).classes("mono card q-pa-sm prose")
+            ui.label(command).classes("mono slab prose").style("width: auto")
+
+
+def tag(text: str, tone: str = "", *, to: str = "") -> None:
+    """A word about something, quietly; `tone` is good, bad, warn or tint, `to` a page about it."""
+    if to:
+        ui.link(text, to).classes(f"tag {tone}")
+    else:
+        ui.label(text).classes(f"tag {tone}")
+
+
+def tabs(choices: Sequence[tuple[str, str, bool]]) -> None:
+    """Ways to look at a page, each an address: its name, where it is, whether one is there."""
+    with ui.element("nav").classes("tabs"):
+        for name, address, on in choices:
+            ui.link(name, address).classes("on" if on else "")
+
+
+def shares(parts: Mapping[str, float], *, whole: float, unit: str = "") -> None:
+    """Parts of a whole as one bar, and below it each with its number; what is left of the bar is not theirs."""
+    ranked = [(name, value) for name, value in parts.items() if value > 0]
+    coloured = list(zip(ranked, (*PALETTE, *PALETTE), strict=False))
+    with ui.element("div").classes("stack"):
+        for (_, value), colour in coloured:
+            ui.element("div").style(f"width: {100 * value / (whole or 1):.2f}%; background: {colour}")
+    with ui.element("div").classes("meta"):
+        for (name, value), colour in coloured:
+            with ui.row().classes("items-center gap-1 no-wrap"):
+                ui.element("div").classes("dot").style(f"background: {colour}")
+                ui.label(f"{name} {value:,.0f}{unit}" if unit else f"{name} {value:.2f}")
+
+
+def as_json(value: object) -> str:
+    """Data as JSON, as people read it."""
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
 
 
 def fields(pairs: Sequence[tuple[str, object]]) -> None:
@@ -43,7 +78,10 @@ def fields(pairs: Sequence[tuple[str, object]]) -> None:
         for name, value in pairs:
             if value not in (None, "", (), [], {}):
                 ui.label(name).classes("quiet text-sm")
-                ui.label(str(value)).classes("prose text-sm")
+                if isinstance(value, Mapping | list):
+                    ui.label(as_json(value)).classes("mono prose")
+                else:
+                    ui.label(str(value)).classes("prose text-sm")
 
 
 def when(moment: datetime | None) -> str:

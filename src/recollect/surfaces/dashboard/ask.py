@@ -1,0 +1,101 @@
+"""Ask: one answer in words from memories, documents and code, at an address of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import background_tasks, ui
+
+from recollect.errors import RecollectError
+from recollect.surfaces.dashboard import citations
+from recollect.surfaces.dashboard.addresses import link
+from recollect.surfaces.dashboard.widgets import empty, fields, tag
+
+if TYPE_CHECKING:
+    from recollect.domain.answer import Answer
+    from recollect.surfaces.dashboard.visitor import Visitor
+
+PATH = "/ask"
+_SOURCES = {"memories": "Memories", "library": "Documents"}
+
+
+async def build(visitor: Visitor, q: str = "", sources: str = "", user: str = "") -> None:
+    """The page: a question, and its answer once it is asked."""
+    chosen = [name for name in sources.split(",") if name in _SOURCES] or list(_SOURCES)
+
+    def ask() -> None:
+        wanted = ",".join(where.value or ())
+        everything = set(where.value or ()) in (set(), set(_SOURCES))
+        ui.navigate.to(
+            link(PATH, q=(words.value or "").strip(), sources="" if everything else wanted, user=user)
+        )
+
+    with ui.card().classes("card w-full gap-2"):
+        words = ui.textarea(placeholder="Ask in your own words", value=q).classes("w-full")
+        words.props('outlined autogrow rows=2 data-search aria-label="Your question"')
+        words.on("keydown.enter.exact.prevent", ask)
+        with ui.row().classes("w-full items-center gap-3"):
+            where = ui.select(_SOURCES, label="From", multiple=True, value=chosen).props(
+                "outlined dense use-chips"
+            )
+            where.classes("min-w-52")
+            ui.space()
+            ui.button("Ask", icon="send", on_click=ask).props("unelevated")
+    if not q.strip():
+        with ui.card().classes("card w-full"):
+            empty(
+                "auto_awesome",
+                "An answer in words, with its sources",
+                then="Lists come as lists, comparisons as tables. What nobody told is said to be not known.",
+                command='recollect ask "Who gets the next engineer?"',
+            )
+        return
+    page = ui.context.client
+    place = ui.column().classes("w-full gap-4")
+    with place, ui.card().classes("card w-full"), ui.row().classes("items-center gap-3"):
+        ui.spinner(size="md")
+        ui.label("Looking it up").classes("quiet")
+    store = await visitor.store(user=user or None)
+
+    async def answer() -> None:
+        try:
+            found: Answer | RecollectError = await store.ask(q, chosen)
+        except RecollectError as error:
+            found = error
+        with page, place:
+            place.clear()
+            if isinstance(found, RecollectError):
+                empty("error", "That could not be answered", then=str(found))
+            else:
+                await _answer(visitor, found)
+
+    task = background_tasks.create(answer(), name="an answer", context=page)
+    page.on_delete(task.cancel)
+
+
+async def _answer(visitor: Visitor, found: Answer) -> None:
+    with ui.card().classes("card w-full gap-3"):
+        with ui.element("div").classes("meta"):
+            if found.found:
+                for source in found.sources:
+                    tag(f"from {source}", "good")
+            else:
+                tag("not known", "warn")
+            if found.cost_usd:
+                ui.label(f"${found.cost_usd:.4f}")
+        spot = ui.element("div").classes("w-full")
+        show = None
+        if found.citations:
+            ui.separator()
+            show = await citations.sources(visitor, found.citations)
+        with spot:
+            citations.answer(found.text, found.citations, show)
+        for note in found.notes:
+            ui.label(note).classes("quiet text-sm prose")
+    if not found.found:
+        ui.label(
+            "Nothing that you may see answers this. Add what is missing, or search for what is near."
+        ).classes("quiet")
+        ui.link("Search the memories", link("/memories", q=found.question, least="0.2")).classes("link")
+    with ui.expansion("What was looked at", icon="fact_check").classes("card w-full").props("dense"):
+        fields([(name.capitalize(), dict(covered)) for name, covered in found.coverage.items()])

@@ -1,0 +1,244 @@
+"""Entities: whom and what memories name, how they hang together as a picture, and what is known of each."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from nicegui import ui
+
+from recollect.domain.memory import MemoryType
+from recollect.errors import InvalidInputError, NotFoundError
+from recollect.surfaces.dashboard.addresses import link
+from recollect.surfaces.dashboard.widgets import PALETTE, chart, empty, tag, when
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nicegui.events import EChartPointClickEventArguments
+
+    from recollect.domain.entities import Entity, EntityGraph
+    from recollect.domain.memory import Memory
+    from recollect.surfaces.dashboard.visitor import Visitor
+
+PATH = "/entities"
+#: As many as can be told apart in a picture, and on a list.
+_DRAWN, _LISTED, _AROUND = 60, 200, 24
+_TIMELINE = 100
+
+
+def address(name: str) -> str:
+    """The page of an entity."""
+    return f"{PATH}/{quote(name, safe='')}"
+
+
+async def build(visitor: Visitor, q: str = "") -> None:
+    """The page of all entities."""
+    store = await visitor.store()
+    with ui.card().classes("card w-full"), ui.row().classes("w-full items-center no-wrap gap-2"):
+        words = ui.input(placeholder="Names that begin so", value=q).classes("grow")
+        words.props('outlined dense clearable data-search aria-label="Find an entity"')
+
+        def find() -> None:
+            ui.navigate.to(link(PATH, q=(words.value or "").strip()))
+
+        words.on("keydown.enter", find).on("clear", find)
+        ui.button("Find", icon="search", on_click=find).props("unelevated")
+    if not q.strip():
+        graph = await store.entities.graph(limit=_DRAWN)
+        if not graph.entities:
+            with ui.card().classes("card w-full"):
+                empty(
+                    "hub",
+                    "Nobody and nothing is named yet",
+                    then="People, companies and projects appear here with the memories that name them.",
+                    command='recollect add "Imke Brandt of Acme called about the invoice"',
+                )
+            return
+        with ui.card().classes("card w-full gap-1"):
+            ui.label("What is named together").classes("title")
+            ui.label("A thicker line joins what more memories name. Click on one to see it.").classes(
+                "quiet text-sm"
+            )
+            _picture(graph, height_px=460)
+        found: Sequence[Entity] = graph.entities
+    else:
+        found = await store.entities.list(prefix=q.strip(), limit=_LISTED)
+        if not found:
+            empty("search_off", "No name begins so", then="Another beginning, or an alias, may find it.")
+            return
+    with ui.card().classes("card rows w-full"):
+        for one in sorted(found, key=lambda one: (-one.memories, one.name)):
+            with ui.link(target=address(one.key)), ui.row().classes("items-center gap-2 w-full"):
+                ui.label(one.name).classes("font-medium prose")
+                if one.kind not in ("name", "thing"):
+                    tag(one.kind)
+                if one.aliases:
+                    ui.label(f"also {', '.join(one.aliases)}").classes("quiet text-sm prose")
+                ui.space()
+                ui.label(_counted(one.memories)).classes("quiet text-sm")
+
+
+def _counted(memories: int) -> str:
+    return f"{memories:,} {'memory' if memories == 1 else 'memories'}"
+
+
+def _picture(graph: EntityGraph, *, height_px: int) -> None:
+    """The graph; names are drawn, never read as markup."""
+    zoom = 0.62 if len(graph.entities) > _AROUND else 0.9
+    most = max((one.memories for one in graph.entities), default=1)
+    kinds = sorted({one.kind for one in graph.entities})
+    nodes = [
+        {
+            "id": one.key,
+            "name": one.name,
+            "value": one.memories,
+            "symbolSize": 14 + 34 * (one.memories / most) ** 0.5,
+            "category": kinds.index(one.kind),
+            "label": {"show": one.key == graph.centre or place < 40},
+            **({"itemStyle": {"color": PALETTE[2]}} if one.key == graph.centre else {}),
+        }
+        for place, one in enumerate(graph.entities)
+    ]
+    links = [
+        {
+            "source": one.source,
+            "target": one.target,
+            "value": one.memories,
+            "lineStyle": {"width": min(1 + one.memories, 7)},
+        }
+        for one in graph.links
+    ]
+    drawn = chart(
+        {
+            # A tooltip of HTML would read a name as markup.
+            "tooltip": {"renderMode": "richText"},
+            "legend": {"show": len(kinds) > 1, "data": kinds, "textStyle": {"color": "#8a92a6"}},
+            "series": [
+                {
+                    "type": "graph",
+                    "layout": "force",
+                    "roam": True,
+                    "zoom": zoom,
+                    "draggable": True,
+                    "data": nodes,
+                    "links": links,
+                    "categories": [{"name": kind} for kind in kinds],
+                    "force": {"repulsion": 170, "edgeLength": [40, 120], "gravity": 0.14},
+                    "label": {"position": "right", "color": "#8a92a6", "fontSize": 12},
+                    "labelLayout": {"hideOverlap": True},
+                    "lineStyle": {"color": "source", "opacity": 0.35, "curveness": 0.08},
+                    "emphasis": {"focus": "adjacency", "lineStyle": {"opacity": 0.9}},
+                }
+            ],
+        },
+        height_px=height_px,
+    )
+
+    def clicked(event: EChartPointClickEventArguments) -> None:
+        if event.data_type == "node" and isinstance(event.data, dict):
+            ui.navigate.to(address(str(event.data["id"])))
+
+    drawn.on_point_click(clicked)
+
+
+async def build_one(visitor: Visitor, name: str) -> None:
+    """The page of one: what is known, since when, and with whom it is named."""
+    ui.link("← Entities", PATH).classes("link")
+    store = await visitor.store()
+    try:
+        graph = await store.entities.graph(name, limit=_AROUND)
+    except (NotFoundError, InvalidInputError):
+        empty("search_off", "Nothing that you may see names this", then="It may be known by another name.")
+        return
+    if not graph.entities or graph.entities[0].key != graph.centre:
+        known = [one for one in await store.entities.list(prefix=name, limit=5) if one.key == graph.centre]
+        entity = known[0] if known else None
+    else:
+        entity = graph.entities[0]
+    title = entity.name if entity is not None else name
+    memories = await store.list(filters={"entity": graph.centre}, limit=_TIMELINE, include_superseded=True)
+    _head(title, entity)
+    with ui.row().classes("w-full gap-4 items-start"):
+        with ui.column().classes("grow basis-96 gap-4 min-w-0"):
+            _known(title, memories.items)
+            _timeline(memories.items)
+        with ui.card().classes("card grow basis-72 gap-2"):
+            ui.label("Named together with").classes("title")
+            others = [one for one in graph.entities if one.key != graph.centre]
+            if not others:
+                empty("hub", "Nothing yet", then="Memories that name two things join them here.")
+                return
+            _picture(graph, height_px=300)
+            together = {
+                (link_.target if link_.source == graph.centre else link_.source): link_.memories
+                for link_ in graph.links
+                if graph.centre in (link_.source, link_.target)
+            }
+            for one in sorted(others, key=lambda one: -together.get(one.key, 0))[:12]:
+                with ui.row().classes("w-full items-center no-wrap"):
+                    ui.link(one.name, address(one.key)).classes("link prose")
+                    ui.space()
+                    ui.label(f"{together.get(one.key, 0)}").classes("quiet text-sm").tooltip(
+                        "memories that name both"
+                    )
+
+
+def _head(title: str, entity: Entity | None) -> None:
+    with ui.card().classes("card w-full gap-2"), ui.row().classes("w-full items-center gap-2"):
+        ui.label(title).classes("text-lg font-semibold prose")
+        if entity is not None:
+            tag(entity.kind)
+            for alias in entity.aliases:
+                tag(f"also {alias}")
+            if entity.canonical:
+                tag(entity.canonical, "tint")
+        ui.space()
+        ui.link("Search", link("/memories", q=f"What do we know about {title}?")).classes("link text-sm")
+        ui.link("Ask", link("/ask", q=f"What do we know about {title}?")).classes("link text-sm")
+
+
+def _known(title: str, memories: Sequence[Memory]) -> None:
+    """Summaries and facts that are believed."""
+    believed = [one for one in memories if one.superseded_at is None]
+    known = [one for one in believed if one.type is MemoryType.SUMMARY]
+    known += [one for one in believed if one.type is not MemoryType.SUMMARY and one.predicate]
+    known += [one for one in believed if one.type is MemoryType.SEMANTIC and one not in known]
+    with ui.card().classes("card w-full gap-1"):
+        ui.label("What is known").classes("title")
+        if not known:
+            ui.label(
+                f"No fact or summary of {title} yet; what was said is below. "
+                "Facts come with “Read its facts”, summaries with `recollect consolidate`."
+            ).classes("quiet text-sm")
+        for one in known[:12]:
+            with ui.link(target=f"/memories/{one.id}").classes("said no-underline") as row:
+                row.style("color: inherit")
+                ui.label(one.text).classes("prose")
+
+
+def _timeline(memories: Sequence[Memory]) -> None:
+    with ui.card().classes("card w-full gap-2"):
+        ui.label("Timeline").classes("title")
+        if not memories:
+            ui.label("No memory names it any more.").classes("quiet text-sm")
+        newest = sorted(memories, key=lambda one: one.created_at, reverse=True)
+        for month, group in groupby(newest, key=lambda one: f"{one.created_at:%B %Y}"):
+            ui.label(month).classes("quiet text-sm font-medium")
+            with ui.element("div").classes("w-full"):
+                for one in group:
+                    _moment(one)
+
+
+def _moment(memory: Memory) -> None:
+    gone = memory.superseded_at is not None
+    with ui.element("div").classes("moment"), ui.link(target=f"/memories/{memory.id}") as row:
+        row.classes("no-underline").style("color: inherit")
+        said: Any = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
+        ui.label(said).classes("prose line-clamp-3" + (" gone" if gone else ""))
+        with ui.element("div").classes("meta"):
+            ui.label(when(memory.created_at))
+            tag(memory.scope)
+            if gone:
+                tag("replaced", "warn")

@@ -1,0 +1,84 @@
+"""Answers in Markdown, made of page elements: a table is a table, and no stored text becomes markup of its own.
+
+The text is read by markdown-it with HTML turned off, and every word of it is set as text. Links and pictures lead to
+other places, so of them the words are shown and nothing is loaded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
+from nicegui import ui
+
+_MARK = re.compile(r"(\[\d{1,3}\])")
+_BLOCKS = {
+    "paragraph": "p",
+    "bullet_list": "ul",
+    "ordered_list": "ol",
+    "list_item": "li",
+    "blockquote": "blockquote",
+    "table": "table",
+    "thead": "thead",
+    "tbody": "tbody",
+    "tr": "tr",
+    "th": "th",
+    "td": "td",
+    "strong": "strong",
+    "em": "em",
+    "s": "s",
+    "hr": "hr",
+    "hardbreak": "br",
+}
+
+Show = Callable[[int], Any]
+
+
+def markdown(text: str, *, sources: int = 0, show: Show | None = None) -> None:
+    """A text in Markdown; each of its marks, from [1] to the number of sources, calls `show` with its number."""
+    parsed = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).parse(text)
+    with ui.element("div").classes("markdown"):
+        for node in SyntaxTreeNode(parsed).children:
+            _node(node, sources, show)
+
+
+def _node(node: SyntaxTreeNode, sources: int, show: Show | None) -> None:
+    def inside() -> None:
+        for child in node.children:
+            _node(child, sources, show)
+
+    if node.type in _BLOCKS:
+        with ui.element(_BLOCKS[node.type]):
+            inside()
+    elif node.type == "heading":
+        with ui.element("div").classes("heading"):
+            inside()
+    elif node.type in ("fence", "code_block"):
+        ui.label(node.content).classes("slab mono prose")
+    elif node.type == "code_inline":
+        with ui.element("code"):
+            ui.label(node.content).classes("inline")
+    elif node.type == "softbreak":
+        ui.label(" ").classes("inline prose")
+    elif node.type == "text":
+        _words(node.content, sources, show)
+    elif node.children:
+        inside()
+    elif node.content:
+        _words(node.content, sources, show)
+
+
+def _words(text: str, sources: int, show: Show | None) -> None:
+    for part in _MARK.split(text):
+        number = int(part[1:-1]) if show is not None and _MARK.fullmatch(part) else 0
+        if show is not None and 1 <= number <= sources:
+            mark = ui.element("button").classes("link mono")
+            mark.props(f'type="button" aria-label="Source {number}"')
+            mark.on("click", lambda number=number: show(number))
+            with mark:
+                ui.label(part).classes("inline")
+        elif part:
+            ui.label(part).classes("inline prose")
