@@ -110,7 +110,7 @@ def test_a_model_reads_step_by_step_and_its_claims_are_anchored(
     assert result.consultation.tokens["total"] == 3 * 18
     [request] = result.consultation.capability_requests
     assert (request["description"], request["raised_by"]) == ("read the diagram on the last page", "planner")
-    assert request["context"]["doc_id"] == "shop.md"
+    assert request["context"] == {"problem": PROBLEM, "doc_id": "shop.md"}
     assert EventType.ORACLE_CAPABILITY_REQUESTED in [one.type for one in heard]
     assert library.capabilities(days=7)[0].description == "read the diagram on the last page"
 

@@ -60,6 +60,45 @@ def test_with_room_for_all_every_team_has_its_say(client: Recollect) -> None:
     assert set(groups(client.search(QUESTION, limit=100))) == {f"team/{team}" for team in TEAMS}
 
 
+def test_a_question_about_all_says_what_its_answer_has_nothing_of(client: Recollect) -> None:
+    fill(client)
+    cut = client.search(QUESTION)
+    absent = sorted({f"team/{team}" for team in TEAMS} - set(groups(cut)))
+    [note] = cut.notes
+    assert note.startswith(f"the limit of 10 left no room for {', '.join(absent)};")
+    assert client.search(QUESTION, limit=100).notes == ()
+    client.scopes.create("team/silent")
+    client.add("Silent had lunch by the sea.", scope="team/silent")
+    assert "nothing was found for team/silent" in client.search(QUESTION, limit=100).notes
+
+
+def test_a_summary_says_each_thing_once(client: Recollect) -> None:
+    for team in ("north", "south"):
+        client.scopes.create(f"team/{team}")
+        client.add_many(
+            [
+                {
+                    "text": f"Deploys of {team} happen on Friday afternoons in the {size} room.",
+                    "scope": f"team/{team}",
+                }
+                for size in ("big", "small", "round", "other")
+            ]
+        )
+        client.add(f"Deploys of {team} need two reviews before they start.", scope=f"team/{team}")
+    summary = client.search("summarize how deploys work across all teams")
+    compared = client.search("compare how deploys work across all teams")
+    assert sum("Friday" in hit.text for hit in summary) == 2
+    assert sum("two reviews" in hit.text for hit in summary) == 2
+    assert sum("Friday" in hit.text for hit in compared) > 2
+
+
+def test_every_side_of_a_comparison_is_asked_for(client: Recollect) -> None:
+    client.add_many([{"text": f"Redis is fast at caching, benchmark {run} says."} for run in range(30)])
+    client.add("Memcached is simple to run for caching.")
+    results = client.search("compare Redis and Memcached for caching", limit=5)
+    assert any("Memcached" in hit.text for hit in results)
+
+
 def test_results_keep_their_order_by_layer_and_then_by_score(client: Recollect) -> None:
     fill(client)
     client.scopes.create("project/shop", parent="team/squada")
@@ -145,7 +184,10 @@ def test_the_response_does_not_tell_which_path_was_taken(
     recursive = client.search(QUESTION, threshold=0, explain=explain)
     standard = flat.search(QUESTION, threshold=0, explain=explain)
     assert set(groups(recursive)) != set(groups(standard))  # it did take another path
-    assert repr(shape(recursive)).encode() == repr(shape(standard)).encode()
+    # What it says is what it could not show, which one look does not know.
+    assert [note[:33] for note in recursive.notes] == ["the limit of 10 left no room for "]
+    silent = dataclasses.replace(recursive, notes=())
+    assert repr(shape(silent)).encode() == repr(shape(standard)).encode()
     told = repr(recursive).casefold()
     assert not any(word in told for word in ("rlm", "recurs", "decompos", "trajector", "complexity"))
 
@@ -282,7 +324,7 @@ def test_a_model_that_fails_gives_what_is_found_without_one_and_a_note_says_so(
     assert len(server.asked) >= 1
     assert len(learned) == 10
     assert [(hit.id, hit.group) for hit in results] == [(hit.id, hit.group) for hit in learned]
-    [note] = results.notes
+    note = results.notes[0]
     assert note.startswith("the model 'openai:planner' did not plan this search")
     assert reason in note
     assert "did not plan a search to its end" in caplog.text

@@ -164,7 +164,7 @@ class CodebaseEnvironment:
             except GrammarMissingError as error:
                 return refused(f"{error}; grep and read_file work all the same")
             finally:
-                self._tell_missing(name, call.query)
+                self._tell_missing(name)
 
         return Tool(
             name=name,
@@ -227,11 +227,11 @@ class CodebaseEnvironment:
     def _worst(self, wanted: LlmQuery) -> tuple[int, float]:
         return worst_reading(self._model) if wanted.context.strip() else (0, 0.0)
 
-    def _tell_missing(self, tool: str, problem: str) -> None:
+    def _tell_missing(self, tool: str) -> None:
         for suffix, path in self.view.unread.items():
             if self._on_capability is not None and suffix not in self._told:
                 self._told.add(suffix)
-                context = {"problem": problem, "path": path, "attempted_tools": [tool]}
+                context = {"path": path, "attempted_tools": [tool]}
                 self._on_capability(
                     f"read the definitions of .{suffix} files: there is no grammar for them", context
                 )

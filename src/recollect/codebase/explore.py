@@ -496,7 +496,8 @@ class _Exploration:
         return bool(self._agent.claims) and self._agent.model_failure is None
 
     def _missed(self, description: str, context: Mapping[str, Any]) -> None:
-        self._requests.append({"description": description, "context": dict(context)})
+        about = {**context, "problem": self._request.query}
+        self._requests.append({"description": description, "context": about})
         self._notes.append(f"missing: {description}")
 
 

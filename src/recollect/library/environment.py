@@ -370,7 +370,7 @@ class LibraryEnvironment:
 
     async def _request_capability(self, wanted: RequestCapability, call: CallContext) -> Observation:
         if self._on_capability is not None:
-            self._on_capability(wanted.description, {"problem": call.query, **wanted.context})
+            self._on_capability(wanted.description, wanted.context)
         return Observation(value={"logged": wanted.description, "spans": []}, text="logged")
 
     # ---------------------------------------------------------------- what they share

@@ -58,7 +58,7 @@ class Wanted:
             at=self._now(),
             description=description,
             raised_by=raised_by,
-            context={"problem": self._problem, **context},
+            context={**context, "problem": self._problem},
             consultation_id=self._id,
             workflow=self._about[0],
             agent=self._about[1],

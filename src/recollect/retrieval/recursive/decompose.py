@@ -71,6 +71,7 @@ _CLAUSES = re.compile(
 _OVER_TIME = frozenset(
     "evolution evolve evolved history timeline trend trends trace chronology changed changes development".split()
 )
+_RECENT = frozenset("recent recently latest newest lately currently nowadays".split())
 _HOPPING = frozenset(
     """
     then after before caused causing because led leading followed resulted resulting whose whom impact affected
@@ -120,6 +121,7 @@ class Decomposition:
     topic: str
     signals: ComplexitySignals
     over_time: bool = False
+    recent: bool = False
     hops: bool = False
     from_layer: Layer | None = None
     to_layer: Layer | None = None
@@ -154,6 +156,7 @@ def decompose(
         topic=topic,
         signals=signals,
         over_time=over_time,
+        recent=not _RECENT.isdisjoint(folded),
         hops=not _HOPPING.isdisjoint(folded),
         from_layer=above.layer if above else None,
         to_layer=layer or (groups and scopes_layer(scopes, groups[0])) or None,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Any, Literal
 from uuid import UUID
 
@@ -18,6 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from recollect.domain.layers import Layer
 from recollect.domain.names import entity_key
 from recollect.domain.results import Hit
+from recollect.domain.trajectory import Trajectory
+from recollect.errors import InvalidInputError
 from recollect.retrieval.asking import EVERYTHING, Groups, Part
 from recollect.retrieval.pipeline import Found
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeGroup
@@ -148,6 +151,7 @@ class MemoryEnvironment:
             depth=depth,
             step=step,
             limit=self._looking.request.limit,
+            now=self._looking.request.now,
             max_depth=self._looking.max_depth,
         )
 
@@ -198,7 +202,7 @@ class MemoryEnvironment:
         ]
 
     async def _search_layer(self, wanted: SearchLayer, call: CallContext) -> Observation:
-        groups = [self._within[name] for name in wanted.scopes if name in self._within]
+        groups = self._named(wanted.scopes)
         part = EVERYTHING
         if groups:
             part = Part(groups=_by_scope(groups))
@@ -214,6 +218,19 @@ class MemoryEnvironment:
         progress.used.add("scopes" if groups else "by_period" if wanted.periods else "search")
         progress.note(new=new, hits=len(found.hits))
         return observed(found)
+
+    def _named(self, names: Sequence[str]) -> list[ScopeGroup]:
+        """Scopes by the labels of drilling down, or their own; an unknown one is an error, not a wider search."""
+        own = {scope.label: scope for scope in self._looking.scopes} if names else {}
+        if unknown := [name for name in names if name not in self._within and name not in own]:
+            close = get_close_matches(unknown[0], [*self._within, *own], n=3)
+            hint = (
+                f"; did you mean {', '.join(map(repr, close))}?"
+                if close
+                else "; drill_down says which there are"
+            )
+            raise InvalidInputError(f"there is no scope {unknown[0]!r}{hint}")
+        return [self._within.get(name) or ScopeGroup(label=name, scope_ids=(own[name].id,)) for name in names]
 
     def _labelled(self, hit: Hit) -> Hit:
         """A hit of the plain search, under the group that its scope belongs to."""
@@ -237,11 +254,12 @@ class MemoryEnvironment:
         return Observation(value={"dropped": gone, "left": len(self._gathered)}, text=f"{gone} dropped")
 
     async def _filter_by_recency(self, wanted: FilterByRecency, call: CallContext) -> Observation:
+        self._progress_of(call.depth, call.query).used.add("filter_recency")
         gone = self._gathered.keep_recent(older_than(self._looking.request.now, wanted.max_age_days))
         return Observation(value={"dropped": gone, "left": len(self._gathered)}, text=f"{gone} dropped")
 
     async def _recursive_call(self, wanted: RecursiveCall, call: CallContext) -> Observation:
-        before = {held.hit.id for held in self._gathered}
+        before = len(self._gathered)
         self._labels[wanted.sub_query] = (wanted.group, _BRIDGED if wanted.split == "bridge" else 1.0)
         progress = self._progress_of(call.depth, call.query)
         progress.used.add(wanted.split)
@@ -249,12 +267,11 @@ class MemoryEnvironment:
             progress.hops += not progress.bridged
             progress.bridged.add(entity_key(wanted.bridge))
         child = await call.recurse(wanted.sub_query)
-        new = [held.hit for held in self._gathered if held.hit.id not in before]
-        progress.note(new=len(new), hits=len(self._gathered))
-        return Observation(
-            value={"stopped_by": child.stopped_by, "hits": _ids(new)},
-            text=_lines(new),
-        )
+        # All that it found, also what a sibling found before it: that is its answer.
+        answered = _answered(child.trajectory)
+        hits = [held.hit for held in self._gathered.held if str(held.hit.id) in answered]
+        progress.note(new=len(self._gathered) - before, hits=len(self._gathered))
+        return Observation(value={"stopped_by": child.stopped_by, "hits": _ids(hits)}, text=_lines(hits))
 
     async def _aggregate(self, wanted: Aggregate, call: CallContext) -> Observation:
         if call.depth == 0:
@@ -267,6 +284,14 @@ def observed(found: Found) -> Observation:
     # Characters over four is what English texts have in tokens; counting them would cost more than the search.
     tokens = sum(len(hit.text) for hit in found.hits) // 4
     return Observation(value=_ids(found.hits), text=_lines(found.hits), tokens=tokens)
+
+
+def _answered(trajectory: Trajectory) -> set[str]:
+    """The memories that a run's calls gave back, whether they were looked up or known from before."""
+    made = [call for step in trajectory.steps for call in step.tool_calls if call.error is None]
+    looks = [call.result for call in made if call.tool == "search_layer"]
+    looks += [call.result["hits"] for call in made if call.tool == "recursive_call"]
+    return {hit["id"] for hits in looks for hit in hits}
 
 
 def _ids(hits: Sequence[Hit]) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from recollect.providers.models.purse import Purse
 from recollect.retrieval.pipeline import Found, caller_of, look, understand_request
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeNode, decompose
 from recollect.retrieval.recursive.environment import MemoryEnvironment
-from recollect.retrieval.recursive.gathered import Held, aggregate
+from recollect.retrieval.recursive.gathered import Held, aggregate, missing_groups
 from recollect.retrieval.recursive.looking import Looking
 from recollect.retrieval.request import SearchRequest
 from recollect.retrieval.stopwatch import Stopwatch
@@ -166,6 +166,7 @@ class RlmExecutor:
             limit=request.limit,
             asked=environment.asked_groups,
         )
+        looking.notes += missing_groups(environment.asked_groups, chosen, request.limit)
         for trajectory in trajectories:
             self._record(trajectory, query_id, chosen)
         return self._found(ground, chosen, tuple(looking.notes)), trajectories[-1]

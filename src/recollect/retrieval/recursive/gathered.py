@@ -7,6 +7,7 @@ that it answers best; a split knows better than the plain search that found it t
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -15,6 +16,13 @@ from uuid import UUID
 
 from recollect.domain.learning import ShownHit
 from recollect.domain.results import Hit
+from recollect.text.terms import query_terms
+
+#: Share of a text's words from which on another text says it already.
+_SAME = 0.8
+_NUMBER = re.compile(r"\d+")
+#: Groups that a note names.
+_NAMED = 10
 
 
 class AggregationStrategy(StrEnum):
@@ -120,9 +128,12 @@ def aggregate(
 ) -> list[Held]:
     """The hits to return: by score, or the best of each group in turn, so that every group has its say.
 
-    `asked` names the groups that the question was about; what speaks for none of them comes after those that do.
+    `asked` names the groups that the question was about; what speaks for none of them comes after those that do. A
+    summary has no room for what another one of its group says already.
     """
     ordered = sorted(held, key=_best_first)
+    if strategy is AggregationStrategy.SUMMARIZE:
+        ordered = _condensed(ordered)
     if strategy is not AggregationStrategy.COMBINE:
         inside = [one for one in ordered if not asked or one.hit.group in asked]
         ordered = [*_in_turn(inside), *(one for one in ordered if asked and one.hit.group not in asked)]
@@ -142,6 +153,31 @@ def _in_turn(ordered: Sequence[Held]) -> list[Held]:
         turn = turns[one.hit.group] = turns.get(one.hit.group, -1) + 1
         keyed.append((turn, place, one))
     return [one for _, _, one in sorted(keyed, key=lambda entry: entry[:2])]
+
+
+def _condensed(ordered: Sequence[Held]) -> list[Held]:
+    """Without what repeats a better one of its group: the same numbers, and the same words but for a few."""
+    kept: list[Held] = []
+    said: dict[tuple[str, frozenset[str]], list[set[str]]] = {}
+    for one in ordered:
+        words = set(query_terms(one.hit.text))
+        known = said.setdefault((one.hit.group, frozenset(_NUMBER.findall(one.hit.text))), [])
+        if not any(words and len(words & other) >= _SAME * len(words) for other in known):
+            known.append(words)
+            kept.append(one)
+    return kept
+
+
+def missing_groups(asked: Collection[str], chosen: Sequence[Held], limit: int) -> list[str]:
+    """What to say of groups that the question is about and the answer has nothing of."""
+    absent = sorted(set(asked) - {one.hit.group for one in chosen})
+    if not absent:
+        return []
+    more = f" and {len(absent) - _NAMED} more" if len(absent) > _NAMED else ""
+    listed = f"{', '.join(absent[:_NAMED])}{more}"
+    if len(chosen) < limit:
+        return [f"nothing was found for {listed}"]
+    return [f"the limit of {limit} left no room for {listed}; a higher one shows whether there is something"]
 
 
 def older_than(now: datetime, days: float) -> datetime:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from recollect.domain.names import entity_key
@@ -66,6 +67,7 @@ def propose(
     depth: int,
     step: int,
     limit: int,
+    now: datetime,
     max_depth: int,
 ) -> list[Action]:
     """The actions that make sense now. While scopes that were drilled down to wait, searching them is the only one."""
@@ -74,7 +76,7 @@ def propose(
     else:
         offers = [*_looks(split, progress), *_hops(split, progress, gathered, depth, max_depth)]
         if progress.looked and not _owes(split, progress):
-            offers += [*_filters(progress, gathered, limit), _ending(split, gathered, depth)]
+            offers += [*_filters(split, progress, gathered, limit, now), _ending(split, gathered, depth)]
     shared = _features(split, progress, gathered, depth=depth, step=step, limit=limit)
     return [
         Action(
@@ -93,8 +95,10 @@ def propose(
 
 
 def _owes(split: Decomposition, progress: Progress) -> bool:
-    """Whether a question about scopes or periods was not put to them yet: no single look stands for all of them."""
+    """Whether a question about scopes, sides or periods was not put to them: no single look stands for all of them."""
     if split.groups and split.to_layer is not None and "by_scope" not in progress.used:
+        return True
+    if split.sides and "by_entity" not in progress.used:
         return True
     return bool(split.periods) and "by_period" not in progress.used
 
@@ -178,11 +182,22 @@ def _hops(
     return [_Offer(template="bridge", calls=calls, cost=_cost(calls), thought="follow what the hits name")]
 
 
-def _filters(progress: Progress, gathered: Gathered, limit: int) -> list[_Offer]:
-    if "filter_relevance" in progress.used or len(gathered) <= 2 * limit:
+def _filters(
+    split: Decomposition, progress: Progress, gathered: Gathered, limit: int, now: datetime
+) -> list[_Offer]:
+    """What may be let go of, where there is more than twice what is wanted."""
+    if len(gathered) <= 2 * limit:
         return []
-    call = ("filter_by_relevance", {"min_score": _UNRELATED})
-    return [_Offer(template="filter_relevance", calls=(call,), cost=0.0, thought="drop what is unrelated")]
+    offers = []
+    if "filter_relevance" not in progress.used:
+        call: tuple[str, Mapping[str, Any]] = ("filter_by_relevance", {"min_score": _UNRELATED})
+        offers.append(("filter_relevance", call, "drop what is unrelated"))
+    if split.recent and "filter_recency" not in progress.used:
+        # As old as the last of those that there is room for: what is recent is a matter of what there is.
+        newest = sorted((held.hit.created_at for held in gathered), reverse=True)[limit - 1]
+        days = max((now - newest).total_seconds() / 86_400, 0.0) + 0.01
+        offers.append(("filter_recency", ("filter_by_recency", {"max_age_days": days}), "drop what is old"))
+    return [_Offer(template=name, calls=(call,), cost=0.0, thought=thought) for name, call, thought in offers]
 
 
 def _ending(split: Decomposition, gathered: Gathered, depth: int) -> _Offer:
