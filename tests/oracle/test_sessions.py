@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from tests.oracle.small_library import BREAD, put_document
 from tests.runs.model_server import ModelServer
@@ -44,6 +45,31 @@ def test_what_a_model_answered_is_not_asked_again_in_another_process(
     assert consult(with_model(), chat, PLAN, END, SAID) == 3
     assert consult(with_model(), chat, PLAN, READ, END, SAID, session="another") == 4
     assert all("answers" not in one.document() for one in library.consultations.list())
+
+
+def test_an_ended_session_begins_anew_in_every_process(
+    library: Recollect, with_model: Callable[..., Recollect], chat: ModelServer
+) -> None:
+    one = with_model()
+    assert consult(one, chat, PLAN, READ, END, SAID) == 4
+    assert consult(one, chat, PLAN, END, SAID) == 3
+    one.consultations.end_session("s")
+    assert consult(one, chat, PLAN, READ, END, SAID) == 4
+    one.consultations.end_session("s")
+    assert consult(with_model(), chat, PLAN, READ, END, SAID) == 4
+    # What was read since then is there again, and another session never ended.
+    assert consult(with_model(), chat, PLAN, END, SAID) == 3
+
+
+def test_a_session_of_the_day_before_yesterday_begins_anew(
+    library: Recollect, with_model: Callable[..., Recollect], chat: ModelServer
+) -> None:
+    one = with_model()
+    assert consult(one, chat, PLAN, READ, END, SAID) == 4
+    workspace = one._portal.run(one._async._workspace())
+    now = workspace.clock()
+    workspace.clock = lambda: now + timedelta(days=2)
+    assert consult(one, chat, PLAN, READ, END, SAID) == 4
 
 
 def test_a_document_that_changed_is_asked_about_again(

@@ -84,3 +84,10 @@ class AsyncConsultations:
             past.problem, past.settings, session=str(new_id()), workflow=past.workflow, agent=past.agent
         )
         return await consult(workspace, context, request)
+
+    async def end_session(self, session: str) -> None:
+        """Forget what follow-ups of a session would reuse; its consultations stay. A day without one ends it, too."""
+        from recollect.oracle.sessions import end_session
+
+        named = check_name(session, what="session")
+        await end_session(await self._client._workspace(), self._client.tenant_context, named)

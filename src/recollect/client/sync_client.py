@@ -477,6 +477,10 @@ class Consultations:
         """Ask the same again, of the documents as they are now, in a session of its own."""
         return self._portal.run(self._async.repeat(id))
 
+    def end_session(self, session: str) -> None:
+        """Forget what follow-ups of a session would reuse; its consultations stay. A day without one ends it, too."""
+        self._portal.run(self._async.end_session(session))
+
 
 class Tenants:
     """Tenants of the store."""

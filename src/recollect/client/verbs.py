@@ -255,6 +255,13 @@ VERBS: tuple[Verb, ...] = (
         writes=True,
         lasts=True,
     ),
+    Verb(
+        name="consultations.end_session",
+        method="POST",
+        path="/v1/consultations/end-session",
+        tag=_ORACLE,
+        writes=True,
+    ),
     Verb(name="capabilities", method="GET", path="/v1/capabilities", tag=_ORACLE),
     Verb(name="verify", method="POST", path="/v1/verify", tag=_ORACLE, paths=("working_dir",)),
     Verb(

@@ -1,9 +1,10 @@
 """What a session keeps between its questions: the answers of tools.
 
 In this process all of them, keyed by tenant, user and session, so nobody is answered from somebody else's reading; the
-oldest sessions go when there are too many. What a model answered has cost money and time, so it is stored with its
-consultation as well, and a follow-up in another process finds it (`write_answers`, `read_answers`). It goes with the
-consultation, which goes with any document it quotes. Everything else is read again in milliseconds.
+oldest sessions go when there are too many, and any that is ended, or was not used for a day. What a model answered has
+cost money and time, so it is stored with its consultation as well, and a follow-up in another process finds it
+(`write_answers`, `read_answers`). It goes with the consultation, which goes with any document it quotes. Everything
+else is read again in milliseconds.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -19,6 +21,7 @@ from recollect.oracle.shelves import Shelves
 from recollect.runs.cache import Cache, CacheKey
 from recollect.runs.environment import Observation
 from recollect.storage import oracle as storage
+from recollect.storage.happenings import tell
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
@@ -34,8 +37,13 @@ _TAKEN_UP = 20
 #: The tools that ask a model.
 _ASKING_TOOLS = frozenset({"query_subset", "summarize", "map_rows"})
 
+#: A session that nobody went on with for so long begins anew. Less than events are kept, which say that one was ended.
+MAX_AGE = timedelta(days=1)
+SESSION_ENDED = "session_ended"
+
 _Key = tuple[str, str | None, tuple[str, ...], str]
-_kept: WeakKeyDictionary[Workspace, OrderedDict[_Key, Cache]] = WeakKeyDictionary()
+#: Each with when it was last used.
+_kept: WeakKeyDictionary[Workspace, OrderedDict[_Key, tuple[Cache, datetime]]] = WeakKeyDictionary()
 
 
 def cache_of(workspace: Workspace, context: TenantContext, session: str) -> Cache:
@@ -43,24 +51,24 @@ def cache_of(workspace: Workspace, context: TenantContext, session: str) -> Cach
     sessions = _kept.setdefault(workspace, OrderedDict())
     # Roles decide what a caller sees, so they are part of who asks.
     key = (context.tenant_id, context.user_id, tuple(sorted(context.roles)), session)
-    cache = sessions.get(key)
-    if cache is None:
-        cache = sessions[key] = Cache(max_chars=_MAX_CHARS)
-    sessions.move_to_end(key)
+    now = workspace.clock()
+    cache, used_at = sessions.pop(key, (None, now))
+    if cache is None or now - used_at > MAX_AGE:
+        cache = Cache(max_chars=_MAX_CHARS)
+    sessions[key] = (cache, now)
     while len(sessions) > _MAX_SESSIONS:
         sessions.popitem(last=False)
     return cache
 
 
-def end_session(workspace: Workspace, context: TenantContext, session: str) -> bool:
-    """Forget what a session keeps; False when it kept nothing."""
+async def end_session(workspace: Workspace, context: TenantContext, session: str) -> None:
+    """Forget what a session keeps, in every process: the next question in it begins anew."""
     sessions = _kept.get(workspace, OrderedDict())
-    ended = [
-        key for key in sessions if (key[0], key[1], key[3]) == (context.tenant_id, context.user_id, session)
-    ]
-    for key in ended:
+    caller = (context.tenant_id, context.user_id, session)
+    for key in [key for key in sessions if (key[0], key[1], key[3]) == caller]:
         del sessions[key]
-    return bool(ended)
+    async with workspace.store.transaction(context) as tx:
+        await tell(tx, SESSION_ENDED, None, {"session": session})
 
 
 def write_answers(cache: Cache, before: Collection[CacheKey], roles: Iterable[str]) -> dict[str, Any] | None:
@@ -118,7 +126,13 @@ async def take_up(
     if context.user_id is None:
         return
     async with workspace.store.transaction(context) as tx:
-        stored = await storage.session_answers(tx, session=session, user=context.user_id, limit=_TAKEN_UP)
+        stored = await storage.session_answers(
+            tx,
+            session=session,
+            user=context.user_id,
+            since=workspace.clock() - MAX_AGE,
+            limit=_TAKEN_UP,
+        )
     named = {
         str(span[0])
         for one in stored

@@ -74,9 +74,11 @@ async def list_consultations(tx: Transaction, *, session: str | None, limit: int
     return [OracleConsultation.read(row["document"]) for row in rows]
 
 
-async def session_answers(tx: Transaction, *, session: str, user: str, limit: int) -> list[Mapping[str, Any]]:
-    """What models answered to the calls of a user's session, the oldest first."""
-    rows = await tx.fetch("session_answers", session=session, user=user, limit=limit)
+async def session_answers(
+    tx: Transaction, *, session: str, user: str, since: datetime, limit: int
+) -> list[Mapping[str, Any]]:
+    """What models answered to the calls of a user's session since then, or since it was ended; the oldest first."""
+    rows = await tx.fetch("session_answers", session=session, user=user, since=since, limit=limit)
     return [row["answers"] for row in rows if isinstance(row["answers"], Mapping)]
 
 

@@ -30,10 +30,13 @@ where c.tenant_id = %(tenant)s and (%(session)s::text is null or c.session = %(s
 order by c.at desc, c.consultation_id limit %(limit)s;
 
 -- name: session_answers
--- What models answered to the calls of a user's session, the oldest first; of its latest consultations.
+-- What models answered to the calls of a user's session, the oldest first; of its latest consultations since it ended.
 select x.answers from (
     select c.document -> 'answers' as answers, c.at, c.consultation_id from recollect.consultation c
     where c.tenant_id = %(tenant)s and c.session = %(session)s and c.user_id = %(user)s and c.document ? 'answers'
+        and c.at > %(since)s and not exists (
+            select from recollect.event e where e.tenant_id = c.tenant_id and e.type = 'session_ended'
+                and e.by_user = c.user_id and e.detail ->> 'session' = c.session and e.at >= c.at)
     order by c.at desc, c.consultation_id limit %(limit)s) x
 order by x.at, x.consultation_id;
 

@@ -70,6 +70,9 @@ def consult(
         int | None, typer.Option("--max-input-tokens", help="Read at most this much.", min=1)
     ] = None,
     session: Annotated[str | None, typer.Option(help="Go on in this session.")] = None,
+    end_session: Annotated[
+        bool, typer.Option("--end-session", help="Forget afterwards what a follow-up would reuse.")
+    ] = False,
     workflow: Annotated[str | None, typer.Option(help="What it is asked for; goes into the record.")] = None,
     agent: Annotated[str | None, typer.Option(help="Who asks; goes into the record.")] = None,
     dry_run: Annotated[
@@ -107,6 +110,8 @@ def consult(
             agent=agent,
             on_event=_progress(inv.out),
         )
+        if end_session:
+            client.consultations.end_session(result.session)
     _show_result(inv.out, result)
 
 
