@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ from tests.profiles import examples
 
 from recollect.codebase.budget import SubCallBudgetManager, limits_of
 from recollect.codebase.environment import CodebaseEnvironment
+from recollect.codebase.surface import REPLToolSurface
 from recollect.codebase.tree import SourceFile, SourceText, SourceTree
-from recollect.errors import InvalidInputError, SourceNotFoundError
+from recollect.errors import BudgetExhaustedError, InvalidInputError, SourceNotFoundError
 from recollect.providers.models import Answer
 from recollect.runs.engine import Run, run
 from recollect.runs.environment import CallContext, Observation, Tool
@@ -235,3 +237,24 @@ def test_the_manager_counts_and_limits_as_the_engine_does() -> None:
 def test_limits_that_make_no_sense_are_refused(value: Any) -> None:
     with pytest.raises(InvalidInputError, match="max_subcalls"):
         SubCallBudgetManager(max_subcalls=value)
+
+
+def test_a_tool_that_walks_a_slow_tree_ends_with_the_time_of_its_budget(tmp_path: Path) -> None:
+    """Which files there are is asked before a tool runs, and a walk of a large tree takes seconds."""
+    (tmp_path / "a.py").write_text("x = 1\n")
+    gate = threading.Event()
+
+    class Slow(SourceTree):
+        def files(self) -> Sequence[SourceFile]:
+            gate.wait(60)
+            return super().files()
+
+    async def outline() -> None:
+        environment = CodebaseEnvironment(Slow(tmp_path))
+        surface = REPLToolSurface(environment, budget=SubCallBudgetManager(timeout_seconds=0.2))
+        with pytest.raises(BudgetExhaustedError, match="time of the budget"):
+            await surface.outline()
+        assert not gate.is_set()
+        gate.set()
+
+    asyncio.run(outline())

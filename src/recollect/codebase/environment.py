@@ -63,6 +63,8 @@ class CodebaseEnvironment:
     """
 
     name = "codebase"
+    #: Which files there are is a walk of the tree, which can take seconds.
+    reads_disk = True
 
     def __init__(
         self,

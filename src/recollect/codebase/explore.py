@@ -377,6 +377,8 @@ class _Exploration:
 
     def _left_out(self) -> list[str]:
         """Files that could not be read, apart from pictures and the like."""
+        if not self._tree.was_walked:
+            return []
         skipped = [one for one in self._tree.skipped if "binary" not in one.why]
         few = "; ".join(f"{one.path}: {one.why}" for one in skipped[:3])
         more = f"; and {len(skipped) - 3} more" if len(skipped) > 3 else ""

@@ -189,6 +189,8 @@ class JournaledPlanner:
 class JournaledEnvironment:
     """An environment whose calls are written down when they begin and when they end. `spent`: none may run any more."""
 
+    reads_disk = True
+
     def __init__(self, environment: Environment, journal: Journal, *, spent: bool = False) -> None:
         self.name = environment.name
         self._spent = spent

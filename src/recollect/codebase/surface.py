@@ -22,6 +22,7 @@ from recollect.runs.cache import Cache
 from recollect.runs.calls import LiveCalls, StartRun
 from recollect.runs.planners.contract import Call
 from recollect.runs.times import LiveTimes
+from recollect.runs.waiting import CutError, within
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
@@ -44,12 +45,15 @@ class REPLToolSurface:
         model: ChatModel | None = None,
         allowed_roots: Sequence[str | os.PathLike[str]] | None = None,
     ) -> None:
+        # Who calls one tool after the other has no steps; a budget with some is the caller's own.
+        self.budget = budget or SubCallBudgetManager(max_subcalls_per_iteration=MAX_SUBCALLS)
         if isinstance(root, CodebaseEnvironment):
             self.environment = root
         else:
-            self.environment = CodebaseEnvironment(open_tree(root, allowed_roots=allowed_roots), model=model)
-        # Who calls one tool after the other has no steps; a budget with some is the caller's own.
-        self.budget = budget or SubCallBudgetManager(max_subcalls_per_iteration=MAX_SUBCALLS)
+            tree = open_tree(root, allowed_roots=allowed_roots)
+            self.environment = CodebaseEnvironment(
+                tree, model=model, seconds_left=lambda: self.budget.remaining_seconds
+            )
         self._times = LiveTimes(time.monotonic, _now)
         self._calls = LiveCalls(
             query="",
@@ -130,12 +134,16 @@ class REPLToolSurface:
 
     async def _answer(self, tool: str, parameters: dict[str, Any]) -> tuple[dict[str, Any], str]:
         self._made += 1
-        answered = await self._calls.answer(
+        called = self._calls.answer(
             Call(tool=tool, parameters=parameters),
             span=self._times.call(1, self._made),
             iteration=1,
             place=self._made,
         )
+        try:
+            answered = await within(called, seconds=self.budget.remaining_seconds, depth=0)
+        except CutError as cut:
+            raise BudgetExhaustedError(f"{tool!r} was ended: the time of the budget is over") from cut
         record = answered.record
         if record.refused:
             advice = (

@@ -95,6 +95,11 @@ class SourceTree:
         return tuple(self._look()[0].values())
 
     @property
+    def was_walked(self) -> bool:
+        """Whether its files are known; asking for them would walk it."""
+        return self._found is not None
+
+    @property
     def skipped(self) -> Sequence[Skipped]:
         """What `files` left out although git keeps it, and why."""
         return self._look()[1]

@@ -169,7 +169,7 @@ class LiveCalls:
         return Answered(record=record, text=f"error: {_short(error)}", refused_by=refused)
 
     async def _observe(self, attempt: _Attempt, start: StartRun) -> Observation:
-        key = self._key(attempt) if attempt.tool.cacheable else None
+        key = await self._key(attempt) if attempt.tool.cacheable else None
         if key is None:
             return await self._run(attempt, start)
         attempt.cached = True
@@ -182,10 +182,13 @@ class LiveCalls:
         telemetry.looked_up(attempt.cached)
         return found.observation
 
-    def _key(self, attempt: _Attempt) -> CacheKey | None:
-        name = attempt.tool.name
+    async def _key(self, attempt: _Attempt) -> CacheKey | None:
+        name, environment = attempt.tool.name, self._environment
         try:
-            content_hash = self._environment.content_hash(name, attempt.dumped)
+            if getattr(environment, "reads_disk", False):
+                content_hash = await asyncio.to_thread(environment.content_hash, name, attempt.dumped)
+            else:
+                content_hash = environment.content_hash(name, attempt.dumped)
             return cache_key(self._environment.name, name, attempt.dumped, content_hash)
         except Exception as error:
             _log.warning("a call of %r can't be cached", name, exc_info=error)
