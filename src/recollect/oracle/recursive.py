@@ -19,8 +19,8 @@ from recollect.runs.budget import Limits
 from recollect.runs.cache import Cache
 from recollect.runs.dense import wants_rows
 from recollect.runs.engine import run
-from recollect.runs.fan_out import rows_room
 from recollect.runs.events import Event
+from recollect.runs.fan_out import rows_room
 from recollect.runs.planners.claims import OBSERVATION
 from recollect.runs.planners.contract import Planner
 from recollect.runs.planners.learned import LearnedPlanner
