@@ -1,8 +1,9 @@
 """One real database per test worker; every test gets a tenant of its own.
 
 `RECOLLECT_TEST_DATABASE_URL` runs the same tests against a server of yours (its owner's URL; the tests make a
-database of their own beside it and drop it again). Otherwise an embedded server is started in a temporary
-folder, without syncing to disk, and stopped at the end.
+database of their own beside it and drop it again), `RECOLLECT_TEST_CLUSTER_URL` against a Citus coordinator, where the
+store is spread over its workers first. Otherwise an embedded server is started in a temporary folder, without syncing
+to disk, and stopped at the end.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from recollect import Recollect, Settings, TenantContext
 NewHome = Callable[[], AbstractContextManager[Path]]
 NOSYNC = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
+#: The variable that names a Citus coordinator.
+CLUSTER = "RECOLLECT_TEST_CLUSTER_URL"
 #: The variable in which workers find the folder with the home that they copy.
 TEMPLATE = "RECOLLECT_TEST_TEMPLATE"
 
@@ -134,12 +137,21 @@ def new_home(blank_home: Path) -> NewHome:
     return copied
 
 
+#: Whether the store under test is spread over many machines: it has no partitions to name.
+ON_CLUSTER = CLUSTER in os.environ
+
+
+def given_url() -> str | None:
+    """The owner's URL of the server that the tester wants the tests to run on."""
+    return os.environ.get(CLUSTER) or os.environ.get("RECOLLECT_TEST_DATABASE_URL")
+
+
 @pytest.fixture(scope="session")
 def home(request: pytest.FixtureRequest) -> Iterator[Path]:
     """A home whose embedded server runs for the whole test session."""
     from recollect.storage import embedded
 
-    if "RECOLLECT_TEST_DATABASE_URL" in os.environ:
+    if given_url() is not None:
         with embedded.temporary_home() as folder:
             yield folder
         return
@@ -151,9 +163,15 @@ def home(request: pytest.FixtureRequest) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def database_url() -> Iterator[str | None]:
     """A fresh database on the given server, or None for the embedded one."""
-    given = os.environ.get("RECOLLECT_TEST_DATABASE_URL")
+    given = given_url()
     if given is None:
         yield None
+        return
+    if given == os.environ.get(CLUSTER):
+        from tests.cluster import new_cluster_store
+
+        with new_cluster_store(given) as url:
+            yield url
         return
     name = f"recollect_test_{uuid4().hex[:12]}"
     with psycopg.connect(given, autocommit=True) as connection:

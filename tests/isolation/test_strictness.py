@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from psycopg import sql
+from tests.conftest import ON_CLUSTER
 
 from recollect import Recollect
 from recollect.storage.endpoint import Door
@@ -21,8 +21,7 @@ COUNT = "select count(*) from recollect.memory"
 def counted(door: Door, tenant_id: str, caller: str) -> int:
     """How many memories somebody sees who claims this."""
     with psycopg.connect(door.app) as connection:
-        said = sql.SQL("set local recollect.tenant = {}; set local recollect.caller = {}")
-        connection.execute(said.format(tenant_id, caller))
+        connection.execute("select recollect.enter(%s, %s)", [tenant_id, caller])
         row = connection.execute(COUNT).fetchone()
         assert row is not None
         return int(row[0])
@@ -71,7 +70,11 @@ HUNG = {
 }
 
 
-@pytest.mark.parametrize("what", HUNG)
+#: A trigger says so on one machine, a foreign key on a cluster.
+REFUSALS = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ForeignKeyViolation)
+
+
+@pytest.mark.parametrize("what", [name for name in HUNG if not (ON_CLUSTER and "partition" in name)])
 def test_rows_belong_to_a_memory_of_their_scope(
     door: Door, client: Recollect, as_user: Views, tenant_id: str, what: str
 ) -> None:
@@ -93,9 +96,7 @@ def test_rows_belong_to_a_memory_of_their_scope(
         if not what.startswith("moved"):
             assert run(connection, statement, given | {"memory": own.id}) is None
         for other in others:
-            assert (
-                run(connection, statement, given | {"memory": other}) is psycopg.errors.InsufficientPrivilege
-            )
+            assert run(connection, statement, given | {"memory": other}) in REFUSALS
         connection.rollback()
 
 

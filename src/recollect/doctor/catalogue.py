@@ -11,6 +11,8 @@ from recollect.storage.endpoint import APP_ROLE
 #: The only functions of the schema the application may call, and whether they run with their owner's rights.
 _FUNCTIONS = {
     "author_in": False,
+    "caller_rights": False,  # on a cluster
+    "enter": False,
     "caller": False, "caller_tenant": False, "caller_is_admin": False, "caller_scopes": True, "enqueue": False,
     "forget_consultations": True,
     "forget_traces": True,
@@ -49,7 +51,11 @@ def policies_name_the_tenant(arena: Arena) -> Check:
             found = any(row[1] in {command, "*"} for row in own)
             tally.expect(f"{table.name} has no policy for {_COMMANDS[command]}", found)
         for _, command, permissive, _, using, checking in own:
-            named = all("caller_tenant()" in part for part in (using, checking) if part is not None)
+            named = all(
+                "caller_tenant()" in part or "'recollect.tenant'" in part
+                for part in (using, checking)
+                if part is not None
+            )
             tally.expect(f"a policy of {table.name} ({command}) lets tenants pass", named or not permissive)
     return tally.check()
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from itertools import cycle, islice
 
 import psycopg
+from psycopg import sql
 
 from recollect.config import Settings
 from recollect.doctor.arena import Arena, Attacker, Tally
@@ -170,8 +171,12 @@ async def _cancel(tx: Transaction, context: TenantContext) -> None:
 
 async def _claim_the_session(tx: Transaction, context: TenantContext) -> None:
     """What a careless SET without LOCAL would leave behind."""
-    text = caller_settings(context).as_string(tx.connection).replace("set local", "set session")
-    await tx.connection.execute(text.encode())
+    for name in ("tenant", "caller"):
+        setting = await tx.connection.execute("select current_setting(%s) as value", [f"recollect.{name}"])
+        [row] = await setting.fetchall()
+        await tx.connection.execute(
+            sql.SQL("set session {} = {}").format(sql.Identifier("recollect", name), row["value"])
+        )
 
 
 async def _stage(tx: Transaction, context: TenantContext) -> None:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from psycopg import sql
 
+from recollect.storage.search import tables
 from recollect.storage.store import Row, Transaction, compose
 
 #: A word in so many memories names no event.
@@ -59,10 +60,9 @@ async def fetch_dated(
 
 
 @lru_cache(maxsize=64)
-def _statement(partition: int, narrowed: bool) -> str:
+def _statement(partition: int | None, narrowed: bool) -> str:
     slots: dict[str, sql.Composable] = {
-        "memory": sql.Identifier("recollect", f"memory_{partition}"),
-        "posting": sql.Identifier("recollect", f"posting_{partition}"),
+        **tables(partition),
         "scopes_p": sql.SQL("and p.scope_id = any(%(scopes)s::uuid[])" if narrowed else ""),
     }
     return compose("dated_about", slots).as_string(None)

@@ -60,6 +60,8 @@ class Connection(AsyncConnection[DictRow]):
     released_at: float
     #: Whether this session has its staging tables for sure. Made in a transaction, they go if it is undone.
     has_staging: bool = False
+    #: Whether the store behind it is spread over many machines.
+    on_cluster: bool = False
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -88,8 +90,8 @@ class Connections:
         self._trimming: asyncio.Task[None] | None = None
 
     @asynccontextmanager
-    async def transaction(self, begin: sql.Composed) -> AsyncIterator[Connection]:
-        """A connection on which `begin` was executed; committed at the end, undone if the block raised."""
+    async def transaction(self, begin: Callable[[Connection], sql.Composed]) -> AsyncIterator[Connection]:
+        """A connection on which what `begin` says was executed; committed at the end, undone if the block raised."""
         async with self._turn():
             connection = await self._begin(begin)
             committed = False
@@ -131,13 +133,13 @@ class Connections:
         finally:
             self._turns.release()
 
-    async def _begin(self, begin: sql.Composed) -> Connection:
+    async def _begin(self, begin: Callable[[Connection], sql.Composed]) -> Connection:
         if self._closed:
             raise StoreError("the store was closed; open another client")
         while self._idle:
             connection = self._idle.pop()
             try:
-                await connection.execute(begin)
+                await connection.execute(begin(connection))
             except psycopg.OperationalError:
                 await connection.close()
                 # It died while it lay here, and so may have the others.
@@ -148,7 +150,7 @@ class Connections:
                 return connection
         connection = await self._connect()
         try:
-            await connection.execute(begin)
+            await connection.execute(begin(connection))
         except BaseException:
             await connection.close()
             raise

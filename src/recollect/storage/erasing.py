@@ -194,6 +194,7 @@ async def vacuum(store: Store, tenant_id: str, tables: Sequence[str] = TENANT_TA
             targets.append(sql.SQL(row["name"]))
         # Aliases learned in other people's scopes, of names that are gone with what was erased.
         await connection.execute(compose("delete_lost_keys"), {"tenant": tenant_id})
+        size = await _size_on_cluster(connection, targets) or size
         rewrite = size <= REWRITE_LIMIT_BYTES
         await _forget_statistics(connection, targets)
         for target in targets:
@@ -205,6 +206,18 @@ async def vacuum(store: Store, tenant_id: str, tables: Sequence[str] = TENANT_TA
             await connection.execute("select pg_switch_wal()")
             await connection.execute("checkpoint")
         return "rewritten" if rewrite else "vacuumed"
+
+
+async def _size_on_cluster(connection: Connection, targets: Sequence[sql.Composable]) -> int | None:
+    """The bytes of tables whose shards are elsewhere; None on one machine."""
+    row = await (await connection.execute(compose("store_form"))).fetchone()
+    if row is None or row["form"] != "cluster" or not row["citus"]:
+        return None
+    names = [target.as_string(connection) for target in targets]
+    sizes = "select sum(citus_total_relation_size(t)) as bytes from unnest(%s::regclass[]) t"
+    found = await (await connection.execute(sizes, [names])).fetchone()
+    assert found is not None
+    return int(found["bytes"])
 
 
 async def _forget_statistics(connection: Connection, targets: Sequence[sql.Composable]) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from psycopg.types.json import Jsonb
+
 from recollect.storage.store import Row, Transaction
 from recollect.storage.writing import record
 
@@ -35,7 +37,9 @@ async def restate(
     tx: Transaction, memory_id: UUID, scope_id: UUID, *, turn: UUID | None, reason: str, now: datetime
 ) -> None:
     """Count that a fact was said again in other words."""
-    row = await tx.fetch_one("restate_fact", id=memory_id, turn=None if turn is None else str(turn), now=now)
+    row = await tx.fetch_one(
+        "restate_fact", id=memory_id, turn=None if turn is None else Jsonb(str(turn)), now=now
+    )
     if row is not None:
         before = {"use_count": row["use_count"], "reason": reason}
         await record(tx, memory_id, scope_id, "reinforced", before, at=now)

@@ -114,7 +114,7 @@ async def fetch_grouped(
 
 @lru_cache(maxsize=64)
 def _statement(
-    partition: int,
+    partition: int | None,
     by: str,
     exact: bool,
     dimensions: int,

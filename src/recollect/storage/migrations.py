@@ -102,9 +102,23 @@ def migrate(owner: str) -> list[str]:
             if version is None:
                 with connection.transaction():
                     connection.execute(_LEDGER)
-            return [_apply(connection, migration) for migration in _pending(connection)]
+            applied = [_apply(connection, migration) for migration in _pending(connection)]
+            if applied:
+                _refresh_cluster(owner)
+            return applied
         finally:
             connection.execute("select pg_advisory_unlock(%s)", [_LOCK])
+
+
+def _refresh_cluster(owner: str) -> None:
+    """A migration writes functions and policies as one machine has them."""
+    from recollect.storage.cluster.distribute import refresh
+    from recollect.storage.cluster.session import form_of, session
+
+    with session(owner) as connection:
+        if form_of(connection) == "cluster":
+            with connection.transaction():
+                refresh(connection)
 
 
 def refuse_newer(version: int | None) -> None:

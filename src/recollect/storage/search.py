@@ -246,7 +246,7 @@ def corpus(caller: Caller) -> dict[str, float]:
 
 
 @lru_cache(maxsize=256)
-def _lexical_statement(partition: int, narrowed: bool, where: str) -> str:
+def _lexical_statement(partition: int | None, narrowed: bool, where: str) -> str:
     """The text of `lexical` for one shape of question; values are parameters, so shapes are few."""
     slots = {**tables(partition), "where": sql.SQL(where), "scopes_p": in_scopes("p", narrowed)}
     return compose("lexical", slots).as_string(None)
@@ -254,7 +254,7 @@ def _lexical_statement(partition: int, narrowed: bool, where: str) -> str:
 
 @lru_cache(maxsize=256)
 def _candidates_statement(
-    partition: int,
+    partition: int | None,
     form: str,
     dimensions: int,
     space_id: int,
@@ -289,7 +289,7 @@ def _candidates_statement(
 
 @lru_cache(maxsize=256)
 def _linked_statement(
-    partition: int, dimensions: int, space_id: int, narrowed: bool, where: str, exact: bool | None
+    partition: int | None, dimensions: int, space_id: int, narrowed: bool, where: str, exact: bool | None
 ) -> str:
     """The text of `linked` for one shape of question; `exact` is how to find what was said later, None not at all."""
     slots: dict[str, sql.Composable] = {
@@ -338,19 +338,19 @@ def _found_piece(source: str, limit: int, slots: Mapping[str, sql.Composable]) -
     return sql.SQL("({})").format(compose(name, {**slots, **filled}))
 
 
-def tables(partition: int) -> dict[str, sql.Composable]:
+def tables(partition: int | None) -> dict[str, sql.Composable]:
     """The tenant's own partitions: planning for one table instead of sixteen, and plans that can be kept.
 
-    Each partition has its parent's policies, so naming it directly opens nothing.
+    Each partition has its parent's policies, so naming it directly opens nothing. A cluster finds the shard itself.
     """
     return {
-        table: sql.Identifier("recollect", f"{table}_{partition}")
+        table: sql.Identifier("recollect", table if partition is None else f"{table}_{partition}")
         for table in ("memory", "posting", "embedding")
     }
 
 
 @lru_cache(maxsize=16)
-def _hits_statement(partition: int) -> str:
+def _hits_statement(partition: int | None) -> str:
     return compose("fetch_hits", tables(partition)).as_string(None)
 
 

@@ -1,9 +1,8 @@
 """Connections as the application role, and transactions that say who is asking.
 
-Every transaction begins with SET LOCAL of the tenant and the caller (never `set_config()`: on a sharded
-database only the statement form reaches the shards). They end with the transaction, so a pooled connection
-carries nothing from one caller to the next. Work that only the owner may do (vacuum, indexes, tenants) goes
-through `owner()`.
+Every transaction begins with `recollect.enter()`, which sets the tenant and the caller until it ends, so a pooled
+connection carries nothing from one caller to the next. On a cluster it sets the caller's scopes, too (sql/cluster.sql),
+and is called again when they change. Work that only the owner may do (vacuum, indexes, tenants) goes through `owner()`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Any
 from uuid import UUID
 
 from pgvector.psycopg import register_vector_async
-from psycopg import AsyncRawCursor, sql
+from psycopg import AsyncCursor, AsyncRawCursor, sql
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
@@ -29,6 +28,7 @@ from psycopg.types.json import JsonbDumper
 
 from recollect.domain.layers import ScopeName
 from recollect.domain.tenancy import TenantContext
+from recollect.errors import StoreBusyError
 from recollect.storage.connections import Connection, Connections
 from recollect.storage.connector import Connector
 from recollect.storage.endpoint import Door, open_door
@@ -65,8 +65,10 @@ class Transaction:
     context: TenantContext
     partitions: dict[str, int] = field(default_factory=dict)
 
-    async def partition(self) -> int:
-        """The number of the partition that the tenant's memories, postings and vectors live in."""
+    async def partition(self) -> int | None:
+        """The number of the partition that the tenant's memories, postings and vectors live in; a cluster has none."""
+        if self.connection.on_cluster:
+            return None
         tenant = self.context.tenant_id
         if tenant not in self.partitions:
             row = await self.fetch_one("partition_of", parent="recollect.memory")
@@ -78,9 +80,8 @@ class Transaction:
         self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any
     ) -> list[Row]:
         """Run a named query and return its rows; `tenant` is filled in."""
-        parameters = {"tenant": self.context.tenant_id, **values}
         # Binary rows: reading vectors, ids and times from text costs more than finding them.
-        cursor = await self.connection.execute(compose(name, slots), parameters, binary=True)
+        cursor = await self._run(name, slots, values, binary=True)
         return await cursor.fetchall() if cursor.description else []
 
     async def fetch_statement(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
@@ -102,10 +103,27 @@ class Transaction:
         self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any
     ) -> int:
         """Run a named query and return how many rows it changed."""
-        cursor = await self.connection.execute(
-            compose(name, slots), {"tenant": self.context.tenant_id, **values}
-        )
-        return cursor.rowcount
+        return (await self._run(name, slots, values)).rowcount
+
+    async def _run(
+        self,
+        name: str,
+        slots: Mapping[str, sql.Composable] | None,
+        values: Mapping[str, Any],
+        *,
+        binary: bool = False,
+    ) -> AsyncCursor[Row]:
+        statement, parameters = compose(name, slots), {"tenant": self.context.tenant_id, **values}
+        if not self.connection.on_cluster:
+            return await self.connection.execute(statement, parameters, binary=binary)
+        if name in _SELECTED:
+            statement += _INSERT
+        if name in _FOR_ALL_USERS:
+            await self.connection.execute("set local recollect.rights = 'admin'")
+        cursor = await self.connection.execute(statement, parameters, binary=binary)
+        if name in _CHANGE_RIGHTS or name in _FOR_ALL_USERS:
+            await self.connection.execute(enter_statement(self.context))
+        return cursor
 
     async def make_staging(self) -> None:
         """Make the tables that COPY lands in, when a session first writes: reading must not need room on the disk."""
@@ -137,7 +155,21 @@ def numbered(statement: str) -> tuple[bytes, tuple[str, ...]]:
     return _PLACEHOLDER.sub(number, statement).encode(), tuple(names)
 
 
+#: Queries after which the caller may see other scopes: a cluster keeps them in a setting.
+_CHANGE_RIGHTS = frozenset(
+    {"insert_scope", "move_scope", "delete_scopes", "upsert_member", "delete_members", "delete_members_of"}
+)
+#: Queries that insert what they select. Citus would COPY it to the shards, which policies forbid; where a conflict is
+#: possible it inserts. None is: their keys were made for these rows.
+_SELECTED = frozenset(
+    "insert_staged_postings archive_memory insert_postings_of share_mentions insert_sources insert_sections"
+    " insert_consultation insert_consultation_events insert_capability_requests".split()
+)
+_INSERT = sql.SQL(" on conflict do nothing")
+#: Queries that reach rows of all users of a tenant: on one machine by a function with its owner's rights.
+_FOR_ALL_USERS = frozenset({"forget_traces", "forget_consultations", "key_context"})
 _PLACEHOLDER = re.compile(r"%(?:%|\((?P<name>\w+)\)s)")
+_BEGIN = sql.SQL("begin; ")
 _KEEP_PLANS = sql.SQL("; set local plan_cache_mode = force_generic_plan")
 _PLAN_ANEW = sql.SQL("")
 
@@ -150,6 +182,11 @@ def compose(name: str, slots: Mapping[str, sql.Composable] | None = None) -> sql
 
 def caller_settings(context: TenantContext) -> sql.Composed:
     """The statements that begin a transaction and say who is asking."""
+    return _BEGIN + enter_statement(context)
+
+
+def enter_statement(context: TenantContext) -> sql.Composed:
+    """The statement that says in a transaction who is asking."""
     leads = [
         ScopeName.parse(role.removeprefix("lead:")) for role in context.roles if role.startswith("lead:")
     ]
@@ -160,7 +197,7 @@ def caller_settings(context: TenantContext) -> sql.Composed:
         "admin": context.is_admin,
         "leads": [[scope.layer.precedence, scope.name] for scope in leads],
     }
-    return sql.SQL("begin; set local recollect.tenant = {}; set local recollect.caller = {}").format(
+    return sql.SQL("select recollect.enter({}, {})").format(
         sql.Literal(context.tenant_id), sql.Literal(json.dumps(caller))
     )
 
@@ -229,8 +266,12 @@ class Store:
         `keep_plans` is for statements whose best plan depends on no value: they are planned once per connection,
         which takes as long as running them.
         """
-        # Beginning and saying who asks are one message.
-        begin = caller_settings(context) + (_KEEP_PLANS if keep_plans else _PLAN_ANEW)
+        enter = caller_settings(context)
+
+        def begin(connection: Connection) -> sql.Composed:
+            # Beginning and saying who asks are one message. Citus plans for the values that are there.
+            return enter + (_KEEP_PLANS if keep_plans and not connection.on_cluster else _PLAN_ANEW)
+
         with translated():
             async with self._connections.transaction(begin) as connection:
                 yield Transaction(connection, context, self._partitions)
@@ -251,14 +292,31 @@ class Store:
             return await cursor.fetchall() if cursor.description else []
 
 
+def refuse_half_distributed(form: str | None) -> None:
+    """A store on its way to many machines is nobody's until it has arrived."""
+    if form == "distributing":
+        raise StoreBusyError(
+            "this store is being spread over many machines, and can't be used until that is done; "
+            "if nothing is at work, `recollect db distribute` goes on where it stopped"
+        )
+
+
 async def _configure(connection: Connection, settings: Mapping[str, str]) -> None:
     """Make a new connection ready for transactions."""
     await register_vector_async(connection)
     connection.adapters.register_dumper(dict, JsonbDumper)
     connection.adapters.register_dumper(Ids, _IdsDumper)
-    await connection.execute(
+    cursor = await connection.execute(
         sql.SQL("; ").join(
-            sql.SQL("set {} = {}").format(sql.SQL(name), sql.Literal(value))
-            for name, value in settings.items()
+            [
+                sql.SQL("select form from recollect.store"),
+                *(
+                    sql.SQL("set {} = {}").format(sql.SQL(name), sql.Literal(value))
+                    for name, value in settings.items()
+                ),
+            ]
         )
     )
+    store = await cursor.fetchone()
+    refuse_half_distributed(store["form"] if store else None)
+    connection.on_cluster = store is not None and store["form"] == "cluster"

@@ -16,8 +16,8 @@ order by m.created_at, m.memory_id;
 -- name: restate_fact
 -- A fact was said again in other words: it was used once more, and has one more source if the words are a memory.
 update recollect.memory m set use_count = m.use_count + 1, updated_at = %(now)s,
-    metadata = case when %(turn)s::text is null then m.metadata else jsonb_set(m.metadata, array['derived_from'],
-        coalesce(m.metadata -> 'derived_from', '[]'::jsonb) || to_jsonb(%(turn)s::text)) end
+    metadata = case when %(turn)s::jsonb is null then m.metadata else jsonb_set(m.metadata, array['derived_from'],
+        coalesce(m.metadata -> 'derived_from', '[]'::jsonb) || %(turn)s::jsonb) end
 where m.tenant_id = %(tenant)s and m.memory_id = %(id)s
 returning m.use_count - 1 as use_count;
 

@@ -93,8 +93,8 @@ where m.tenant_id = %(tenant)s and m.conversation_id is null and m.superseded_at
 with before as (
     select b.use_count, b.importance, b.metadata, b.entities, b.created_at, b.expires_at, b.until
     from recollect.memory b where b.tenant_id = %(tenant)s and b.memory_id = %(id)s
-    for update)
-update recollect.memory m set
+    for update),
+after as (update recollect.memory m set
     use_count = m.use_count + %(times)s,
     importance = case when m.author is null and recollect.author_in(m.scope_id, m.layer) is not null then m.importance
         else greatest(m.importance, %(importance)s) end,
@@ -106,11 +106,13 @@ update recollect.memory m set
     updated_at = %(now)s
 from before
 where m.tenant_id = %(tenant)s and m.memory_id = %(id)s
-returning m.memory_id, m.scope_id, before.until <= %(now)s as revived,
+returning m.memory_id, m.scope_id, m.use_count, m.importance, m.metadata, m.entities, m.created_at, m.expires_at)
+select after.memory_id, after.scope_id, before.until <= %(now)s as revived,
     jsonb_build_object('use_count', before.use_count, 'importance', before.importance, 'metadata', before.metadata,
         'entities', before.entities, 'created_at', before.created_at, 'expires_at', before.expires_at) as before,
-    jsonb_build_object('use_count', m.use_count, 'importance', m.importance, 'metadata', m.metadata,
-        'entities', m.entities, 'created_at', m.created_at, 'expires_at', m.expires_at) as after;
+    jsonb_build_object('use_count', after.use_count, 'importance', after.importance, 'metadata', after.metadata,
+        'entities', after.entities, 'created_at', after.created_at, 'expires_at', after.expires_at) as after
+from before cross join after;
 
 -- name: take_positions
 -- The next positions in a conversation, making it on its first turn; the row's lock keeps turns in order.
@@ -315,7 +317,7 @@ select {columns}, m.since, m.version_of,
     (select jsonb_agg(jsonb_build_object('id', h.history_id, 'event', h.event, 'at', h.at, 'by', h.by, 'before', h.before)
         order by h.history_id)
      from recollect.history h
-     where h.tenant_id = m.tenant_id and h.memory_id = m.memory_id and h.scope_id = m.scope_id) as history
+     where h.tenant_id = %(tenant)s and h.memory_id = m.memory_id and h.scope_id = m.scope_id) as history
 from recollect.memory m
 join recollect.scope s on s.tenant_id = m.tenant_id and s.scope_id = m.scope_id
 left join recollect.conversation c on c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id

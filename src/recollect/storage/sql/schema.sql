@@ -9,8 +9,9 @@
 --   * B-tree indexes only (and HNSW for vectors): the operators of GIN are not leakproof, so under
 --     row-level security they would be filters after a full scan. Text with CHECK instead of enums, for
 --     the same reason.
---   * Who asks is said with SET LOCAL in each transaction: recollect.tenant (text) and
---     recollect.caller (JSON: user, agent, session, admin, leads).
+--   * Who asks is said at the start of each transaction with recollect.enter(), which sets for as long as it
+--     lasts: recollect.tenant (text) and recollect.caller (JSON: user, agent, session, admin, leads).
+--   * On a cluster the policies and a few functions have another form: cluster.sql.
 
 -- Store-wide facts. Not tenant data: no row names a tenant. ---------------------------------------
 
@@ -18,7 +19,9 @@ create table recollect.store (
     singleton boolean primary key default true check (singleton),
     store_id uuid not null default gen_random_uuid(),
     terms_version integer not null,
-    created_at timestamptz not null default now()
+    created_at timestamptz not null default now(),
+    -- Whether it is on one machine, on many, or on the way there (storage/cluster).
+    form text not null default 'single' check (form in ('single', 'distributing', 'cluster'))
 );
 insert into recollect.store (terms_version) values (1);
 
@@ -706,6 +709,16 @@ language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$ select coalesce((recollect.caller() ->> 'admin')::boolean, false) $$;
 
+-- Begin to act for a caller, until the transaction ends. On a cluster it also reads the caller's scopes, once for the
+-- transaction (cluster.sql).
+create function recollect.enter(tenant text, caller text) returns void
+language plpgsql
+set search_path = recollect, pg_catalog, pg_temp
+as $$
+begin
+    perform set_config('recollect.tenant', enter.tenant, true), set_config('recollect.caller', enter.caller, true);
+end $$;
+
 -- The caller's scopes:
 --   visible   own scopes, scopes of membership and all their ancestors, led scopes and all below them
 --   writable  own scopes, scopes of membership, led scopes and all below them
@@ -783,6 +796,19 @@ as $$
         and scope_id <> all(recollect.caller_scopes('managed'))
     then coalesce(recollect.caller() ->> 'user', recollect.caller() ->> 'agent') end
 $$;
+
+-- Give a new table its place: nothing to do on one machine, on a cluster it is sharded by tenant_id like the others.
+-- A migration calls it before it adds foreign keys and policies.
+create procedure recollect.place(target text)
+language plpgsql
+set search_path = recollect, pg_catalog, pg_temp
+as $$
+begin
+    if (select s.form from store s) = 'cluster' then
+        execute format('select create_distributed_table(%L, ''tenant_id'', colocate_with => ''recollect.tenant'')',
+            'recollect.' || quote_ident(target));
+    end if;
+end $$;
 
 -- Policies, generated in one place. `reads` and `writes` are conditions beside "this is the caller's
 -- tenant". The owner of the schema (migrations, maintenance) keeps its access although row-level
@@ -1081,7 +1107,7 @@ grant usage on schema recollect to recollect_app;
 grant select on recollect.store, recollect.space to recollect_app;
 revoke execute on all functions in schema recollect from public;
 revoke execute on all procedures in schema recollect from public;
-grant execute on function recollect.caller(), recollect.caller_tenant(), recollect.caller_is_admin(),
+grant execute on function recollect.enter(text, text), recollect.caller(), recollect.caller_tenant(), recollect.caller_is_admin(),
     recollect.caller_scopes(text), recollect.author_in(uuid, smallint), recollect.enqueue(text, text, jsonb),
     recollect.forget_traces(uuid[], text[]), recollect.forget_consultations(text[]),
     recollect.key_context(text, uuid, bytea) to recollect_app;

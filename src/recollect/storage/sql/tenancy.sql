@@ -117,7 +117,7 @@ order by s.layer desc, s.name, m.user_id;
 -- One tenant with its retention and its routing.
 select t.tenant_id, t.name, t.created_at, t.recursion_threshold, t.recursion_enabled, t.keep_questions,
     coalesce((select jsonb_object_agg(r.layer::text, r.days) from recollect.retention r
-              where r.tenant_id = t.tenant_id), '{}') as retention
+              where r.tenant_id = %(tenant)s), '{}') as retention
 from recollect.tenant t where t.tenant_id = %(tenant)s;
 
 -- name: set_retention
@@ -142,8 +142,9 @@ update recollect.tenant set keep_questions = %(keep)s where tenant_id = %(tenant
 -- name: apply_retention
 -- Recompute until when memories of a layer are believed, after its retention changed.
 update recollect.memory m set until = least(
-    coalesce(m.superseded_at, timestamptz '9999-01-01 00:00+00'), coalesce(m.expires_at, timestamptz '9999-01-01 00:00+00'),
-    coalesce(m.created_at + make_interval(days => %(days)s::int), timestamptz '9999-01-01 00:00+00'))
+    m.superseded_at, m.expires_at, timestamptz '9999-01-01 00:00+00',
+    -- Days are as long as in UTC; a cluster asks for a sum that depends on no setting.
+    (m.created_at at time zone 'UTC' + make_interval(days => %(days)s::int)) at time zone 'UTC')
 where m.tenant_id = %(tenant)s and m.layer = %(layer)s and m.version_of is null;
 
 -- name: align_embeddings

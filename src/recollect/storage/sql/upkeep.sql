@@ -25,11 +25,18 @@ limit %(limit)s;
 delete from {table} where tenant_id = %(tenant)s;
 
 -- name: partition_of
--- The partition a tenant's rows of a table live in.
+-- The partition a tenant's rows of a table live in; on a cluster, which has shards instead, the table.
 select c.oid::regclass::text as name, pg_total_relation_size(c.oid) as bytes
 from pg_inherits i join pg_class c on c.oid = i.inhrelid
 where i.inhparent = %(parent)s::regclass
-    and satisfies_hash_partition(i.inhparent, 16, substring(c.relname from '_(\d+)$')::int, %(tenant)s::text);
+    and satisfies_hash_partition(i.inhparent, 16, substring(c.relname from '_(\d+)$')::int, %(tenant)s::text)
+union all
+select c.oid::regclass::text, pg_total_relation_size(c.oid) from pg_class c
+where c.oid = %(parent)s::regclass and c.relkind = 'r';
+
+-- name: store_form
+-- Whether the store is on one machine or on many, and whether Citus is there.
+select s.form, exists (select from pg_extension e where e.extname = 'citus') as citus from recollect.store s;
 
 -- name: table_size
 -- A table that is not partitioned, and its size with indexes.
@@ -57,7 +64,7 @@ select coalesce(sum(y.vectors), 0)::bigint as vectors from recollect.tally y whe
 -- Tallies that differ from the rows they count; empty when all is well.
 select y.scope_id, y.memories, x.memories as counted from recollect.tally y
 left join lateral (select count(*) as memories from recollect.memory m
-    where m.tenant_id = y.tenant_id and m.scope_id = y.scope_id) x on true
+    where m.tenant_id = %(tenant)s and m.scope_id = y.scope_id) x on true
 where y.tenant_id = %(tenant)s and y.memories <> x.memories;
 
 -- name: unlink_scopes
@@ -85,12 +92,12 @@ where n.nspname = 'recollect' and c.relkind = 'r' order by c.relname;
 -- name: mend_tallies
 -- Count a tenant's scopes anew.
 insert into recollect.tally (tenant_id, scope_id, memories, vectors, terms)
-select s.tenant_id, s.scope_id, m.memories, e.vectors, coalesce(p.terms, 0)
+select %(tenant)s, s.scope_id, m.memories, e.vectors, coalesce(p.terms, 0)
 from recollect.scope s
 cross join lateral (select count(*) as memories from recollect.memory m
-    where m.tenant_id = s.tenant_id and m.scope_id = s.scope_id) m
+    where m.tenant_id = %(tenant)s and m.scope_id = s.scope_id) m
 cross join lateral (select count(*) as vectors from recollect.embedding e
-    where e.tenant_id = s.tenant_id and e.scope_id = s.scope_id
+    where e.tenant_id = %(tenant)s and e.scope_id = s.scope_id
         and e.space_id = (select x.space_id from recollect.space x where x.state = 'active')) e
 left join (
     select d.scope_id, sum(d.dl) as terms

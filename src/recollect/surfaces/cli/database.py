@@ -20,6 +20,8 @@ from recollect.surfaces.cli.invocation import Invocation, JsonOption, YesOption,
 if TYPE_CHECKING:
     from recollect.config import Settings
     from recollect.storage.backup import BackupReport
+    from recollect.storage.cluster.distribute import Plan
+    from recollect.storage.cluster.nodes import Node
     from recollect.storage.endpoint import Door
 
 app = typer.Typer(rich_markup_mode=None)
@@ -44,6 +46,10 @@ def status(ctx: typer.Context, json: JsonOption = False) -> None:
     if settings.database_url is not None or found["server"].running:
         with inv.client() as client:
             found["store"] = client.status()
+        if settings.database_url is not None and (owner := _open_door(settings).owner) is not None:
+            from recollect.storage.cluster import nodes
+
+            found["cluster"] = nodes.status(owner)
     _show(inv, found)
 
 
@@ -51,12 +57,108 @@ def _show(inv: Invocation, found: dict[str, Any]) -> None:
     if inv.out.as_json:
         inv.out.document(found)
         return
+    cluster = found.pop("cluster", None)
     rows = [
         (name.replace("_", " "), value)
         for part in found.values()
         for name, value in (encode(part).items() if part is not None else ())
     ]
+    if cluster is not None:
+        rows += [("citus", cluster.citus), ("shards", cluster.shards), ("balance", cluster.balance)]
+        rows += [(f"node {node.name}", _describe_node(node)) for node in cluster.nodes]
     inv.out.pairs(rows)
+
+
+def _describe_node(node: Node) -> str:
+    if node.bytes is None:
+        return f"does not answer: {node.error}"
+    role = "coordinator, " if node.coordinator else ""
+    return f"{role}{node.shards} shards, {node.bytes / 1e6:.1f} MB"
+
+
+@db_app.command()
+def distribute(
+    ctx: typer.Context,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            "--shards", help="How many; fixed for ever, so two to four times the nodes you may need."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would move, and change nothing.")
+    ] = False,
+    yes: YesOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Spread the store over the machines of a Citus cluster, in place.
+
+    The URL is that of the coordinator. The store is closed meanwhile; a run that was interrupted goes on where it
+    stopped. Make a backup first.
+    """
+    inv = invocation(ctx)
+    settings = inv.settings()
+    if settings.database_url is None:
+        raise InvalidInputError(
+            "the embedded database is on one machine; restore a backup of it on a Citus coordinator, and give its URL"
+        )
+    from recollect.storage.cluster import distribute as cluster
+
+    owner = _owner_conninfo(_open_door(settings))
+    plan = cluster.plan(owner, shards=shards)
+    if dry_run:
+        _show_plan(inv, plan)
+        return
+    confirm(inv, f"Spread {plan.bytes / 1e6:.1f} MB over {len(plan.nodes)} nodes?", yes=yes)
+    with inv.out.progress("distributing", total=len(plan.steps)) as progress:
+        cluster.distribute(owner, shards=shards, progress=progress)
+    if inv.out.as_json:
+        inv.out.document({"nodes": plan.nodes, "shards": plan.shards, "bytes": plan.bytes})
+    else:
+        inv.out.line(f"the store is on {len(plan.nodes)} nodes, in {plan.shards} shards")
+
+
+def _show_plan(inv: Invocation, plan: Plan) -> None:
+    if inv.out.as_json:
+        steps = [{"step": step.text, "bytes": step.bytes} for step in plan.steps]
+        inv.out.document({"nodes": plan.nodes, "shards": plan.shards, "bytes": plan.bytes, "steps": steps})
+        return
+    inv.out.pairs([(step.text, f"{step.bytes / 1e6:.1f} MB" if step.bytes else "") for step in plan.steps])
+    inv.out.line(f"{plan.bytes / 1e6:.1f} MB would go to {', '.join(plan.nodes)}, in {plan.shards} shards")
+
+
+@db_app.command("add-node")
+def add_node(
+    ctx: typer.Context,
+    address: Annotated[str, typer.Argument(help="host:port of a PostgreSQL with Citus and pgvector.")],
+    json: JsonOption = False,
+) -> None:
+    """Make one more machine part of the cluster; 'db rebalance' gives it its share."""
+    inv = invocation(ctx)
+    from recollect.storage.cluster import nodes
+
+    added = nodes.add_node(_owner_conninfo(_open_door(inv.settings())), address)
+    if inv.out.as_json:
+        inv.out.document({"added": added})
+    else:
+        inv.out.line(
+            "added; `recollect db rebalance` gives it its share" if added else "it is a node already"
+        )
+
+
+@db_app.command()
+def rebalance(ctx: typer.Context, json: JsonOption = False) -> None:
+    """Give every node of the cluster its share of the shards, while the store is in use."""
+    inv = invocation(ctx)
+    from recollect.storage.cluster import nodes
+
+    owner = _owner_conninfo(_open_door(inv.settings()))
+    with inv.out.progress("moving shards") as progress:
+        moved = nodes.rebalance(owner, progress=progress)
+    if inv.out.as_json:
+        inv.out.document({"moves": moved})
+    else:
+        inv.out.line(f"moved {moved} groups of shards" if moved else "every node has its share already")
 
 
 @db_app.command()
@@ -124,7 +226,7 @@ def psql(
     if not owner and sys.stdin.isatty() and not arguments:
         from recollect.storage.store import caller_settings
 
-        introduction = caller_settings(inv.owner_of_store(settings)).as_string().replace("set local", "set")
+        introduction = caller_settings(inv.owner_of_store(settings)).as_string()
         print(f"rows appear after: {introduction};", file=sys.stderr)
     sys.stdout.flush()
     os.execve(program[0], [*program, *(arguments or [])], environment)  # noqa: S606

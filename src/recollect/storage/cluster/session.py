@@ -1,0 +1,87 @@
+"""The owner's connection to a cluster's coordinator, and whether there is a cluster to connect to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import dict_row
+
+from recollect.errors import StoreError, StoreUnreachableError, StoreUnsupportedError
+from recollect.storage.faults import translated
+
+Session = psycopg.Connection[dict[str, Any]]
+#: The least version of Citus for PostgreSQL 18, and the one this was tried with.
+LEAST_CITUS = 14
+
+
+def named(table: str) -> sql.Identifier:
+    """A table of the store, for SQL."""
+    return sql.Identifier("recollect", table)
+
+
+@contextmanager
+def session(owner: str) -> Iterator[Session]:
+    """The owner's connection to the coordinator."""
+    with translated(), psycopg.connect(owner, autocommit=True, row_factory=dict_row) as connection:
+        # Deparsed policies name what they mean.
+        connection.execute("set search_path = pg_catalog; set client_min_messages = warning")
+        yield connection
+
+
+def check_citus(connection: Session) -> None:
+    """A coordinator with a Citus that is new enough, whose nodes all answer."""
+    row = connection.execute(
+        "select (select e.extversion from pg_extension e where e.extname = 'citus') as installed,"
+        " exists (select from pg_available_extensions a where a.name = 'citus') as available"
+    ).fetchone()
+    assert row is not None
+    if row["installed"] is None:
+        raise StoreUnsupportedError(
+            "this database has no Citus; "
+            + (
+                "`create extension citus` on the coordinator and on every worker first"
+                if row["available"]
+                else f"a cluster needs PostgreSQL with Citus {LEAST_CITUS} or newer on every machine"
+            )
+        )
+    if int(row["installed"].partition(".")[0]) < LEAST_CITUS:
+        raise StoreUnsupportedError(
+            f"Citus {row['installed'].partition('-')[0]} is too old; recollect needs {LEAST_CITUS} "
+            "(`alter extension citus update` after the upgrade, on every node)"
+        )
+    here = connection.execute("select groupid from pg_dist_local_group").fetchone()
+    if here is None or here["groupid"] != 0:
+        raise StoreUnsupportedError("this URL leads to a worker; give that of the coordinator")
+    for name, answer in _dead_nodes(connection):
+        raise StoreUnreachableError(
+            f"the node {name} does not answer ({answer}); bring it back, then run this again"
+        )
+
+
+def _dead_nodes(connection: Session) -> list[tuple[str, str]]:
+    rows = connection.execute(
+        "select nodename, nodeport, success, result from run_command_on_all_nodes('select 1') r"
+        " join pg_dist_node n using (nodeid) where not success"
+    ).fetchall()
+    return [(f"{row['nodename']}:{row['nodeport']}", " ".join(row["result"].split())) for row in rows]
+
+
+def nodes_of(connection: Session) -> list[dict[str, Any]]:
+    """All machines of the cluster, the coordinator first."""
+    return connection.execute(
+        "select nodeid, groupid, nodename, nodeport, isactive, shouldhaveshards from pg_dist_node"
+        " where noderole = 'primary' order by groupid"
+    ).fetchall()
+
+
+def form_of(connection: Session) -> str:
+    """Whether the store is on one machine, on the way, or on many."""
+    row = connection.execute("select form from recollect.store").fetchone()
+    if row is None:
+        raise StoreError("the store has no description of itself; restore a backup")
+    form: str = row["form"]
+    return form
