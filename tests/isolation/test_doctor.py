@@ -171,3 +171,22 @@ def test_an_embedder_that_does_not_fit_the_store_is_found(store: Recollect, sett
         check = by_name(client)["embedder"]
     assert not check.ok
     assert check.advice
+
+
+def test_an_index_that_misses_rows_of_its_table_is_found(
+    client: Recollect, store: Recollect, owner_conninfo: str
+) -> None:
+    ready = "update pg_index set indisready = %s where indexrelid = 'recollect.reply_at'::regclass"
+    reply = "insert into recollect.reply (tenant_id, user_id, key, request, at) values (%s, 'ana', 'k', '', now())"
+    with psycopg.connect(owner_conninfo, autocommit=True) as owner:
+        owner.execute(ready, [False])
+        try:
+            owner.execute(reply, [client.tenant_context.tenant_id])
+            owner.execute(ready, [True])
+            damaged = {check.name: check for check in store.doctor(indexes=True)}["indexes"]
+        finally:
+            owner.execute(ready, [True])
+            owner.execute("reindex index recollect.reply_at")
+    assert not damaged.ok
+    assert damaged.detail.startswith("damaged: reply_at (")
+    assert {check.name: check for check in store.doctor(indexes=True)}["indexes"].ok

@@ -954,11 +954,16 @@ class AsyncRecollect:
         async with workspace.store.transaction(self._context) as tx:
             return await overview(tx, now=workspace.clock(), minutes=minutes)
 
-    async def doctor(self, *, isolation: bool = False) -> Sequence[Check]:
-        """Look for what is wrong with the store; `isolation` also attacks the walls between tenants and scopes."""
+    async def doctor(self, *, isolation: bool = False, indexes: bool = False) -> Sequence[Check]:
+        """Look for what is wrong with the store.
+
+        `isolation` also attacks the walls between tenants and scopes, `indexes` compares each with its table, which
+        reads all of both.
+        """
         from recollect.doctor import examine
 
-        return await examine(await self._workspace(), self._context, isolation=isolation)
+        workspace = await self._workspace()
+        return await examine(workspace, self._context, isolation=isolation, indexes=indexes)
 
 
 def _check_limit(limit: int) -> int:

@@ -1292,6 +1292,10 @@ class Recollect:
         """What you may see at a glance: memories by layer and type, and how searches went in the last minutes."""
         return self._portal.run(self._async.overview(minutes=minutes))
 
-    def doctor(self, *, isolation: bool = False) -> Sequence[Check]:
-        """Look for what is wrong with the store; `isolation` also attacks the walls between tenants and scopes."""
-        return self._portal.run(self._async.doctor(isolation=isolation))
+    def doctor(self, *, isolation: bool = False, indexes: bool = False) -> Sequence[Check]:
+        """Look for what is wrong with the store.
+
+        `isolation` also attacks the walls between tenants and scopes, `indexes` compares each with its table, which
+        reads all of both.
+        """
+        return self._portal.run(self._async.doctor(isolation=isolation, indexes=indexes))

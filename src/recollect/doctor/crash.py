@@ -40,19 +40,33 @@ class Client(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class _Tally:
-    """What came of it so far."""
+class Crashes:
+    """What came of killing the server: what was acknowledged and lost, and when it answered again."""
 
     acknowledged: list[UUID] = field(default_factory=list)
     restarts_s: list[float] = field(default_factory=list)
     broken: int = 0
+    lost: int = 0
+
+    def check(self) -> Check:
+        """The finding in words."""
+        return Check(
+            name="crash",
+            ok=self.lost == 0,
+            detail=f"{len(self.restarts_s)} rounds of kill -9 under {WRITERS} writers: {self.lost} of"
+            f" {len(self.acknowledged)} acknowledged memories lost, {self.broken} calls under way broke off; it"
+            f" answered again after {median(self.restarts_s):.2f} s, {max(self.restarts_s):.2f} s at most",
+            advice="the disk may not keep what it says is written; move RECOLLECT_HOME to another"
+            if self.lost
+            else "",
+        )
 
 
 async def examine_crashes(
     client: Client, home: Path, *, rounds: int, progress: Callable[[int, int], object] | None = None
-) -> Check:
-    """Kill the server of a home so many times; says what was lost and how long it took to answer again."""
-    tally = _Tally()
+) -> Crashes:
+    """Kill the server of a home so many times; tells what was lost and how long it took to answer again."""
+    tally = Crashes()
     texts = (f"Parcel {number} was handed over." for number in count())
     # The first one waits for the embedder, which is not to be measured.
     tally.acknowledged.append((await client.add(next(texts))).id)
@@ -60,26 +74,15 @@ async def examine_crashes(
         await _kill_once(client, home, texts, tally)
         if progress is not None:
             progress(done + 1, rounds)
-    lost = 0
     for memory_id in tally.acknowledged:
         try:
             await client.get(memory_id)
         except MemoryNotFoundError:
-            lost += 1
-    slow_s = max(tally.restarts_s)
-    return Check(
-        name="crash",
-        ok=lost == 0,
-        detail=f"{rounds} rounds of kill -9 under {WRITERS} writers: {lost} of {len(tally.acknowledged)} acknowledged"
-        f" memories lost, {tally.broken} calls under way broke off; it answered again after"
-        f" {median(tally.restarts_s):.2f} s, {slow_s:.2f} s at most",
-        advice=""
-        if lost == 0
-        else "the disk may not keep what it says is written; move RECOLLECT_HOME to another",
-    )
+            tally.lost += 1
+    return tally
 
 
-async def _kill_once(client: Client, home: Path, texts: Iterator[str], tally: _Tally) -> None:
+async def _kill_once(client: Client, home: Path, texts: Iterator[str], tally: Crashes) -> None:
     """One round: writers write, the server is killed, and each of them goes on until it was answered again."""
     killed_at = float("inf")
     answered: list[float] = []

@@ -70,7 +70,8 @@ async def _rows(connection: Connection, text: str, **values: Any) -> list[dict[s
     return await (await connection.execute(sql.SQL(text), values)).fetchall()
 
 
-def _sees_all(workspace: Workspace, context: TenantContext) -> bool:
+def sees_all(workspace: Workspace, context: TenantContext) -> bool:
+    """Whether the whole store may be looked at, and not only the caller's tenant."""
     return context.is_operator and workspace.store.door.owner is not None
 
 
@@ -79,7 +80,7 @@ async def _each_tenant(
     workspace: Workspace, context: TenantContext
 ) -> AsyncIterator[tuple[Connection, list[str]]]:
     """A connection and the tenants it may look into: all as the operator, else the caller's own."""
-    if _sees_all(workspace, context):
+    if sees_all(workspace, context):
         async with workspace.store.owner() as connection:
             rows = await _rows(connection, query("tenants_by_name"), tenant="")
             yield connection, [row["tenant_id"] for row in rows]
@@ -88,7 +89,8 @@ async def _each_tenant(
             yield tx.connection, [context.tenant_id]
 
 
-def _skipped(name: str) -> Check:
+def skipped(name: str) -> Check:
+    """What stands for a check that its caller may not make."""
     return Check(name=name, ok=True, detail="skipped: needs the operator role and the database owner's URL")
 
 
@@ -288,8 +290,8 @@ async def check_recording(workspace: Workspace, context: TenantContext) -> Check
 
 async def check_left_overs(workspace: Workspace, context: TenantContext) -> Check:
     """No throw-away tenant of an interrupted isolation run is left."""
-    if not _sees_all(workspace, context):
-        return _skipped("left-overs")
+    if not sees_all(workspace, context):
+        return skipped("left-overs")
     left = [tenant for tenant in await spaces.tenant_ids(workspace.store) if tenant.startswith(PREFIX)]
     advice = (
         f"unless `recollect doctor --isolation` is running: recollect tenants forget {left[0]}"

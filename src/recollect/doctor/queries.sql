@@ -29,3 +29,21 @@ select m.scope_id, count(*) as memories from recollect.memory m
 where m.tenant_id = %(tenant)s and not exists (
     select from recollect.tally y where y.tenant_id = m.tenant_id and y.scope_id = m.scope_id)
 group by m.scope_id;
+
+-- name: indexes
+-- Every B-tree of the store with a query that reads it in its order, and one that reads the same rows of its table.
+select c.relname::text as name,
+    format('select ctid from only %s%s order by %s', i.indrelid::regclass, w.text, k.text) as rows,
+    format('select ctid from only %s%s', i.indrelid::regclass, w.text) as table_rows
+from pg_index i
+join pg_class c on c.oid = i.indexrelid and c.relkind = 'i' and c.relnamespace = 'recollect'::regnamespace
+join pg_am a on a.oid = c.relam and a.amname = 'btree'
+cross join lateral (select coalesce(' where ' || pg_get_expr(i.indpred, i.indrelid), '') as text) w
+cross join lateral (
+    select string_agg(pg_get_indexdef(i.indexrelid, n::integer, true)
+        || case when i.indoption[n - 1] & 1 = 1 then ' desc' else ' asc' end
+        || case when i.indoption[n - 1] & 2 = 2 then ' nulls first' else ' nulls last' end, ', ' order by n) as text
+    from generate_series(1, i.indnkeyatts) n
+) k
+where i.indisvalid
+order by 1;

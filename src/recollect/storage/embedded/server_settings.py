@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -80,6 +81,9 @@ def server_settings(*, sync: bool, extra: Mapping[str, str] | None) -> dict[str,
     if _shared_memory_bytes() < _GIB:
         # Containers often have 64 MB there: a parallel index build would fail as if the disk were full.
         settings["dynamic_shared_memory_type"] = "mmap"
+    if sys.platform == "linux":
+        # After a crash all files are synced before recovery. One by one they took 4 of the 5 seconds of a restart.
+        settings["recovery_init_sync_method"] = "syncfs"
     if not sync:
         settings |= _WITHOUT_SYNC
     for name, value in (extra or {}).items():

@@ -29,6 +29,9 @@ def doctor(
     isolation: Annotated[
         bool, typer.Option("--isolation", help="Attack the walls between tenants and scopes as well.")
     ] = False,
+    indexes: Annotated[
+        bool, typer.Option("--indexes", help="Compare every index with its table as well.")
+    ] = False,
     crash: Annotated[
         bool,
         typer.Option("--crash", help="Kill the database of a throw-away store under writers as well."),
@@ -41,10 +44,10 @@ def doctor(
     """Check that the store is well; exit code 9 says it is not."""
     inv = invocation(ctx)
     with inv.client() as client:
-        checks = list(client.doctor(isolation=isolation))
+        checks = list(client.doctor(isolation=isolation, indexes=indexes))
     if crash:
         with inv.out.progress("killing") as progress:
-            checks.append(_crash(inv.settings().embedder, rounds, progress))
+            checks += _crash(inv.settings().embedder, rounds, progress)
     if inv.out.as_json:
         inv.out.document({"ok": all(check.ok for check in checks), "checks": checks})
     elif inv.out.on_terminal:
@@ -61,16 +64,18 @@ def doctor(
         raise typer.Exit(CHECK_FAILED)
 
 
-def _crash(embedder: str, rounds: int, progress: Progress | None) -> Check:
+def _crash(embedder: str, rounds: int, progress: Progress | None) -> list[Check]:
     """Kill the database of a store that is made for it, and gone afterwards."""
     from recollect.client.async_client import AsyncRecollect
     from recollect.config import Settings
     from recollect.doctor.crash import examine_crashes
     from recollect.storage.embedded import temporary_home
 
-    async def run(home: Path) -> Check:
+    async def run(home: Path) -> list[Check]:
         async with AsyncRecollect(settings=Settings(home=home, embedder=embedder)) as client:
-            return await examine_crashes(client, home, rounds=rounds, progress=progress)
+            found = await examine_crashes(client, home, rounds=rounds, progress=progress)
+            checks = await client.doctor(indexes=True)
+        return [found.check(), *(check for check in checks if check.name == "indexes")]
 
     with temporary_home() as home:
         return asyncio.run(run(home))
