@@ -1,6 +1,8 @@
 """Answers that were given, by the key a caller sent with the request: sent again, it is not carried out again.
 
-They are kept for a day. They may quote memories and documents, so they go with the first of those that is erased.
+They are kept for a day. They may quote memories and documents, so they go with the first of those that is erased. The
+transaction that carries a request out also notes that it did: if the answer is lost with the connection or the process,
+the request still happens once.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ STUCK = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What is known of a key: the request's hash, and the answer unless it is still being worked on."""
+    """What is known of a key: the request's hash, and the answer unless it is still being worked on.
+
+    The status is 0 as long as it was carried out and has no answer.
+    """
 
     request: bytes
     status: int | None
@@ -49,9 +54,9 @@ async def settle(tx: Transaction, key: str, *, status: int, body: str) -> None:
     await tx.execute("settle_reply", user=tx.context.user_id or "", key=key, status=status, body=body)
 
 
-async def release(tx: Transaction, key: str) -> None:
-    """Nothing came of it."""
-    await tx.execute("release_reply", user=tx.context.user_id or "", key=key)
+async def release(tx: Transaction, key: str, *, sure: bool) -> None:
+    """Nothing came of it; when that is not `sure`, what the transaction noted decides."""
+    await tx.execute("release_reply", user=tx.context.user_id or "", key=key, sure=sure)
 
 
 async def expire(tx: Transaction, *, now: datetime) -> int:

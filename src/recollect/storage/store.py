@@ -13,6 +13,7 @@ import re
 import struct
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -36,6 +37,9 @@ from recollect.storage.faults import translated
 from recollect.storage.sql import query
 
 Row = dict[str, Any]
+
+#: The user and the key of the request that is being carried out, if it came with one (see `replies`).
+request_key: ContextVar[tuple[str, str] | None] = ContextVar("request_key", default=None)
 
 
 class Ids(list[UUID]):
@@ -274,7 +278,10 @@ class Store:
 
         with translated():
             async with self._connections.transaction(begin) as connection:
-                yield Transaction(connection, context, self._partitions)
+                tx = Transaction(connection, context, self._partitions)
+                yield tx
+                if (key := request_key.get()) is not None:
+                    await tx.execute("mark_reply", user=key[0], key=key[1])
 
     @asynccontextmanager
     async def owner(self) -> AsyncIterator[Connection]:

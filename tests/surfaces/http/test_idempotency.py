@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import httpx
 
-from recollect import Recollect
+from recollect import AsyncRecollect, Recollect, Settings
 
 Connect = Callable[..., httpx.Client]
 
@@ -118,3 +119,52 @@ def test_a_token_is_kept_nowhere(http: Connect, owner_conninfo: str) -> None:
             "select count(*) from recollect.reply r where r.body like '%rcl\\_%'"
         ).fetchall()
     assert left == 0
+
+
+def test_what_was_carried_out_is_not_carried_out_again_when_its_answer_was_lost(
+    http: Connect, client: Recollect, owner_conninfo: str
+) -> None:
+    import psycopg
+
+    ana = http(user="ana")
+    turn = {"messages": [{"role": "user", "content": "Good morning."}], "conversation": "c1"}
+    assert ana.post("/v1/memories", json=turn, headers=keyed("a")).status_code == 201
+    with psycopg.connect(owner_conninfo, autocommit=True) as owner:
+        # As it is between the commit of the memory and that of the answer.
+        owner.execute(
+            "update recollect.reply set status = 0, body = null, at = now() - interval '1 hour' where tenant_id = %s",
+            [client.tenant_context.tenant_id],
+        )
+    again = ana.post("/v1/memories", json=turn, headers=keyed("a"))
+    assert (again.status_code, again.json()["code"]) == (409, "conflict")
+    assert "its answer was lost" in again.json()["detail"]
+    assert len(ana.get("/v1/memories").json()["items"]) == 1
+
+
+def test_a_write_notes_in_its_own_transaction_that_it_was_carried_out(
+    client: Recollect, settings: Settings
+) -> None:
+    from recollect.storage import replies
+    from recollect.storage.store import request_key
+
+    async def add_under_a_key() -> tuple[int | None, int | None]:
+        context = client.tenant_context
+        async with AsyncRecollect(settings=settings, context=context) as own:
+            workspace = await own._workspace()
+            user, statuses = context.user_id or "", []
+            for work in (own.list, partial(own.add, "Good morning.")):
+                async with workspace.store.transaction(context) as tx:
+                    assert (
+                        await replies.claim(tx, work.__class__.__name__, b"", now=workspace.clock()) is None
+                    )
+                token = request_key.set((user, work.__class__.__name__))
+                await work()
+                request_key.reset(token)
+                async with workspace.store.transaction(context) as tx:
+                    row = await tx.fetch_one("find_reply", user=user, key=work.__class__.__name__)
+                assert row is not None
+                statuses.append(row["status"])
+            return statuses[0], statuses[1]
+
+    # Reading carries nothing out.
+    assert asyncio.run(add_under_a_key()) == (None, 0)

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from fastapi import Request
 from fastapi.responses import Response
 
-from recollect.errors import ConflictError, InvalidInputError
+from recollect.errors import ConflictError, InvalidInputError, RecollectError, StoreError
 from recollect.storage import replies
+from recollect.storage.connections import try_twice
+from recollect.storage.store import request_key
 from recollect.surfaces.http.problems import respond
 
 if TYPE_CHECKING:
@@ -41,24 +43,38 @@ async def once(
         known = await replies.claim(tx, key, asked, now=workspace.clock())
     if known is not None:
         return _again(known, asked)
+    carried_out = request_key.set((context.user_id or "", key))
     try:
         response = await carry_out()
-    except BaseException:
+    except BaseException as error:
+        request_key.reset(carried_out)
+        # What the store failed at may be stored all the same, or the transaction before it.
+        sure = isinstance(error, RecollectError) and not isinstance(error, StoreError)
         async with workspace.store.transaction(context) as tx:
-            await replies.release(tx, key)
+            await replies.release(tx, key, sure=sure)
         raise
-    async with workspace.store.transaction(context) as tx:
-        if response.status_code < HTTPStatus.BAD_REQUEST:
-            body = bytes(response.body).decode()
-            await replies.settle(tx, key, status=response.status_code, body=body)
-        else:
-            await replies.release(tx, key)
+    request_key.reset(carried_out)
+
+    async def settle() -> None:
+        async with workspace.store.transaction(context) as tx:
+            if response.status_code < HTTPStatus.BAD_REQUEST:
+                body = bytes(response.body).decode()
+                await replies.settle(tx, key, status=response.status_code, body=body)
+            else:
+                await replies.release(tx, key, sure=True)
+
+    await try_twice(settle, only_reads=True)  # saying it twice changes nothing
     return response
 
 
 def _again(known: replies.Reply, asked: bytes) -> Response:
     if known.request != asked:
         raise ConflictError("this Idempotency-Key was used for another request; take a new one for each")
+    if known.status == 0:
+        raise ConflictError(
+            "the request with this Idempotency-Key was carried out, at least in part, but its answer was lost; "
+            "look for what it did"
+        )
     if known.status is None:
         return respond(
             HTTPStatus.CONFLICT,
