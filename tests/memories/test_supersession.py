@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -245,3 +246,14 @@ def test_facts_of_a_subject_are_found_through_the_index(
             [tenant_id, "00000000-0000-0000-0000-000000000001", ["Ana", "ana"]],
         ).fetchall()
     assert "subject" in "".join(line for [line] in plan if "Index Cond" in line)
+
+
+def test_what_was_replaced_is_not_found_by_who_has_an_earlier_clock(client: Recollect) -> None:
+    old = client.add("Ana keeps the kettle in locker seven.")
+    new = client.add("Ivo keeps the register.")
+    assert isinstance(old, Memory)
+    assert isinstance(new, Memory)
+    earlier = old.created_at - timedelta(hours=1)
+    assert [hit.id for hit in client.search("Where does Ana keep the kettle?", now=earlier)] == [old.id]
+    client.supersede(old.id, by=new.id)
+    assert [hit.id for hit in client.search("Where does Ana keep the kettle?", now=earlier)] == []

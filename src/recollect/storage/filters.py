@@ -97,6 +97,9 @@ def believed(moment: Moment, parameters: Parameters) -> sql.Composable:
             "m.since <= {0} and (m.until > {1} or (m.superseded_at is not null and m.until = m.superseded_at"
             " and (m.expires_at is null or m.expires_at > {1})))"
         ).format(known_by, at)
+    if moment.known_by == FOREVER:
+        # What was replaced is out at once, also where a clock is behind the one it was replaced by.
+        return sql.SQL("m.since <= {} and m.until > {} and m.superseded_at is null").format(known_by, at)
     return sql.SQL("m.since <= {} and m.until > {}").format(known_by, at)
 
 
