@@ -8,12 +8,15 @@ what no deletion can reach.
 
 from __future__ import annotations
 
+import asyncio
+import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from psycopg import sql
+from psycopg.errors import LockNotAvailable
 
 from recollect.domain.filters import Filter
 from recollect.domain.happenings import MemoryEvent
@@ -33,6 +36,8 @@ from recollect.storage.writing import bump_tallies
 #: Rewriting a table locks it; up to this size it takes about a second here, and is done at once.
 REWRITE_LIMIT_BYTES = 64 * 1024 * 1024
 _BATCH = 2_000
+#: So often a vacuum gives way before it waits like everybody.
+_ATTEMPTS = 20
 
 #: The library's tables, children before parents.
 LIBRARY_TABLES = ("passage_posting", "passage", "section", "document")
@@ -198,8 +203,7 @@ async def vacuum(store: Store, tenant_id: str, tables: Sequence[str] = TENANT_TA
         rewrite = size <= REWRITE_LIMIT_BYTES
         await _forget_statistics(connection, targets)
         for target in targets:
-            options = "full, analyze" if rewrite else "analyze"
-            await connection.execute(sql.SQL(f"vacuum ({options}) {{}}").format(target))
+            await _clean(connection, target, rewrite=rewrite)
         if rewrite and store.door.embedded:
             await connection.execute("vacuum (full) pg_catalog.pg_statistic")
             # Past log segments hold the rows too; a switch and a checkpoint let the server drop them.
@@ -218,6 +222,26 @@ async def _size_on_cluster(connection: Connection, targets: Sequence[sql.Composa
     found = await (await connection.execute(sizes, [names])).fetchone()
     assert found is not None
     return int(found["bytes"])
+
+
+async def _clean(connection: Connection, target: sql.Composable, *, rewrite: bool) -> None:
+    """Vacuum one table, and give way to those who use it.
+
+    While a rewrite waits for its lock, everybody after it waits as well, and writers that hold one table and need the
+    next would wait in a circle with it: the server then ends one of them, after a second. So it asks for less long.
+    """
+    statement = sql.SQL("vacuum (full, analyze) {}" if rewrite else "vacuum (analyze) {}").format(target)
+    await connection.execute("set lock_timeout = '300ms'")
+    for _ in range(_ATTEMPTS):
+        try:
+            await connection.execute(statement)
+            break
+        except LockNotAvailable:
+            await asyncio.sleep(random.uniform(0, 0.2))  # noqa: S311
+    else:
+        await connection.execute("set lock_timeout = 0")
+        await connection.execute(statement)
+    await connection.execute("set lock_timeout = 0")
 
 
 async def _forget_statistics(connection: Connection, targets: Sequence[sql.Composable]) -> None:
