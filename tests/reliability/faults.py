@@ -10,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ import psycopg
 from psycopg import sql
 from psycopg.errors import lookup
 from psycopg.pq import TransactionStatus
+from tests.reliability.results import kept, open_store
 from tests.surfaces.test_every_verb import World
 
 from recollect import AsyncRecollect, Recollect, Settings
@@ -165,15 +168,10 @@ def renewed(value: Any, number: str, *, said: bool = False) -> Any:
 
 @dataclass(slots=True)
 class Tally:
-    """How many faults struck, how often the verb answered all the same, and what should not have been.
+    """How many faults struck, how often the verb answered all the same, and what should not have been."""
 
-    `untried` are verbs that refused their example without any fault.
-    """
-
-    verbs: int = 0
     faults: int = 0
     answered: int = 0
-    untried: list[str] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
 
 
@@ -203,14 +201,12 @@ class Trial:
     async def run(self, verb: Verb, kinds: Collection[str], *, stride: int, tally: Tally) -> None:
         """One verb, its every `stride`-th exchange with the database failing in turn."""
         async with AsyncRecollect(settings=self._settings, context=self.world.context) as client:
-            await self._change(
-                client, verb, Fault()
-            )  # the first makes a scope, opens a session, trains a model
+            # The first makes a scope, opens a session, trains a model.
+            await self._change(client, verb, Fault())
             answer, whole = await self._change(client, verb, Fault())
             if isinstance(answer, Exception):
-                tally.untried.append(f"{verb.name}: {answer!r}")
+                tally.violations.append(f"{verb.name} refused its example without any fault: {answer!r}")
                 return
-            tally.verbs += 1
             for kind in kinds:
                 for position in range(1, 10_000, stride):
                     fault = Fault(kind, position)
@@ -274,20 +270,23 @@ def examine(
     store: Recollect,
     settings: Settings,
     folder: Path,
+    verb: Verb,
     *,
-    verbs: Collection[Verb] = VERBS,
     kinds: Collection[str] = KINDS,
     stride: int = 1,
-    tell: Callable[[str], object] = lambda line: None,
 ) -> Tally:
-    """Every fault at every `stride`-th position of the verbs."""
+    """Every fault at every `stride`-th position of a verb."""
     tally = Tally()
-    with injection():
-        for verb in verbs:
-            trial = Trial(store, settings, folder)
-            try:
-                asyncio.run(trial.run(verb, kinds, stride=stride, tally=tally))
-            finally:
-                trial.close()
-            tell(f"{verb.name}: {tally.faults} faults so far; {tally.violations or 'no violation'}")
+    with injection(), closing(Trial(store, settings, folder)) as trial:
+        asyncio.run(trial.run(verb, kinds, stride=stride, tally=tally))
     return tally
+
+
+def slices(options: Namespace) -> Iterator[dict[str, Any]]:
+    """Every kind of fault at every position of each verb that was not examined so closely yet."""
+    done = {line["verb"] for line in kept("faults", by="verb") if line["stride"] <= options.stride}
+    names = options.only or [name for name in BY_NAME if name not in done]
+    with open_store() as (store, settings), tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            tally = examine(store, settings, Path(folder), BY_NAME[name], stride=options.stride)
+            yield {"verb": name, "stride": options.stride, "kinds": len(KINDS), **asdict(tally)}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -119,10 +118,14 @@ def fuzzed(store: Recollect, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield client
 
 
-def refuses_or_answers(client: Recollect, call: str, given: Mapping[str, Any]) -> None:
+def refuses_or_answers(client: Recollect, call: str, given: Mapping[str, Any]) -> str:
+    """What came of it: "answered", or our refusal."""
     face, _, name = call.rpartition(".")
-    with suppress(RecollectError):
+    try:
         getattr(getattr(client, face) if face else client, name)(**given)
+    except RecollectError as error:
+        return f"{error.code}: {error}"
+    return "answered"
 
 
 def found(call: str) -> Callable[..., Any]:
