@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.domain.documents import ReadDocument
+from recollect.errors import DocumentError
 from recollect.library.reading import read_document
 
 
@@ -163,7 +164,7 @@ def test_character_references_are_resolved_and_bad_ones_do_no_harm() -> None:
 def test_broken_markup_is_read_as_far_as_it_goes() -> None:
     assert body("a < b <3 <p>c</b></p></div> d <a href='unclosed>gone") == "a < b <3\n\nc\n\nd"
     assert body("<h1>One<h2>Two<p>three") == "# One\n\n## Two\n\nthree"
-    assert body("<![CDATA[kept]]><!bogus><?php gone ?>end") == "keptend"
+    assert body("<![CDATA[a comment to browsers]]><!bogus><?php gone ?>end") == "end"
 
 
 def test_an_xhtml_page_may_close_any_element_in_place() -> None:
@@ -185,8 +186,27 @@ def test_a_page_without_headings_is_one_section_named_by_its_title() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["<", "<!--", "<![CDATA[", "<a b='", "<!", "</", "&", "<p a=", "<script>", "<td>"]
+    "piece",
+    ["<", "<!--", "<![CDATA[", "<a b='", "<!", "</", "&", "<p a=", "<script>", "<td>", "</b>", "<p><b>"],
 )
 def test_hostile_repetition_is_read_in_linear_time(piece: str) -> None:
     # Quadratic readers need minutes for it; there is no clock here, the suite's own limit would tell.
     read(piece * 30_000)
+
+
+@pytest.mark.parametrize("piece", ["<b></i>", "<div>", "<ul><li>"])
+def test_a_page_of_tags_that_nobody_closes_is_refused_before_it_takes_minutes(piece: str) -> None:
+    with pytest.raises(DocumentError, match=r"nest .* deep"):
+        read(piece * 200_000)
+
+
+def test_a_page_can_name_no_file_and_no_entity_of_its_own() -> None:
+    text = body("<!DOCTYPE r [<!ENTITY e SYSTEM 'file:///etc/passwd'><!ENTITY b 'bomb'>]><p>&e; &b;</p>")
+    assert "root:" not in text
+    assert "bomb" not in text.replace("'bomb'", "")
+    assert "&b;" in text
+
+
+def test_the_encoding_that_a_page_names_does_not_change_its_letters() -> None:
+    assert body("<meta charset='iso-8859-1'><p>Grüße, 東京") == "Grüße, 東京"
+    assert body("<p>" + "ü😀" * 60_000) == "ü😀" * 60_000

@@ -158,7 +158,8 @@ for attempt in tries:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_missing_package_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(isolated._PACKAGES, "pdf", ("a_package_that_is_not_there",))
+@pytest.mark.parametrize("kind", ["pdf", "html"])
+def test_a_missing_package_names_the_command(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(isolated._PACKAGES, kind, ("a_package_that_is_not_there",))
     with pytest.raises(DocumentReaderMissingError, match=r"pip install 'recollect\[documents\]'"):
-        read_document(write_pdf([LIMITS]), name="a.pdf")
+        read_document(write_pdf([LIMITS]) if kind == "pdf" else b"<p>words", name=f"a.{kind}")

@@ -12,6 +12,7 @@ from recollect.domain.documents import ReadDocument
 from recollect.errors import DocumentTooLargeError, InvalidInputError
 from recollect.files.decode import canonical, decode
 from recollect.library.reading.html import read_html
+from recollect.library.reading.isolated import read_isolated, require_reader
 from recollect.library.reading.limits import DEFAULT_LIMITS, ReadingLimits
 from recollect.library.reading.markdown import read_markdown
 from recollect.library.reading.plain import read_plain
@@ -42,10 +43,10 @@ def read_document(
     sniffed = sniff(data, name=name, kind=kind)
     title = _name_as_title(name, code=sniffed.kind == "code")
     if sniffed.kind in BINARY_KINDS:
-        from recollect.library.reading.isolated import read_isolated
-
         read = read_isolated(data, kind=sniffed.kind, name=name, title=title, limits=limits)
     else:
+        if sniffed.kind == "html":
+            require_reader("html", name=name)
         read = _read_text(data, sniffed, title)
     if len(read.text) > limits.max_text_chars:
         raise DocumentTooLargeError(

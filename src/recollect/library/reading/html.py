@@ -17,11 +17,10 @@ from recollect.library.reading.sections import build_sections, shorten
 
 def read_html(source: str, *, title: str) -> ReadDocument:
     """A canonical text of HTML; `title` is for a page that does not give itself one."""
-    tokens = list(tokens_of(source))
-    xml = source.lstrip()[:5].lower() == "<?xml"
-    layout = Layout(tokens, root=_root(tokens), xml=xml)
+    tokens = tokens_of(source)
+    layout = Layout(tokens, root=_root(tokens))
     if not layout.lines:
-        layout = Layout(tokens, root=None, xml=xml)
+        layout = Layout(tokens, root=None)
     title = _title(layout) or title
     lines = layout.lines or [""]
     return ReadDocument(
@@ -43,7 +42,7 @@ def _root(tokens: Sequence[Token]) -> str | None:
                 articles += depth == 0
                 depth += 1
         elif isinstance(token, End) and token.name == "article":
-            depth = max(0, depth - 1)
+            depth -= 1
     return "article" if articles == 1 else None
 
 

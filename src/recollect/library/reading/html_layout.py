@@ -14,22 +14,16 @@ from recollect.files.decode import canonical
 from recollect.library.reading.html_rules import (
     BLOCKS,
     HEADINGS,
-    IMPLIED_ENDS,
-    PARAGRAPH_BARRIERS,
-    VOID,
     is_aside,
     is_main,
     is_permalink,
     is_silent,
 )
 from recollect.library.reading.html_tables import GridTable, plain_tables
-from recollect.library.reading.html_tokens import RAW_ELEMENTS, Start, Text, Token
+from recollect.library.reading.html_tokens import Start, Text, Token
 from recollect.library.reading.sections import Heading, fold
 
-#: Browsers stop nesting there as well; deeper elements count as part of their parent.
-_MAX_DEPTH = 512
 _MAX_INDENT = 20
-_PARAGRAPH = frozenset({"p"})
 #: What `br` leaves in a line that is being gathered; a canonical text has no NUL of its own.
 _LINE_BREAK = "\x00"
 
@@ -49,12 +43,11 @@ class _Open:
 class Layout:
     """Takes a page's tokens and keeps its lines and headings. `root` limits it to what the page says it is about."""
 
-    def __init__(self, tokens: Sequence[Token], *, root: str | None, xml: bool) -> None:
+    def __init__(self, tokens: Sequence[Token], *, root: str | None) -> None:
         self.lines: list[str] = []
         self.headings: list[Heading] = []
         self.title = ""
         self._root = root
-        self._xml = xml
         self._stack: list[_Open] = []
         self._names: defaultdict[str, int] = defaultdict(int)
         self._inside = 0
@@ -66,7 +59,7 @@ class Layout:
         self._lists: list[int] = []  # of each open list the next number, or -1 when it has none
         self._marker = ""
         self._grid: GridTable | None = None
-        self._in_title = False
+        self._title: list[str] | None = None  # what the open `title` says so far
         self._read(tokens)
 
     # ------------------------------------------------------------ tokens
@@ -79,9 +72,7 @@ class Layout:
             elif isinstance(token, Start):
                 self._start(token, grid=token.name == "table" and index not in plain)
             else:
-                self._end(token.name)
-        while self._stack:
-            self._pop()
+                self._end()
         self._break()
 
     @property
@@ -89,22 +80,19 @@ class Layout:
         return not self._silent and (self._root is None or self._inside > 0)
 
     def _text(self, text: str) -> None:
-        if self._in_title:
-            self.title = self.title or fold(text)
+        if self._title is not None:
+            self._title.append(text)
         elif self._heard:
             (self._inline if self._pre is None else self._pre).append(text)
 
     def _start(self, tag: Start, *, grid: bool) -> None:
         name = tag.name
-        self._in_title = name == "title" and not self._names["svg"]
-        self._imply_ends(name)
+        if name == "title" and not self._names["svg"]:
+            self._title = []
         if name == "br" and self._heard:
             self._break_line()
         if name in BLOCKS:
             self._block_starts(name)
-        closed = tag.closed and (self._xml or name in RAW_ELEMENTS)
-        if name in VOID or closed or len(self._stack) >= _MAX_DEPTH:
-            return
         element = _Open(name, self._is_root(tag), is_silent(tag), is_aside(tag))
         if name == "footer" and self._root is None and not (self._names["article"] or self._names["section"]):
             element.silent = True
@@ -139,24 +127,18 @@ class Layout:
         if name == "pre" and self._grid is None and self._pre is None:
             self._pre = []
 
-    def _end(self, name: str) -> None:
-        if name == "title":
-            self._in_title = False
-        if not self._names[name]:
-            return
-        while self._pop() != name:
-            pass
-
-    def _pop(self) -> str:
+    def _end(self) -> None:
         element = self._stack.pop()
         name = element.name
+        if name == "title" and self._title is not None:
+            self.title = self.title or fold("".join(self._title))
+            self._title = None
         if self._heard:
             self._closed(element)
         self._names[name] -= 1
         self._inside -= element.root
         self._silent -= element.silent
         self._asides -= element.aside
-        return name
 
     def _closed(self, element: _Open) -> None:
         name = element.name
@@ -176,29 +158,6 @@ class Layout:
             self._lists.pop()
         elif name == "li":
             self._marker = ""
-
-    def _imply_ends(self, name: str) -> None:
-        closing = IMPLIED_ENDS.get(name)
-        if closing is not None:
-            names, barriers = closing
-            while self._pop_nearest(names, barriers):
-                pass
-        if name in BLOCKS and self._names["p"]:
-            self._pop_nearest(_PARAGRAPH, PARAGRAPH_BARRIERS)
-
-    def _pop_nearest(self, names: frozenset[str], barriers: frozenset[str]) -> bool:
-        """Close the nearest open element of these names, unless a barrier stands before it."""
-        if not sum(map(self._names.__getitem__, names)):
-            return False
-        for depth in range(len(self._stack) - 1, -1, -1):
-            name = self._stack[depth].name
-            if name in names:
-                while len(self._stack) > depth:
-                    self._pop()
-                return True
-            if name in barriers:
-                return False
-        return False
 
     # ------------------------------------------------------------ lines
 

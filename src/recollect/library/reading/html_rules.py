@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from recollect.library.reading.html_tokens import Start
 
-VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 BLOCKS = frozenset(
     "address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure footer"
@@ -32,22 +31,6 @@ _ASIDE_CLASSES = frozenset(
 )
 _ASIDE_ELEMENTS = frozenset("div section blockquote details table dl fieldset p".split())
 _PERMALINKS = frozenset({"¶", "#", "§", "🔗", "\uf0c1"})
-
-#: An element that starts closes the open ones of these names, up to the given barriers: authors may omit end tags.
-IMPLIED_ENDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-    "li": (frozenset({"li"}), frozenset({"ul", "ol", "menu", "table"})),
-    "dt": (frozenset({"dt", "dd"}), frozenset({"dl", "table"})),
-    "dd": (frozenset({"dt", "dd"}), frozenset({"dl", "table"})),
-    "tr": (frozenset({"tr", "td", "th", "caption"}), frozenset({"table"})),
-    "td": (frozenset({"td", "th", "caption"}), frozenset({"table", "tr"})),
-    "th": (frozenset({"td", "th", "caption"}), frozenset({"table", "tr"})),
-    "tbody": (frozenset({"thead", "tbody", "tfoot", "tr", "td", "th", "caption"}), frozenset({"table"})),
-    "thead": (frozenset({"tbody", "tr", "td", "th", "caption"}), frozenset({"table"})),
-    "tfoot": (frozenset({"thead", "tbody", "tr", "td", "th"}), frozenset({"table"})),
-    "body": (frozenset({"head"}), frozenset()),
-}
-#: Barriers behind which an open paragraph is not the one a new block would close.
-PARAGRAPH_BARRIERS = frozenset("td th li dd table blockquote div section article button caption".split())
 
 
 def is_main(tag: Start) -> bool:

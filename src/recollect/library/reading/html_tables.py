@@ -39,10 +39,8 @@ def plain_tables(tokens: Sequence[Token]) -> set[int]:
                 stack.append(_Seen(index, layout=token.attributes.get("role") in {"presentation", "none"}))
             elif stack:
                 _see(stack[-1], token)
-        elif isinstance(token, End) and token.name == "table" and stack:
+        elif isinstance(token, End) and token.name == "table":
             _judge(stack.pop(), plain)
-    for unclosed in stack:
-        _judge(unclosed, plain)
     return plain
 
 

@@ -28,9 +28,19 @@ _PACKAGES = {
     "docx": ("markitdown", "mammoth"),
     "pptx": ("markitdown", "pptx"),
     "xlsx": ("openpyxl",),
+    "html": ("lxml",),
 }
 #: Of the parent's environment a reader needs only what finds libraries.
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "LANG")
+
+
+def require_reader(kind: str, *, name: str) -> None:
+    """Refuse a file whose kind needs a package that is not installed."""
+    missing = [package for package in _PACKAGES[kind] if find_spec(package) is None]
+    if missing:
+        raise DocumentReaderMissingError(
+            f"{name!r} is {kind.upper()}, and {missing[0]} is not installed: pip install 'recollect[documents]'"
+        )
 
 
 def read_isolated(data: bytes, *, kind: str, name: str, title: str, limits: ReadingLimits) -> ReadDocument:
@@ -38,11 +48,7 @@ def read_isolated(data: bytes, *, kind: str, name: str, title: str, limits: Read
     import subprocess
     import tempfile
 
-    missing = [package for package in _PACKAGES[kind] if find_spec(package) is None]
-    if missing:
-        raise DocumentReaderMissingError(
-            f"{name!r} is {kind.upper()}, and {missing[0]} is not installed: pip install 'recollect[documents]'"
-        )
+    require_reader(kind, name=name)
     order = json.dumps(
         {
             "kind": kind,
