@@ -21,7 +21,7 @@ from websockets.sync.client import connect
 
 from recollect import Recollect, TenantContext
 from recollect.client.verbs import VERBS
-from recollect.surfaces.http import auth, patience
+from recollect.surfaces.http import auth
 
 Connect = Callable[..., httpx.Client]
 Talk = Callable[..., Any]
@@ -250,47 +250,6 @@ def test_what_is_no_request_ends_the_connection_and_nothing_else(
 
 
 # ---------------------------------------------------------------- slow and gone
-
-
-def test_a_head_that_never_ends_is_not_waited_for(
-    server: Any, token: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(patience, "HEAD_S", 0.3)
-    with raw(server) as silent, raw(server) as slow:
-        slow.sendall(b"GET /v1/memories HTTP/1.1\r\nHost: a\r\nX-Slow: ")
-        status, problem = answer(slow)
-        assert (status, problem["code"]) == (408, "request_timeout")
-        assert is_closed(slow)
-        assert is_closed(silent), "a connection that says nothing is not kept"
-    monkeypatch.undo()
-    assert still_answers(server, token)
-
-
-def test_a_body_that_drips_is_not_waited_for(
-    server: Any, token: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(patience, "BODY_S", 0.3)
-    with raw(server) as slow:
-        slow.sendall(head(token, Content_Type="application/json", Content_Length=1_000))
-        slow.sendall(b'{"query"')
-        assert answer(slow)[0] == 408
-        assert is_closed(slow)
-
-
-def test_a_body_that_comes_steadily_is_waited_for(
-    server: Any, token: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(patience, "BODY_S", 0.3)
-    monkeypatch.setattr(
-        patience, "BODY_BYTES_PER_S", 1
-    )  # what has come buys time for the rest on any machine
-    body = json.dumps({"query": "tea " * 20}).encode()
-    with raw(server) as slow:
-        top = head(token, Content_Type="application/json", Content_Length=len(body))
-        for piece in (top + body[:60], body[60:80], body[80:]):
-            slow.sendall(piece)
-            time.sleep(0.2)  # as a slow line does; in all more than a body has without it
-        assert answer(slow)[0] == 200
 
 
 def test_who_goes_away_mid_request_leaves_nothing_behind(

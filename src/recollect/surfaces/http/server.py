@@ -26,7 +26,6 @@ import uvicorn
 from recollect.errors import StoreError
 from recollect.surfaces.dashboard.addresses import ENTER_PATH
 from recollect.surfaces.http.app import create_app
-from recollect.surfaces.http.patience import PatientProtocol
 from recollect.surfaces.http.sharing import share
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def configured(app: FastAPI, settings: Settings) -> uvicorn.Config:
     """How requests are read and sockets are kept."""
     return uvicorn.Config(
         app,
-        http=PatientProtocol,
+        http="httptools",
         ws_max_size=_PAGE_BYTES if settings.serve_dashboard else _MESSAGE_BYTES,
         ws_max_queue=4,
         ws_per_message_deflate=False,
