@@ -306,3 +306,63 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_halves(
     result = with_model(model_window=8_192).oracle_consult("List all items that require a restart.")
     assert len(result.citations) == 40
     assert "sections: 1 of 1 looked at" in result.notes
+
+
+# ---------------------------------------------------------------- memories
+
+_TRIPS = (
+    "We were in Lisbon for the spring offsite.",
+    "Ana prefers window seats.",
+    "The team flew to Oslo in May.",
+    "Invoices go out on the first.",
+    "In autumn everybody met in Rome.",
+)
+
+
+def _trips(request: dict[str, Any]) -> dict[str, Any]:
+    cities = ("Lisbon", "Oslo", "Rome")
+    rows = [
+        {"line": number, "quote": city, "item": city}
+        for number, line in numbered(request).items()
+        for city in cities
+        if city in line
+    ]
+    return {"rows": rows}
+
+
+def test_ask_counts_memories_by_reading_every_one_and_cites_those_it_counts(
+    client: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    for text in _TRIPS:
+        client.add(text)
+    chat.answers = [ByRequest(_trips)]
+    told: list[Any] = []
+    asked = with_model()
+    answer = asked.ask("How many trips did we have in all?", ["memories"], on_event=told.append)
+    assert answer.text.startswith("3:\n- ")
+    assert {one.quote for one in answer.citations} == {_TRIPS[0], _TRIPS[2], _TRIPS[4]}
+    assert answer.coverage["memories"] == {"found": 3, "looked": 5, "memories": 5}
+    assert "memories: 5 of 5 looked at" in answer.notes
+    [part] = told
+    assert (part.source, part.text, part.first_mark) == ("memories", answer.text, 1)
+    assert part.citations == answer.citations
+
+
+def test_a_memory_planner_maps_every_memory_and_what_it_found_rows_in_is_returned(
+    client: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    for text in _TRIPS:
+        client.add(text)
+
+    def answer(request: dict[str, Any]) -> Any:
+        if "You read pieces of text" in json.dumps(request["messages"][0]):
+            return _trips(request)
+        if not any("tool_calls" in one for one in request["messages"]):
+            return Said(calls=(("map_memories", {"question": "every trip"}),))
+        return Said(calls=(("finish", {}),))
+
+    chat.answers = [ByRequest(answer)]
+    asked = with_model(root_model="openai:m", model_window=200_000)
+    results = asked.search("Summarize all trips across all teams since last year and compare them", limit=10)
+    assert {one.text for one in results} >= {_TRIPS[0], _TRIPS[2], _TRIPS[4]}
+    assert any("5 of 5 looked at" in str(request) for request in chat.asked)

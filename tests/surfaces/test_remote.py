@@ -13,6 +13,7 @@ import pytest
 
 from recollect import AsyncRecollect, OracleConsultResult, Recollect, TenantContext
 from recollect.client.verbs import VERBS
+from recollect.domain.answer import AnswerPart
 from recollect.domain.oracle import OracleEvent
 from recollect.errors import (
     ForbiddenError,
@@ -82,6 +83,11 @@ def test_documents_are_sent_read_and_consulted(far: Callable[..., Recollect], tm
     assert isinstance(result, OracleConsultResult)
     assert "15 minutes" in result.answer
     assert [event.number for event in heard] == list(range(1, len(heard) + 1))
+    told: list[object] = []
+    answer = ana.ask("When does a token expire?", on_event=told.append)
+    [part] = [one for one in told if isinstance(one, AnswerPart)]
+    assert (part.source, part.text) == ("library", answer.text)
+    assert any(isinstance(one, OracleEvent) for one in told)
     assert ana.verify(result).holds
     assert ana.consultations.get(result.consultation.id).answer == result.answer
     assert ana.library.remove("guide.md").rows["document"] == 1

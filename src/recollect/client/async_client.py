@@ -678,12 +678,15 @@ class AsyncRecollect:
         working_dir: str | PathLike[str] | None = None,
         depth: str = "auto",
         model: str | None = None,
+        *,
+        on_event: Callable[[Any], Awaitable[None] | None] | None = None,
     ) -> Answer:
         """Answer a question in words, from memories, documents and, with `working_dir`, the code below that folder.
 
         Lists come as lists, counts with their rows, comparisons as tables, and every part with its citations. When no
         source answers, `found` is False. No model is asked unless one is named, here or in the settings; `depth` is
-        "quick", "thorough" or "auto", as in `oracle_consult`. Budgets hold for each source.
+        "quick", "thorough" or "auto", as in `oracle_consult`. Budgets hold for each source. `on_event` hears what the
+        sources do, and gets an `AnswerPart` for each of them as soon as it has answered.
         """
         from recollect.oracle.ask import AskRequest, Sources, ask
 
@@ -696,7 +699,7 @@ class AsyncRecollect:
             explore=self.explore,
             has_documents=self._has_documents,
         )
-        return await ask(await self._workspace(), able, request)
+        return await ask(await self._workspace(), self._context, able, request, on_event=on_event)
 
     async def _has_documents(self) -> bool:
         return bool(await self.library.list(limit=1))

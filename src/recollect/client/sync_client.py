@@ -1071,14 +1071,19 @@ class Recollect:
         working_dir: str | PathLike[str] | None = None,
         depth: str = "auto",
         model: str | None = None,
+        *,
+        on_event: Callable[[Any], Awaitable[None] | None] | None = None,
     ) -> Answer:
         """Answer a question in words, from memories, documents and, with `working_dir`, the code below that folder.
 
         Lists come as lists, counts with their rows, comparisons as tables, and every part with its citations. When no
         source answers, `found` is False. No model is asked unless one is named, here or in the settings; `depth` is
-        "quick", "thorough" or "auto", as in `oracle_consult`. Budgets hold for each source.
+        "quick", "thorough" or "auto", as in `oracle_consult`. Budgets hold for each source. `on_event` hears what the
+        sources do, and gets an `AnswerPart` for each of them as soon as it has answered.
         """
-        return self._portal.run(self._async.ask(question, sources, working_dir, depth, model))
+        return self._portal.run(
+            self._async.ask(question, sources, working_dir, depth, model, on_event=on_event)
+        )
 
     def oracle_consult(
         self,

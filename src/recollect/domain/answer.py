@@ -13,6 +13,20 @@ NOT_KNOWN = "Not known."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPart(Value):
+    """What one source answered, told as soon as it has. Its marks are those of the whole answer.
+
+    `first_mark` is the number of the first of `citations`, which are those that no part before has.
+    """
+
+    source: str
+    text: str
+    first_mark: int
+    citations: tuple[Citation, ...] = ()
+    type: str = "answer_part"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Value):
     """An answer in Markdown. The marks in `text` stand for `citations`: the first is [1].
 

@@ -10,16 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recollect.domain.findings import Citation, CitationStatus, Finding, span_hash
+from recollect.domain.findings import Citation, Finding
 from recollect.domain.query import Aim, Want
+from recollect.retrieval.recursive.memory_rows import Range, cite_memory, pieces_of, read_memories
+from recollect.runs.row_book import ITEM, ask_all
 from recollect.runs.synthesis import compare, put_into_words, synthesise
+from recollect.runs.tables import write_tables
 
 if TYPE_CHECKING:
     from recollect.domain.results import Hit, SearchResults
+    from recollect.domain.tenancy import TenantContext
     from recollect.providers.models import ChatModel
+    from recollect.workspace import Workspace
 
-#: How a citation says that it names a memory.
-MEMORY = "memory"
 #: What a list or a count reads; where one thing is wanted, what stands behind the first few is no answer.
 WIDE, NARROW = 100, 5
 BEFORE = "Before:"
@@ -56,6 +59,24 @@ async def tell_memories(
     return Told(text=text, citations=made.citations, notes=(*notes, *made.notes))
 
 
+async def tell_rows(
+    workspace: Workspace, context: TenantContext, question: str, aim: Aim, model: ChatModel
+) -> tuple[Told | None, dict[str, int]]:
+    """The answer of a question put to every memory, and how many were looked at; None where none holds any of it."""
+    most = workspace.settings.rows_max_tokens
+    memories, notes = await read_memories(workspace, context, Range(max_tokens=most))
+    mapped = await ask_all(question, (ITEM,), pieces_of(memories), model=model, max_tokens=most)
+    rows = mapped.rows
+    covered = {"found": len(rows.rows), "looked": rows.looked, "memories": rows.total}
+    if not rows.rows:
+        return None, covered
+    text, citations = write_tables([rows])
+    if aim.want is Want.NUMBER:
+        text = f"{len(rows.rows)}:\n{text}"
+    said = f"memories: {rows.coverage}"
+    return Told(text=text, citations=citations, notes=(said, *rows.notes, *notes)), covered
+
+
 def _sentences(listed: str, current: Sequence[Hit], results: Sequence[Hit]) -> str:
     """A listing as sentences: what holds first, then what held before."""
     lines = [line.removeprefix("- ") for line in listed.splitlines()]
@@ -68,16 +89,7 @@ def _sentences(listed: str, current: Sequence[Hit], results: Sequence[Hit]) -> s
 
 def _finding(hit: Hit, *, group: str | None = None) -> Finding:
     said = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
-    citation = Citation(
-        kind=MEMORY,
-        file_path=str(hit.id),
-        line_start=0,
-        line_end=0,
-        content_hash=span_hash(hit.text),
-        quote=hit.text,
-        status=CitationStatus.QUOTED,
-        supports=not hit.outdated,
-    )
+    citation = cite_memory(hit.id, hit.text, supports=not hit.outdated)
     return Finding(
         description=f"{said} ({hit.created_at:%-d %B %Y})",
         evidence=hit.text,

@@ -144,9 +144,16 @@ def _sent(value: Any) -> Any:
 
 def _hearer(verb: Verb, hear: Any) -> Any:
     """Who listens gets the events as they were there, where they can be read back."""
+    from recollect.domain.answer import AnswerPart
     from recollect.domain.oracle import OracleEvent
 
-    return (lambda document: hear(OracleEvent.read(document))) if verb.name == "oracle_consult" else hear
+    def read(document: Mapping[str, Any]) -> Any:
+        kind = str(document.get("type", ""))
+        if kind == "answer_part":
+            return AnswerPart.read(document)
+        return OracleEvent.read(document) if kind.startswith("oracle_") else document
+
+    return hear if verb.name == "explore" else (lambda document: hear(read(document)))
 
 
 def _method(verb: Verb, *, of_face: bool) -> Any:

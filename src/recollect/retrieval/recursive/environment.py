@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from recollect.domain.layers import Layer
+from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.learning import ShownHit
+from recollect.domain.memory import Memory
 from recollect.domain.names import entity_key
 from recollect.domain.results import Hit
 from recollect.domain.trajectory import Trajectory
@@ -26,12 +28,19 @@ from recollect.retrieval.pipeline import Found
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeGroup
 from recollect.retrieval.recursive.gathered import AggregationStrategy, Gathered, older_than
 from recollect.retrieval.recursive.looking import Looking
+from recollect.retrieval.recursive.memory_rows import MapMemories, Range, memory_row_tools, read_memories
 from recollect.retrieval.recursive.templates import Progress, propose
 from recollect.runs.environment import Action, CallContext, Observation, Tool
+from recollect.runs.row_book import RowBook
 from recollect.storage.grouped import ByPeriod, ByScope
+
+if TYPE_CHECKING:
+    from recollect.providers.models import ChatModel
 
 #: What was reached through something else is worth a little less than what answers by itself.
 _BRIDGED = 0.95
+#: A model read the memory and says that it belongs.
+_ROW_SCORE = 0.9
 #: What a planner with a model reads of each hit; a longer memory is a note, and says so.
 _TEXT_CHARS = 4_000
 
@@ -97,8 +106,13 @@ class MemoryEnvironment:
 
     name = "memory"
 
-    def __init__(self, looking: Looking, whole: Decomposition) -> None:
+    def __init__(
+        self, looking: Looking, whole: Decomposition, *, model: ChatModel | None = None, room_chars: int = 0
+    ) -> None:
+        """`model` reads every memory where all are wanted; `room_chars` is what one call shows a planner."""
         self._looking = looking
+        self._model = model
+        self._room_chars = room_chars
         self._whole = whole
         self._gathered = Gathered()
         labels = {scope.id: scope.label for scope in looking.scopes}
@@ -199,7 +213,44 @@ class MemoryEnvironment:
                 parameters=Aggregate,
                 run=self._aggregate,
             ),
+            *(self._row_tools(self._model) if self._model is not None else ()),
         ]
+
+    def _row_tools(self, model: ChatModel) -> list[Tool]:
+        """Only for a model that plans: the learned planner's search looks at every memory by index."""
+        looking = self._looking
+        most = looking.workspace.settings.rows_max_tokens
+
+        async def read(wanted: MapMemories) -> tuple[list[Memory], list[str]]:
+            layers = looking.request.layers if wanted.layer is None else (wanted.layer,)
+            scope = ScopeName.parse(wanted.scope) if wanted.scope else looking.request.scope
+            asked = Range(layers=layers, scope=scope, since=wanted.since, until=wanted.until, max_tokens=most)
+            return await read_memories(looking.workspace, looking.context, asked, looking.request)
+
+        book = RowBook(model=model, room_chars=max(self._room_chars, 6_000), max_tokens=most)
+        return memory_row_tools(book, read, model=model, keep=self._keep)
+
+    def _keep(self, memories: Sequence[Memory]) -> None:
+        """Memories that a model found rows in, among what was found."""
+        hits = [
+            Hit(
+                id=one.id,
+                text=one.text,
+                score=_ROW_SCORE,
+                layer=one.layer,
+                scope=one.scope,
+                type=one.type,
+                group=one.scope,
+                created_at=one.created_at,
+                metadata=one.metadata,
+                conversation=one.conversation,
+                speaker=one.speaker,
+                position=one.position,
+            )
+            for one in memories
+        ]
+        shown = [ShownHit(id=one.id, place=1, score=one.score, signals={}) for one in hits]
+        self._gathered.add([self._labelled(one) for one in hits], shown, {})
 
     async def _search_layer(self, wanted: SearchLayer, call: CallContext) -> Observation:
         groups = self._named(wanted.scopes)

@@ -11,6 +11,7 @@ import logging
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from recollect import telemetry
@@ -38,6 +39,9 @@ from recollect.runs.planners.learned import LearnedPlanner
 from recollect.runs.router import ComplexityRouter
 from recollect.storage.grouped import fetch_earliest, fetch_scope_tree
 from recollect.workspace import Workspace
+
+if TYPE_CHECKING:
+    from recollect.runs.planners.model import ModelPlanner
 
 _log = logging.getLogger("recollect.runs")
 
@@ -147,10 +151,13 @@ class RlmExecutor:
             max_depth=settings.recursion_max_depth,
             notes=list(ground.asked.notes),
         )
-        environment = MemoryEnvironment(looking, ground.whole)
+        model = self._model_planner(looking.notes) if self._planner is None else None
+        reads = None if model is None else model.reader
+        environment = MemoryEnvironment(
+            looking, ground.whole, model=reads, room_chars=reads.profile.result_chars if reads else 0
+        )
         policy = self._policy or ground.policy
         learned, cache = LearnedPlanner(policy, self._rng), Cache()
-        model = self._model_planner(looking.notes) if self._planner is None else None
         planner = self._planner or model or learned
         asked = _for_model(request, ground.scopes) if model is not None else request.query
         trajectories = [await self._run(environment, planner, policy, asked, cache)]
@@ -199,7 +206,7 @@ class RlmExecutor:
         trajectory = ended.trajectory
         return trajectory if trajectory.policy is not None else replace(trajectory, policy=policy.name)
 
-    def _model_planner(self, notes: list[str]) -> Planner | None:
+    def _model_planner(self, notes: list[str]) -> ModelPlanner | None:
         """The planner that asks the settings' model; None without one, and a note where it can't be opened."""
         settings = self._workspace.settings
         if not settings.root_model:

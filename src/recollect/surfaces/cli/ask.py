@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -35,9 +36,16 @@ def ask(
     """Answer a question in words, with citations; "Not known." when nothing answers."""
     inv = invocation(ctx)
     asked = read_argument(question, what="question")
+    sources = source or ["memories", "library"]
+    several = len(sources) + (working_dir is not None) > 1
     with inv.client() as client:
         answer = client.ask(
-            asked, source or ("memories", "library"), working_dir=working_dir, depth=depth, model=model
+            asked,
+            sources,
+            working_dir=working_dir,
+            depth=depth,
+            model=model,
+            on_event=None if inv.out.as_json else _teller(inv.out, headed=several),
         )
     if inv.out.as_json:
         inv.out.document(answer)
@@ -45,7 +53,24 @@ def ask(
         _show(inv.out, answer)
 
 
+def _teller(out: Output, *, headed: bool) -> Callable[[object], None]:
+    """Prints each source's answer as soon as it is there."""
+    from recollect.domain.answer import AnswerPart
+    from recollect.oracle.ask import HEADINGS
+
+    def tell(event: object) -> None:
+        if not isinstance(event, AnswerPart):
+            return
+        if headed:
+            out.line(f"{HEADINGS[event.source]}:", style="bold")
+        for line in event.text.splitlines():
+            out.line(line)
+
+    return tell
+
+
 def _show(out: Output, answer: Answer) -> None:
-    out.answer(answer.text, answer.citations, answer.notes, found=answer.found)
+    """What stands below the words, which were printed as they came."""
+    out.answer("" if answer.found else answer.text, answer.citations, answer.notes, found=answer.found)
     if answer.cost_usd:
         out.aside(f"{answer.cost_usd:.4f} USD")

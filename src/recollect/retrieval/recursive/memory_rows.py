@@ -1,0 +1,164 @@
+"""`map_memories`: one question put to every memory that the caller sees, and the rows that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from recollect.domain.findings import Citation, CitationStatus, span_hash
+from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.memory import Memory
+from recollect.domain.rows import Column, Rows
+from recollect.errors import InvalidInputError, NotFoundError
+from recollect.runs.environment import CallContext, Observation, Tool
+from recollect.runs.fan_out import Piece, match_sentences
+from recollect.runs.readings import worst_reading
+from recollect.runs.row_book import MapParameters, RowBook
+from recollect.storage import reading, scopes
+from recollect.storage.filters import Moment
+
+if TYPE_CHECKING:
+    from recollect.domain.tenancy import TenantContext
+    from recollect.providers.models import ChatModel
+    from recollect.retrieval.request import SearchRequest
+    from recollect.workspace import Workspace
+
+#: How a citation says that it names a memory.
+MEMORY = "memory"
+_PAGE = 500
+
+
+class MapMemories(MapParameters):
+    """Parameters of `map_memories`."""
+
+    layer: Layer | None = None
+    scope: str = Field(default="", max_length=1_000, description="only of this scope, such as team/api")
+    since: datetime | None = Field(default=None, description="only what was said from this moment on")
+    until: datetime | None = Field(default=None, description="only what was said before this moment")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """Which memories are asked: of some layers, a scope, a stretch of time; up to so many tokens."""
+
+    layers: Sequence[Layer] | None = None
+    scope: ScopeName | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    max_tokens: int | None = None
+
+
+def cite_memory(id: object, text: str, *, supports: bool = False) -> Citation:
+    """A memory as a whole."""
+    return Citation(
+        kind=MEMORY,
+        file_path=str(id),
+        line_start=0,
+        line_end=0,
+        content_hash=span_hash(text),
+        quote=text,
+        status=CitationStatus.QUOTED,
+        supports=supports,
+    )
+
+
+async def read_memories(
+    workspace: Workspace, context: TenantContext, wanted: Range, request: SearchRequest | None = None
+) -> tuple[list[Memory], list[str]]:
+    """The memories that the caller sees now, the newest first, and a note when there are more than may be read."""
+    past = request.as_of if request is not None else None
+    found: list[Memory] = []
+    read, listed, cursor = 0, 0, None
+    async with workspace.store.transaction(context) as tx:
+        await scopes.describe_caller(tx)
+        place = None if wanted.scope is None else await scopes.get_scope(tx, wanted.scope)
+        chosen = reading.Selection(
+            scopes=None if place is None else [place["scope_id"]],
+            layers=wanted.layers,
+            types=request.types if request is not None else None,
+            filters=request.filters if request is not None else None,
+            moment=Moment.as_of(past) if past else Moment.now(workspace.clock()),
+        )
+        while True:
+            page = await reading.list_memories(tx, chosen, limit=_PAGE, cursor=cursor)
+            listed += len(page.items)
+            for memory in page.items:
+                at = memory.valid_from or memory.created_at
+                if (wanted.since and at < wanted.since) or (wanted.until and at >= wanted.until):
+                    continue
+                found.append(memory)
+                read += len(memory.text) // 4 + 1
+            cursor = page.next_cursor
+            if cursor is None:
+                return found, []
+            if wanted.max_tokens is not None and read > wanted.max_tokens:
+                left = await reading.count_memories(tx, chosen) - listed
+                return found, [f"{left:,} older memories were not read (rows_max_tokens)"]
+
+
+def pieces_of(memories: Sequence[Memory]) -> list[Piece]:
+    """Each memory a piece, with who said it, when and where it lives before it."""
+    return [_piece(one) for one in memories]
+
+
+def _piece(memory: Memory) -> Piece:
+    about = [f"{memory.valid_from or memory.created_at:%Y-%m-%d}", memory.scope, memory.speaker or ""]
+
+    def cite(first: int, last: int) -> Citation:
+        return cite_memory(memory.id, memory.text)
+
+    return Piece(
+        unit=str(memory.id),
+        label=", ".join(filter(None, about)),
+        lines=tuple(memory.text.split("\n")),
+        cite=cite,
+    )
+
+
+def match_memories(question: str, columns: Sequence[Column], pieces: Sequence[Piece]) -> Rows:
+    """Rows without a model: the memories that hold the question's words."""
+    return match_sentences(question, columns, pieces, lambda lines: [(" ".join(lines), 1, len(lines))])
+
+
+def memory_row_tools(
+    book: RowBook,
+    read: Callable[[MapMemories], Awaitable[tuple[list[Memory], list[str]]]],
+    *,
+    model: ChatModel | None,
+    keep: Callable[[Sequence[Memory]], None],
+) -> list[Tool]:
+    """`map_memories` and `query_rows`. `read` gives memories and notes; `keep` takes those that rows were found in."""
+
+    async def map_memories(wanted: MapMemories, call: CallContext) -> Observation:
+        try:
+            memories, notes = await read(wanted)
+        except (InvalidInputError, NotFoundError) as error:
+            return Observation(value={"error": str(error)}, text=f"error: {error}")
+        seen = await book.map(
+            wanted, pieces_of(memories), call, what="memories", match=match_memories, missing=notes
+        )
+        cited = {citation.file_path for finding in seen.findings for citation in finding.citations}
+        keep([one for one in memories if str(one.id) in cited])
+        return seen
+
+    return [
+        Tool(
+            name="map_memories",
+            description=(
+                "Put a question to every memory, not only to the nearest, and get what each holds as typed rows with "
+                "quotes. For questions that want all of something or how many. Gives a table for query_rows."
+            ),
+            parameters=MapMemories,
+            run=map_memories,
+            model_call=model is not None,
+            cacheable=False,
+            lasts=True,
+            worst_tokens=lambda wanted: worst_reading(model, 500)[0],
+            worst_usd=lambda wanted: worst_reading(model, 500)[1],
+        ),
+        book.tool(),
+    ]
