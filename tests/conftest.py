@@ -32,6 +32,8 @@ NOSYNC = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"
 
 #: The variable that names a Citus coordinator.
 CLUSTER = "RECOLLECT_TEST_CLUSTER_URL"
+#: Whether the store under test is spread over many machines: it has no partitions to name.
+ON_CLUSTER = CLUSTER in os.environ
 #: The variable in which workers find the folder with the home that they copy.
 TEMPLATE = "RECOLLECT_TEST_TEMPLATE"
 
@@ -87,6 +89,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the system tests before `-m` chooses."""
     for item in items:
+        if ON_CLUSTER and item.get_closest_marker("one_machine"):
+            item.add_marker(pytest.mark.skip(reason="looks into the one server of a store"))
         if not SYSTEM.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.system)
 
@@ -135,10 +139,6 @@ def new_home(blank_home: Path) -> NewHome:
             yield folder
 
     return copied
-
-
-#: Whether the store under test is spread over many machines: it has no partitions to name.
-ON_CLUSTER = CLUSTER in os.environ
 
 
 def given_url() -> str | None:

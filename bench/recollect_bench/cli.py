@@ -470,6 +470,31 @@ def serve(
 
 
 @app.command()
+def cluster(
+    ctx: typer.Context,
+    url: Annotated[str, typer.Option(help="A Citus coordinator's, with an empty database.", metavar="URL")],
+    tenants: Annotated[int, typer.Option(help="How many.", min=1, metavar="N")] = 1000,
+    memories: Annotated[int, typer.Option(help="Of each tenant.", min=1, metavar="N")] = 20,
+    clients: Annotated[int, typer.Option(help="At once.", min=1, metavar="N")] = 32,
+    seconds: Annotated[float, typer.Option(help="With all clients.", min=1, metavar="S")] = 60,
+    shards: Annotated[int, typer.Option(help="Of the cluster.", min=1, metavar="N")] = 32,
+    embedder: EmbedderOption = USUAL_EMBEDDER,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Measure a store on one machine, spread it over a cluster, and measure it again."""
+    from tempfile import TemporaryDirectory
+
+    from recollect_bench.cluster import ClusterPlan, run_cluster
+
+    show = _show(ctx, json, out)
+    plan = ClusterPlan(tenants=tenants, memories=memories, clients=clients, seconds=seconds, shards=shards)
+    with TemporaryDirectory() as home:
+        found = run_cluster(plan, url=url, home=Path(home), embedder=embedder, show=show)
+    _finish(ctx, json, out, found)
+
+
+@app.command()
 def start(
     ctx: typer.Context,
     repeat: Annotated[int, typer.Option(help="How often.", min=1, metavar="N")] = 5,

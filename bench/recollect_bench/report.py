@@ -176,6 +176,12 @@ ABOUT = {
         "for events, and all must hear of the memory that is added then.",
         "recollect bench serve",
     ),
+    "cluster": (
+        "One machine and many",
+        "The same tenants and clients before and after `recollect db distribute`. Servers on one computer share its "
+        "cores: the ratio is then the price of going through a coordinator.",
+        "recollect bench cluster --url postgresql://...",
+    ),
     "start": (
         "A fresh process",
         "From starting the process to its end, with everything it imports and opens.",

@@ -192,6 +192,22 @@ def _start(measures: Mapping[str, Any]) -> list[Table]:
     return [Table(title="Seconds in a fresh process", columns=["", "median", "worst"], rows=rows)]
 
 
+def _cluster(measures: Mapping[str, Any]) -> list[Table]:
+    rows = []
+    for name, where in (("one", "one machine"), ("cluster", f"{measures['nodes']} workers")):
+        alone, crowd = measures[name]["alone"], measures[name]["crowd"]
+        times = [
+            f"{part[verb][cut]:.1f}"
+            for part in (alone, crowd)
+            for verb in ("search_ms", "add_ms")
+            for cut in ("p50", "p95")
+        ]
+        rows.append([where, *times, f"{crowd['searches_s']:.1f}", f"{crowd['adds_s']:.1f}"])
+    columns = ["", *(f"{verb} {cut}" for verb in ("search", "add") for cut in ("p50", "p95"))]
+    columns += [f"{name}, all" for name in columns[1:]] + ["searches/s", "adds/s"]
+    return [Table(title="Milliseconds, one client and all", columns=columns, rows=rows)]
+
+
 def _number(value: float) -> str:
     return f"{value:.4f}" if 0.999 < value < 1 else f"{value:.3f}"
 
@@ -582,6 +598,7 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "scale": _scale,
     "serve": _serve,
     "start": _start,
+    "cluster": _cluster,
     "poisoning": _poisoning,
     "supersession": _supersession,
     "dense": _dense,

@@ -183,6 +183,7 @@ def test_a_full_disk_is_an_error_that_loses_nothing(small_disk: Path) -> None:
         assert client.search("room", threshold=0)
 
 
+@pytest.mark.one_machine
 def test_a_server_that_refuses_for_lack_of_room_is_a_full_store(
     client: Recollect, owner_conninfo: str
 ) -> None:

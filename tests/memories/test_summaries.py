@@ -324,6 +324,7 @@ def test_two_consolidations_at_once_make_one_summary_of_each_thing(
     assert client.consolidate(kinds=["session"]).unchanged == 6
 
 
+@pytest.mark.one_machine
 def test_a_turn_added_while_it_is_summarised_makes_it_stale_again(
     client: Recollect, owner_conninfo: str, tenant_id: str
 ) -> None:
@@ -338,6 +339,7 @@ def test_a_turn_added_while_it_is_summarised_makes_it_stale_again(
     assert "Volvo" in only(client).text
 
 
+@pytest.mark.one_machine
 def test_a_turn_erased_while_it_is_summarised_is_not_quoted(
     client: Recollect, owner_conninfo: str, tenant_id: str
 ) -> None:

@@ -69,11 +69,14 @@ def _door_by_url(url: str) -> Door:
     owner = conninfo.make_conninfo("", **parts)
     if parts.get("user") == APP_ROLE:
         return Door(app=owner, owner=None, embedded=False)
-    password = hmac.new(
-        str(parts.get("password") or "").encode(), APP_ROLE.encode(), hashlib.sha256
-    ).hexdigest()
+    password = app_password(str(parts.get("password") or ""))
     app = conninfo.make_conninfo("", **{**parts, "user": APP_ROLE, "password": password})
     return Door(app=app, owner=owner, embedded=False)
+
+
+def app_password(owner_password: str) -> str:
+    """What the application role shows, for whoever knows the owner's password."""
+    return hmac.new(owner_password.encode(), APP_ROLE.encode(), hashlib.sha256).hexdigest()
 
 
 def _version(door: Door, deadline: float) -> int | None:

@@ -25,6 +25,7 @@ from recollect.domain.layers import Layer
 from recollect.domain.memory import MemoryType
 from recollect.domain.results import Receipt
 from recollect.storage import entities
+from recollect.storage.cluster import shards
 from recollect.storage.connections import Connection
 from recollect.storage.facts import forget_sources
 from recollect.storage.filters import Parameters, all_of, compile_filter, in_layers, of_types
@@ -45,7 +46,7 @@ LIBRARY_TABLES = ("passage_posting", "passage", "section", "document")
 ORACLE_TABLES = ("capability_request", "consultation_event", "consultation", "event", "reply")
 #: Tables with a tenant's rows, children before parents; the first three are partitioned.
 TENANT_TABLES = (
-    "posting", "embedding", "memory", "mention", "entity_key", "entity", "conflict", "summary_source", "summary",
+    "posting", "embedding", "mention", "memory", "entity_key", "entity", "conflict", "summary_source", "summary",
     "history", "feedback", "retrieval_hit", "retrieval_event", "run", "policy", "experiment", "ontology", "api_key",
     *ORACLE_TABLES, *LIBRARY_TABLES, "conversation", "tally", "membership", "scope", "retention", "tenant",
 )  # fmt: skip
@@ -188,6 +189,10 @@ async def vacuum(store: Store, tenant_id: str, tables: Sequence[str] = TENANT_TA
     if store.door.owner is None:
         return "none"
     async with store.owner() as connection:
+        # Aliases learned in other people's scopes, of names that are gone with what was erased.
+        await connection.execute(compose("delete_lost_keys"), {"tenant": tenant_id})
+        if await shards.is_cluster(connection):
+            return await shards.vacuum(connection, tenant_id, tables, rewrite_bytes=REWRITE_LIMIT_BYTES)
         targets: list[sql.Composable] = []
         size = 0
         for table in tables:
@@ -197,9 +202,6 @@ async def vacuum(store: Store, tenant_id: str, tables: Sequence[str] = TENANT_TA
             assert row is not None
             size += row["bytes"]
             targets.append(sql.SQL(row["name"]))
-        # Aliases learned in other people's scopes, of names that are gone with what was erased.
-        await connection.execute(compose("delete_lost_keys"), {"tenant": tenant_id})
-        size = await _size_on_cluster(connection, targets) or size
         rewrite = size <= REWRITE_LIMIT_BYTES
         await _forget_statistics(connection, targets)
         for target in targets:
@@ -210,18 +212,6 @@ async def vacuum(store: Store, tenant_id: str, tables: Sequence[str] = TENANT_TA
             await connection.execute("select pg_switch_wal()")
             await connection.execute("checkpoint")
         return "rewritten" if rewrite else "vacuumed"
-
-
-async def _size_on_cluster(connection: Connection, targets: Sequence[sql.Composable]) -> int | None:
-    """The bytes of tables whose shards are elsewhere; None on one machine."""
-    row = await (await connection.execute(compose("store_form"))).fetchone()
-    if row is None or row["form"] != "cluster" or not row["citus"]:
-        return None
-    names = [target.as_string(connection) for target in targets]
-    sizes = "select sum(citus_total_relation_size(t)) as bytes from unnest(%s::regclass[]) t"
-    found = await (await connection.execute(sizes, [names])).fetchone()
-    assert found is not None
-    return int(found["bytes"])
 
 
 async def _clean(connection: Connection, target: sql.Composable, *, rewrite: bool) -> None:

@@ -113,11 +113,11 @@ def migrate(owner: str) -> list[str]:
 def _refresh_cluster(owner: str) -> None:
     """A migration writes functions and policies as one machine has them."""
     from recollect.storage.cluster.distribute import refresh
-    from recollect.storage.cluster.session import form_of, session
+    from recollect.storage.cluster.session import form_of, one_by_one, session
 
     with session(owner) as connection:
         if form_of(connection) == "cluster":
-            with connection.transaction():
+            with one_by_one(connection):
                 refresh(connection)
 
 
@@ -168,6 +168,8 @@ def _pending(connection: psycopg.Connection[object]) -> list[Migration]:
 
 def _apply(connection: psycopg.Connection[object], migration: Migration) -> str:
     with connection.transaction():
+        # On a cluster: one connection to each node. Elsewhere nobody reads it.
+        connection.execute("set local citus.multi_shard_modify_mode = 'sequential'")
         connection.execute(sql.SQL(migration.text))
         connection.execute(
             "insert into recollect.migration (version, phase, name, checksum) values (%s, %s, %s, %s)",

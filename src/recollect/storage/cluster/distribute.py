@@ -17,8 +17,17 @@ from psycopg import sql
 
 from recollect.errors import InvalidInputError, StoreError
 from recollect.storage.cluster.partitions import TWIN, copy_partition, make_twin, replace_by_twin
-from recollect.storage.cluster.session import Session, check_citus, form_of, named, nodes_of, session
-from recollect.storage.endpoint import APP_ROLE
+from recollect.storage.cluster.session import (
+    Session,
+    check_citus,
+    form_of,
+    has_citus,
+    named,
+    nodes_of,
+    one_by_one,
+    session,
+)
+from recollect.storage.endpoint import APP_ROLE, app_password
 
 Progress = Callable[[int, int | None], None]
 #: A shard holds the tenants of one hash range; twice to four times the nodes one hopes for is Citus' own advice.
@@ -66,11 +75,18 @@ def distribute(owner: str, *, shards: int | None = None, progress: Progress | No
         for number, step in enumerate(todo.steps):
             if progress:
                 progress(number, len(todo.steps))
-            with connection.transaction():
-                # One connection to each node: the copy of a partition sees what was made before it.
-                connection.execute("set local citus.multi_shard_modify_mode = 'sequential'")
+            with one_by_one(connection):
                 step.run(connection)
     return todo
+
+
+def spread_again(owner: str) -> bool:
+    """A backup of a cluster comes back as a cluster without shards: spread it, where Citus is."""
+    with session(owner) as connection:
+        if form_of(connection) == "single" or not has_citus(connection):
+            return False
+    distribute(owner)
+    return True
 
 
 def _plan(connection: Session, shards: int | None) -> Plan:
@@ -124,6 +140,14 @@ def refresh(connection: Session) -> None:
         connection.execute("select create_distributed_function(%s)", [f"recollect.{name}"])
     for table in sorted(_distributed(connection)):
         connection.execute("call recollect.shard_policies(%s)", [table])
+    if connection.info.password:
+        # Where the workers ask for a password, the coordinator shows that of the application role.
+        secret = f"password={app_password(connection.info.password)}"
+        connection.execute(
+            "insert into pg_dist_authinfo (nodeid, rolename, authinfo) values (0, %s, %s)"
+            " on conflict (nodeid, rolename) do update set authinfo = excluded.authinfo",
+            [APP_ROLE, secret],
+        )
     # Settings of a transaction reach the shards.
     connection.execute(
         sql.SQL("alter role {} in database {} set citus.propagate_set_commands = 'local'").format(

@@ -13,7 +13,7 @@ import psycopg
 
 from recollect.errors import ConflictError, InvalidInputError, StoreError, StoreUnreachableError
 from recollect.storage.cluster.distribute import Progress
-from recollect.storage.cluster.session import Session, check_citus, form_of, nodes_of, session
+from recollect.storage.cluster.session import Session, check_citus, form_of, has_citus, nodes_of, session
 
 _POLL_S = 1.0
 _SHARDS = (
@@ -48,7 +48,7 @@ class ClusterStatus:
 def status(owner: str) -> ClusterStatus | None:
     """What the cluster looks like; None for a store on one machine."""
     with session(owner) as connection:
-        if form_of(connection) != "cluster" or not _has_citus(connection):
+        if form_of(connection) != "cluster" or not has_citus(connection):
             return None
         counts = {row["groupid"]: row["shards"] for row in connection.execute(_SHARDS.encode())}
         sizes = {row["nodeid"]: row for row in connection.execute(_SIZES.encode())}
@@ -62,10 +62,6 @@ def status(owner: str) -> ClusterStatus | None:
         shards=sum(counts.values()),
         balance=round(max(filled) * len(filled) / sum(filled), 3) if filled else None,
     )
-
-
-def _has_citus(connection: Session) -> bool:
-    return connection.execute("select from pg_extension where extname = 'citus'").rowcount > 0
 
 
 def _node(node: dict[str, Any], counts: dict[int, int], sizes: dict[int, dict[str, Any]]) -> Node:

@@ -32,6 +32,19 @@ def session(owner: str) -> Iterator[Session]:
         yield connection
 
 
+@contextmanager
+def one_by_one(connection: Session) -> Iterator[None]:
+    """A transaction with one connection to each node, so that every statement sees what was made before it."""
+    with connection.transaction():
+        connection.execute("set local citus.multi_shard_modify_mode = 'sequential'")
+        yield
+
+
+def has_citus(connection: Session) -> bool:
+    """Whether the extension is there."""
+    return connection.execute("select from pg_extension where extname = 'citus'").rowcount > 0
+
+
 def check_citus(connection: Session) -> None:
     """A coordinator with a Citus that is new enough, whose nodes all answer."""
     row = connection.execute(

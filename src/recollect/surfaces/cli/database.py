@@ -278,8 +278,12 @@ def restore(
 
     settings = inv.settings()
     report = read_backup(_owner_conninfo(_open_door(settings)), file, replace=True)
-    # An old backup has an old schema.
-    _open_door(settings)
+    # An old backup has an old schema, and one of a cluster has no shards yet.
+    owner = _open_door(settings).owner
+    if settings.database_url is not None and owner is not None:
+        from recollect.storage.cluster.distribute import spread_again
+
+        spread_again(owner)
     _show_backup(inv, report, "restored")
 
 
