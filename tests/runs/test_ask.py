@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from recollect import Recollect, TenantContext
+from recollect import Recollect, Settings, TenantContext
 from recollect.errors import InvalidInputError
+from recollect.providers.models.purse import Spent
+from recollect.runs.ask import AskRequest, ask
+from recollect.runs.source import Question, Told
 
 TALK = [
     ("2026-01-05", "I live in Paris."),
@@ -112,3 +116,28 @@ def test_code_is_asked_where_a_folder_is_named(told: Recollect, tmp_path: Path) 
 def test_a_bad_request_is_refused(told: Recollect, given: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         told.ask(**{"question": "Where do I live?", **given})  # type: ignore[arg-type]
+
+
+class Spender:
+    """A source that takes sixty cents for an answer, if it may."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    async def tell(self, question: Question) -> Told:
+        purse = question.purse.child()
+        if word := purse.refusal(0, 0.6):
+            return Told(notes=(f"{self.name} was stopped by {word}",))
+        purse.hold(0, 0.6)
+        purse.settle("m", (0, 0.6), Spent(requests=1, usd=0.6))
+        return Told(text=f"{self.name} says so.")
+
+
+def test_all_sources_of_a_question_spend_from_one_purse() -> None:
+    request = AskRequest.check(
+        question="why?", sources=("memories",), working_dir=None, depth="auto", model=None
+    )
+    settings = Settings(model_max_usd=1.0)
+    answer = asyncio.run(ask(settings, [Spender("first"), Spender("second")], request))
+    assert (answer.sources, answer.cost_usd) == (("first",), 0.6)
+    assert answer.notes == ("second was stopped by usd",)

@@ -66,7 +66,9 @@ from recollect.errors import ConflictError, ForbiddenError, InvalidInputError
 from recollect.runs.events import Event
 
 if TYPE_CHECKING:
+    from recollect.codebase.explore import RLMOrchestrator
     from recollect.runs.cache import Cache
+    from recollect.runs.source import Source
     from recollect.storage.reading import Selection
     from recollect.storage.store import Transaction
     from recollect.workspace import Workspace
@@ -75,6 +77,7 @@ Progress = Callable[[int, int | None], None]
 #: `list` is a verb of the client, so the type needs another name inside it.
 Memories = list[Memory]
 Conflicts = list[Conflict]
+Sources = list["Source"]
 
 
 class _Unchanged:
@@ -685,24 +688,27 @@ class AsyncRecollect:
 
         Lists come as lists, counts with their rows, comparisons as tables, and every part with its citations. When no
         source answers, `found` is False. No model is asked unless one is named, here or in the settings; `depth` is
-        "quick", "thorough" or "auto", as in `oracle_consult`. Budgets hold for each source. `on_event` hears what the
-        sources do, and gets an `AnswerPart` for each of them as soon as it has answered.
+        "quick", "thorough" or "auto", as in `oracle_consult`. All sources share one budget: `model_max_usd` and
+        `oracle_timeout_s` of the settings. `on_event` hears what the sources do, and gets an `AnswerPart` for each of
+        them as soon as it has answered.
         """
-        from recollect.oracle.ask import AskRequest, Sources, ask
+        from recollect.codebase.source import CodeSource
+        from recollect.oracle.source import LibrarySource
+        from recollect.retrieval.told import MemorySource
+        from recollect.runs.ask import AskRequest, ask
 
         request = AskRequest.check(
             question=question, sources=sources, working_dir=working_dir, depth=depth, model=model
         )
-        able = Sources(
-            search=self.search,
-            oracle_consult=self.oracle_consult,
-            explore=self.explore,
-            has_documents=self._has_documents,
-        )
-        return await ask(await self._workspace(), self._context, able, request, on_event=on_event)
-
-    async def _has_documents(self) -> bool:
-        return bool(await self.library.list(limit=1))
+        workspace = await self._workspace()
+        able: Sources = [
+            kind(workspace, self._context)
+            for kind in (MemorySource, LibrarySource)
+            if kind.name in request.sources
+        ]
+        if request.working_dir is not None:
+            able.append(CodeSource(self._orchestrator(request.working_dir, request.model)))
+        return await ask(self.settings, able, request, on_event=on_event)
 
     async def oracle_consult(
         self,
@@ -816,19 +822,28 @@ class AsyncRecollect:
         settings. `resume` takes up a run of the same `task_id` that broke off. Where the store is open, as in a server,
         its events tell of it too.
         """
+        orchestrator = self._orchestrator(path, model, audit_dir=audit_dir)
+        return await orchestrator.explore(
+            task_id, query, context_hints, max_subcalls, max_subcalls_per_iteration, timeout_seconds,
+            max_tokens=max_tokens, max_usd=max_usd, preset=preset, resume=resume, on_event=on_event,
+            on_progress=progress,
+        )  # fmt: skip
+
+    def _orchestrator(
+        self,
+        path: str | PathLike[str],
+        model: str | None,
+        audit_dir: str | PathLike[str] | None = None,
+    ) -> RLMOrchestrator:
+        """What explores a folder for this caller, with what this process has read before."""
         from recollect.codebase.explore import RLMOrchestrator
         from recollect.runs.cache import Cache
 
         self._shared.explored = self._shared.explored or Cache()
         workspace = self._shared.workspace
-        orchestrator = RLMOrchestrator(
+        return RLMOrchestrator(
             path, settings=self.settings, model=model, audit_dir=audit_dir, cache=self._shared.explored,
             context=self._context, store=None if workspace is None else workspace.store,
-        )  # fmt: skip
-        return await orchestrator.explore(
-            task_id, query, context_hints, max_subcalls, max_subcalls_per_iteration, timeout_seconds,
-            max_tokens=max_tokens, max_usd=max_usd, preset=preset, resume=resume, on_event=on_event,
-            on_progress=progress,
         )  # fmt: skip
 
     async def explore_dry_run(

@@ -128,12 +128,14 @@ class RLMOrchestrator:
         resume: bool = False,
         on_event: Subscriber | None = None,
         on_progress: Progress | None = None,
+        purse: Purse | None = None,
     ) -> RLMResult:
         """Answer a question about the code, with citations that were read again.
 
         `context_hints` are paths, symbols, globs, `file:line` and pasted stack traces to begin with. Limits that are
         not given are those of the settings (RLM_MAX_SUBCALLS 50, RLM_MAX_PER_ITERATION 8, RLM_TIMEOUT 300). `resume`
         takes up a run of this task that broke off. `on_event` hears every step, `on_progress` the files indexed.
+        `purse` is what models may use where the exploration is not the only one that is asked.
         """
         request = ExploreRequest.check(
             self.settings,
@@ -161,7 +163,9 @@ class RLMOrchestrator:
             models = open_models(self.settings, self._model, preferred=self.settings.rlm_model)
             try:
                 with telemetry.traced("explore", on=self.settings.telemetry):
-                    work = _Exploration(self, request, tree, models, announcer, on_event, resume=resume)
+                    work = _Exploration(
+                        self, request, tree, models, announcer, on_event, purse, resume=resume
+                    )
                     return await work.go(on_progress)
             finally:
                 await models.close()
@@ -183,6 +187,7 @@ class _Exploration:
         models: Models,
         announcer: Announcer,
         on_event: Subscriber | None,
+        purse: Purse | None,
         *,
         resume: bool,
     ) -> None:
@@ -201,7 +206,7 @@ class _Exploration:
         self._refused = False
         self._journal = Journal(self._folder, request.task_id)
         self._past = self._read_past() if resume else None
-        self._purse = self._open_purse()
+        self._purse = purse or self._open_purse()
         self._models = models.charged_to(self._purse)
         self._agent = self._make_agent()
 

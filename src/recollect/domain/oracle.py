@@ -22,6 +22,7 @@ VERSION = 1
 
 DepthHint = Literal["quick", "thorough", "auto"]
 ProcessingMode = Literal["direct", "rlm"]
+MAX_PROBLEM_CHARS = 20_000
 DEPTH_HINTS: tuple[DepthHint, ...] = ("quick", "thorough", "auto")
 
 #: Said when nothing in the documents answers: an answer, not an error.

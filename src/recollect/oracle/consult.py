@@ -92,9 +92,14 @@ async def consult(
     request: ConsultRequest,
     *,
     on_event: Subscriber | None = None,
+    purse: Purse | None = None,
+    seconds: float | None = None,
 ) -> OracleConsultResult:
-    """Answer a problem from documents and code, with citations that were read again."""
-    return await _Consultation(workspace, context, request, on_event).go()
+    """Answer a problem from documents and code, with citations that were read again.
+
+    `purse` and `seconds` are what it may use where it is not the only one that is asked.
+    """
+    return await _Consultation(workspace, context, request, on_event, purse, seconds).go()
 
 
 class _Consultation:
@@ -106,6 +111,8 @@ class _Consultation:
         context: TenantContext,
         request: ConsultRequest,
         on_event: Subscriber | None,
+        purse: Purse | None,
+        seconds: float | None,
     ) -> None:
         self._workspace = workspace
         self._context = context
@@ -113,7 +120,8 @@ class _Consultation:
         self._id: UUID = new_id()
         self._at = workspace.clock()
         self._started = time.monotonic()
-        self._purse = Purse(max_usd=workspace.settings.model_max_usd)
+        self._purse = purse or Purse(max_usd=workspace.settings.model_max_usd)
+        self._seconds = seconds
         models = open_models(workspace.settings, request.model, opener=workspace.model)
         self._models = models.charged_to(self._purse)
         self._work = _Work(notes=list(models.notes))
@@ -243,6 +251,7 @@ class _Consultation:
                     settings,
                     models.profile,
                     max_tokens=self._request.max_input_tokens,
+                    seconds=self._seconds,
                 ),
                 cache=cache,
                 models=models,

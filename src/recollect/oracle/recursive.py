@@ -58,7 +58,9 @@ def max_subcalls(profile: Profile | None) -> int:
     return MAX_SUBCALLS if profile is None else max(MAX_SUBCALLS, 4 * profile.steps)
 
 
-def limits_of(settings: Settings, profile: Profile | None, *, max_tokens: int | None) -> Limits:
+def limits_of(
+    settings: Settings, profile: Profile | None, *, max_tokens: int | None, seconds: float | None = None
+) -> Limits:
     """What one consultation may use: as the settings say, and as far as the planning model goes."""
     tool_s = settings.recursion_sub_call_timeout_s
     return Limits(
@@ -67,7 +69,7 @@ def limits_of(settings: Settings, profile: Profile | None, *, max_tokens: int | 
         max_steps=MAX_STEPS if profile is None else profile.steps,
         max_depth=settings.recursion_max_depth,
         max_tokens=max_tokens,
-        timeout_s=settings.oracle_timeout_s,
+        timeout_s=min(settings.oracle_timeout_s, settings.oracle_timeout_s if seconds is None else seconds),
         sub_call_timeout_s=tool_s if profile is None else max(tool_s, settings.model_timeout_s),
     )
 

@@ -8,11 +8,10 @@ from os import PathLike, fspath
 from typing import Any
 
 from recollect.domain.ids import new_id
-from recollect.domain.oracle import DEPTH_HINTS, DepthHint
+from recollect.domain.oracle import DEPTH_HINTS, MAX_PROBLEM_CHARS, DepthHint
 from recollect.domain.text import check_name, check_text
 from recollect.errors import InvalidInputError
 
-MAX_PROBLEM_CHARS = 20_000
 MAX_DOCUMENTS = 1_000
 MAX_GLOBS = 200
 

@@ -26,6 +26,7 @@ from recollect.domain.learning import Choice, ShownHit
 from recollect.domain.query import Understanding
 from recollect.domain.results import Hit, SearchResults
 from recollect.domain.tenancy import TenantContext
+from recollect.providers.models.purse import Purse
 from recollect.retrieval.asking import EVERYTHING, Asking, Part
 from recollect.retrieval.choose import chosen, judged
 from recollect.retrieval.embedder_scale import calibration_of
@@ -97,14 +98,22 @@ async def search(
     request: SearchRequest,
     *,
     on_understood: Listener | None = None,
+    purse: Purse | None = None,
 ) -> SearchResults:
-    """The memories that answer a query. `on_understood` hears what is asked as soon as that is known."""
+    """The memories that answer a query. `on_understood` hears what is asked as soon as that is known.
+
+    `purse` is what a model that plans a complex search may spend, if it is not the only thing that is asked.
+    """
     with telemetry.traced("search", on=workspace.settings.telemetry):
-        return await _routed(workspace, context, request, on_understood)
+        return await _routed(workspace, context, request, on_understood, purse)
 
 
 async def _routed(
-    workspace: Workspace, context: TenantContext, request: SearchRequest, on_understood: Listener | None
+    workspace: Workspace,
+    context: TenantContext,
+    request: SearchRequest,
+    on_understood: Listener | None,
+    purse: Purse | None,
 ) -> SearchResults:
     """The answer by the path that the question takes."""
     watch = Stopwatch()
@@ -124,7 +133,7 @@ async def _routed(
     if found is None:
         from recollect.retrieval.recursive.executor import RlmExecutor
 
-        executor = RlmExecutor(workspace, context)
+        executor = RlmExecutor(workspace, context, purse=purse)
         found = await executor.find(request, query_id, watch=watch, on_understood=on_understood)
     if not found.empty:
         event = to_event(

@@ -133,6 +133,11 @@ class MemoryEnvironment:
         return self._gathered
 
     @property
+    def asked_scopes(self) -> frozenset[str]:
+        """The scopes and periods that the question is put to; what is missing of its sides is said elsewhere."""
+        return self.asked_groups - {side.label for side in self._whole.sides}
+
+    @property
     def asked_groups(self) -> frozenset[str]:
         """The groups that the question is about."""
         whole = self._whole

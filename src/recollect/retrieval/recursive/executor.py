@@ -81,8 +81,10 @@ class RlmExecutor:
         policy: DecompositionPolicy | None = None,
         rng: random.Random | None = None,
         planner: Planner | None = None,
+        purse: Purse | None = None,
     ) -> None:
         self._workspace = workspace
+        self._purse = purse or Purse(max_usd=workspace.settings.model_max_usd)
         self._context = context
         self._policy = policy
         self._rng = rng
@@ -173,7 +175,7 @@ class RlmExecutor:
             limit=request.limit,
             asked=environment.asked_groups,
         )
-        looking.notes += missing_groups(environment.asked_groups, chosen, request.limit)
+        looking.notes += missing_groups(environment.asked_scopes, chosen, request.limit)
         for trajectory in trajectories:
             self._record(trajectory, query_id, chosen)
         return self._found(ground, chosen, tuple(looking.notes)), trajectories[-1]
@@ -218,7 +220,7 @@ class RlmExecutor:
             return None
         from recollect.runs.planners.model import ModelPlanner
 
-        charged = models.charged_to(Purse(max_usd=settings.model_max_usd))
+        charged = models.charged_to(self._purse)
         assert charged.root is not None
         return ModelPlanner(charged.root, sub_call_model=charged.sub_call)
 

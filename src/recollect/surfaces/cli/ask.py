@@ -56,7 +56,7 @@ def ask(
 def _teller(out: Output, *, headed: bool) -> Callable[[object], None]:
     """Prints each source's answer as soon as it is there."""
     from recollect.domain.answer import AnswerPart
-    from recollect.oracle.ask import HEADINGS
+    from recollect.runs.source import HEADINGS
 
     def tell(event: object) -> None:
         if not isinstance(event, AnswerPart):

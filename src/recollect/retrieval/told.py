@@ -7,13 +7,19 @@ passage names the memories it rests on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recollect.domain.findings import Citation, Finding
+from recollect.domain.findings import Finding
 from recollect.domain.query import Aim, Want
+from recollect.domain.zones import check_timezone
+from recollect.retrieval.pipeline import search
 from recollect.retrieval.recursive.memory_rows import Range, cite_memory, pieces_of, read_memories
+from recollect.retrieval.request import SearchRequest
+from recollect.runs.dense import wants_rows
+from recollect.runs.models import Models, open_models
 from recollect.runs.row_book import ITEM, ask_all
+from recollect.runs.source import Question, Told
 from recollect.runs.synthesis import compare, put_into_words, synthesise
 from recollect.runs.tables import write_tables
 
@@ -26,15 +32,41 @@ if TYPE_CHECKING:
 #: What a list or a count reads; where one thing is wanted, what stands behind the first few is no answer.
 WIDE, NARROW = 100, 5
 BEFORE = "Before:"
+#: From this score on a memory is relevant; the default of `search`.
+THRESHOLD = 0.7
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What one source answers: its words, and what the marks in them stand for."""
+class MemorySource:
+    """The memories that a caller sees."""
 
-    text: str
-    citations: tuple[Citation, ...]
-    notes: tuple[str, ...] = ()
+    name = "memories"
+
+    def __init__(self, workspace: Workspace, context: TenantContext) -> None:
+        self._workspace, self._context = workspace, context
+
+    async def tell(self, question: Question) -> Told:
+        """What a search answers, in words; in a model's where one is asked and the question is not a quick one."""
+        settings, purse = self._workspace.settings, question.purse.child()
+        models = Models()
+        if question.depth != "quick":
+            models = open_models(settings, question.model, opener=self._workspace.model)
+        model = models.charged_to(purse).root
+        covered: dict[str, int] = {}
+        if model is not None and wants_rows(question.text):
+            told, covered = await tell_rows(
+                self._workspace, self._context, question.text, question.aim, model
+            )
+            if told is not None:
+                return replace(told, coverage=covered)
+        request = SearchRequest.check(
+            query=question.text, limit=WIDE if question.aim.want.several else NARROW, threshold=THRESHOLD, layers=None,
+            scope=None, types=None, filters=None, as_of=None, now=self._workspace.clock(),
+            timezone=check_timezone(settings.timezone), explain=False,
+        )  # fmt: skip
+        results = await search(self._workspace, self._context, request, purse=purse)
+        told = await tell_memories(question.text, results, question.aim, model) or Told()
+        notes = (*results.notes, *models.notes, *told.notes)
+        return replace(told, notes=notes, coverage={**covered, "found": len(results)})
 
 
 async def tell_memories(

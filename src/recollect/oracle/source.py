@@ -1,0 +1,42 @@
+"""Documents as a source: a consultation answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.oracle.consult import consult
+from recollect.oracle.request import ConsultRequest
+from recollect.oracle.shelves import Shelves
+from recollect.runs.source import Question, Told
+
+if TYPE_CHECKING:
+    from recollect.domain.tenancy import TenantContext
+    from recollect.workspace import Workspace
+
+
+class LibrarySource:
+    """The documents that a caller sees."""
+
+    name = "library"
+
+    def __init__(self, workspace: Workspace, context: TenantContext) -> None:
+        self._workspace, self._context = workspace, context
+
+    async def tell(self, question: Question) -> Told:
+        """What a consultation answers; an empty library is not consulted."""
+        documents, _ = await Shelves(self._workspace, self._context).size()
+        if not documents:
+            return Told(coverage={"documents": 0})
+        request = ConsultRequest.check(problem=question.text, depth_hint=question.depth, model=question.model)
+        result = await consult(
+            self._workspace,
+            self._context,
+            request,
+            on_event=question.on_event,
+            purse=question.purse.child(),
+            seconds=question.seconds_left(),
+        )
+        coverage = result.coverage.document()
+        if not result.found:
+            return Told(coverage=coverage)
+        return Told(text=result.answer, citations=result.citations, notes=result.notes, coverage=coverage)

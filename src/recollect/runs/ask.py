@@ -1,0 +1,131 @@
+"""`ask`: a question to memories, documents and code, and one answer in words with citations.
+
+Every source answers by its own means: memories by search, documents by a consultation, code by an exploration. A source
+that has no answer is silent; when all are, the answer is that it is not known.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from recollect.domain.answer import NOT_KNOWN, Answer, AnswerPart
+from recollect.domain.findings import Citation
+from recollect.domain.oracle import DEPTH_HINTS, MAX_PROBLEM_CHARS, DepthHint
+from recollect.domain.text import check_text
+from recollect.errors import InvalidInputError
+from recollect.providers.models.purse import Purse
+from recollect.runs.source import HEADINGS, Hearer, Question, Source, Told
+from recollect.text.aim import read_aim
+
+if TYPE_CHECKING:
+    from recollect.config import Settings
+
+MEMORIES, LIBRARY = "memories", "library"
+SOURCES = (MEMORIES, LIBRARY)
+_MARK = re.compile(r"\[(\d+)(?=[\],])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskRequest:
+    """A question that was checked."""
+
+    question: str
+    sources: tuple[str, ...]
+    working_dir: str | None
+    depth: DepthHint
+    model: str | None
+
+    @classmethod
+    def check(
+        cls,
+        *,
+        question: str,
+        sources: Sequence[str],
+        working_dir: str | PathLike[str] | None,
+        depth: str,
+        model: str | None,
+    ) -> AskRequest:
+        """The request, or an error that says what is wrong."""
+        asked = (sources,) if isinstance(sources, str) else tuple(dict.fromkeys(sources))
+        if strange := [name for name in asked if name not in SOURCES]:
+            raise InvalidInputError(
+                f"unknown source {strange[0]!r}: 'memories' and 'library' can be asked, and code by `working_dir`"
+            )
+        if not asked and working_dir is None:
+            raise InvalidInputError("nothing is asked: name a source, or a `working_dir` with code")
+        if depth not in DEPTH_HINTS:
+            raise InvalidInputError(f"depth must be one of {', '.join(DEPTH_HINTS)}, not {depth!r}")
+        return cls(
+            question=check_text(question, what="question", limit=MAX_PROBLEM_CHARS),
+            sources=asked,
+            working_dir=None if working_dir is None else fspath(working_dir),
+            depth=depth,
+            model=model,
+        )
+
+
+async def ask(
+    settings: Settings, sources: Sequence[Source], request: AskRequest, *, on_event: Hearer | None = None
+) -> Answer:
+    """Have every source answer, one after the other on one budget, and say it as one.
+
+    `on_event` hears what they do, and each answer when it is there.
+    """
+    question = Question(
+        text=request.question,
+        aim=read_aim(request.question),
+        depth=request.depth,
+        model=request.model,
+        purse=Purse(max_usd=settings.model_max_usd),
+        deadline=time.monotonic() + settings.oracle_timeout_s,
+        on_event=on_event,
+    )
+    told: dict[str, Told] = {}
+    texts: dict[str, str] = {}
+    citations: dict[Citation, int] = {}
+    for source in sources:
+        one = told[source.name] = await source.tell(question)
+        if one.text:
+            before = len(citations)
+            texts[source.name] = _renumbered(one, citations)
+            await _hand_out(on_event, source.name, texts[source.name], tuple(citations)[before:], before)
+    parts = [
+        text if len(texts) == 1 else f"**{HEADINGS.get(name, name)}**\n\n{text}"
+        for name, text in texts.items()
+    ]
+    spent = question.purse.spent
+    return Answer(
+        question=request.question,
+        text="\n\n".join(parts) or NOT_KNOWN,
+        found=bool(parts),
+        citations=tuple(citations),
+        sources=tuple(texts),
+        coverage={name: one.coverage for name, one in told.items()},
+        notes=tuple(dict.fromkeys(note for one in told.values() for note in one.notes)),
+        cost_usd=None if spent.unpriced else spent.usd,
+    )
+
+
+async def _hand_out(
+    on_event: Hearer | None, source: str, text: str, citations: tuple[Citation, ...], before: int
+) -> None:
+    """What one source answers, to who listens."""
+    if on_event is not None:
+        heard = on_event(AnswerPart(source=source, text=text, first_mark=before + 1, citations=citations))
+        if inspect.isawaitable(heard):
+            await heard
+
+
+def _renumbered(told: Told, citations: dict[Citation, int]) -> str:
+    """The words of one source with its marks counted on from those of the sources before it."""
+    numbers = {
+        place: citations.setdefault(citation, len(citations) + 1)
+        for place, citation in enumerate(told.citations, 1)
+    }
+    return _MARK.sub(lambda mark: f"[{numbers.get(int(mark[1]), int(mark[1]))}", told.text)
