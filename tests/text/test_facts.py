@@ -260,3 +260,33 @@ def test_what_follows_from_a_change_is_read_when_it_says_whose_it_is(
 ) -> None:
     found = read_facts(text, speaker="Ana").statements
     assert [(one.subject, one.predicate, one.object) for one in found] == facts
+
+
+def test_a_chat_of_six_turns_gives_its_facts() -> None:
+    turns = [
+        "Hi, I'm Dana and I'm a nurse in Leeds.",
+        "I'm planning a trip to Japan in April with my sister Mia.",
+        "I'm vegetarian, and Mia is allergic to peanuts.",
+        "Oh, and I moved to York last month.",
+    ]
+    found = [
+        (one.subject, one.predicate, one.object)
+        for text in turns
+        for one in read_facts(text, speaker="Dana").statements
+    ]
+    assert found == [
+        ("Dana", "is a", "nurse"),
+        ("Dana", "name", "Dana"),
+        ("Dana", "is planning", "a trip to Japan in April"),
+        ("Dana", "has a sister called", "Mia"),
+        ("Dana", "diet", "vegetarian"),
+        ("Mia", "is allergic to", "peanuts"),
+        ("Dana", "lives in", "York"),
+    ]
+
+
+def test_what_is_said_in_passing_is_not_read_from_the_beginning_of_a_sentence() -> None:
+    assert [
+        one.predicate for one in read_facts("My sister Mia lives in Porto.", speaker="Dana").statements
+    ] == ["lives in"]
+    assert not read_facts("Hello, I am German, by the way.", speaker=None).statements

@@ -51,6 +51,10 @@ VERB_RULES: tuple[Rule, ...] = (
     _rule("reports? to", "manager"),
     _rule(rf"costs|(?:{_BE}) priced at", "price"),
     _rule("weighs?", "weight"),
+    _rule(
+        rf"(?:{_BE}) planning(?= an? (?:[\w-]+ )?(?:trip|holiday|vacation|journey|wedding|visit|party|move)\b)",
+        "is planning",
+    ),
     _rule(rf"(?:{_DONE})turned", "age", change=True),
     _rule(rf"(?:{_BE}) married to|(?:{_BE}) engaged to|(?:has |have )?married|got married to", "married to"),
     _rule(rf"(?:{_BE}) due(?: on| by| at)?", "deadline"),

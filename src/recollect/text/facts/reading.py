@@ -45,11 +45,20 @@ MAX_SENTENCES = 200
 _CLAUSES = re.compile(
     r"(?:,\s*|\s+)(?:and|but|then|and then)\s+(?=(?:now |also |no longer )?(?:lives?|works?|moved|joined|uses?|likes?|"
     r"speaks?|plays?|owns?|reports?|studies|drives|is|am|are|has|have|started|stopped|drinks?|eats?|I|we|my|our|he|she|"
-    r"they)\b)"
+    r"they)\b|[A-Z][\w'-]+ (?:is|has|lives|works|likes|loves|hates|plays)\b)"
 )
 #: Where a sentence begins anew with whose it is: "Karen left, so Mike is my boss", "..., my dentist is Dr. Lund".
 _ANEW = re.compile(r",\s+so\s+|,\s+(?=(?:my|our)\b)")
-_OWN_SUBJECT = re.compile(r"(?:I|we|my|our|he|she|they)\b")
+_OWN_SUBJECT = re.compile(r"(?:I|we|my|our|he|she|they|[A-Z][\w'-]+)\b")
+#: "with my sister Mia", "Hi, I'm Dana": who somebody is, said in passing. A relative at the beginning is whom the
+#: sentence is about.
+_KIN = re.compile(
+    r"(?<=\w) my (?P<kin>sister|brother|wife|husband|son|daughter|mother|father|mum|mom|dad|partner|girlfriend|"
+    r"boyfriend) (?P<name>[A-Z][a-z]+)\b"
+)
+_GREETING = re.compile(
+    r"^(?i:hi|hello|hey)\b[^.!?]{0,16}? I(?:'m| am) (?P<name>[A-Z][a-z]+)(?=[.,!]|$| and\b)"
+)
 _SUBJECT = re.compile(
     r"^(?P<s>I|[Ww]e|(?:(?:[Tt]he|[Mm]y|[Oo]ur) )?[\w'.-]+(?: [A-Z][\w'.-]*){0,3})"
     r" (?:quit|left|lives?|works?|moved|joined|uses?|likes?|speaks?|plays?|"
@@ -69,6 +78,7 @@ def read_facts(text: str, *, speaker: str | None = None, now: datetime | None = 
             found = [
                 s for clause in _clauses(cleaned.text) if (s := _read(clause, cleaned, sentence, speaker))
             ]
+            found += _in_passing(sentence, speaker)
             if found:
                 complete = len(found) == len(list(_clauses(cleaned.text)))
                 statements += [_dated(replace(s, whole=s.whole and complete), now) for s in found]
@@ -103,6 +113,18 @@ def _clauses(text: str) -> Iterator[str]:
         subject = _SUBJECT.match(parts[0])
         for part in parts[1:]:
             yield f"{subject['s']} {part}" if subject and not _OWN_SUBJECT.match(part) else part
+
+
+def _in_passing(sentence: str, speaker: str | None) -> list[Statement]:
+    """Who somebody is, said beside something else: a relative by name, or oneself in a greeting."""
+    if speaker is None:
+        return []
+    found = [(f"has a {one['kin']} called", one["name"]) for one in _KIN.finditer(sentence)]
+    found += [("name", one["name"]) for one in _GREETING.finditer(sentence)]
+    return [
+        Statement(subject=speaker, predicate=predicate, object=name, sentence=sentence, whole=False)
+        for predicate, name in found
+    ]
 
 
 def _dated(statement: Statement, now: datetime) -> Statement:
@@ -291,7 +313,7 @@ def _fits(predicate: str, value: str, *, change: bool, named: bool) -> bool:
         if words[-1].casefold() in p.NOT_EMPLOYERS or words[0].casefold() in p.NOT_EMPLOYERS:
             return False
         return words[0][:1].isupper() or (not change and words[0] == "the" and "moment" not in words)
-    if predicate == "location":
+    if predicate in {"location", "is planning"}:
         return True
     if predicate == "name":
         return words[0][:1].isupper() or words[0][:1] in "'\""
