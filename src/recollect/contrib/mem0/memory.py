@@ -40,6 +40,7 @@ _UNSET: Any = object()
 _LAYERS = ("agent", "user", "session")
 _DEFAULT_THRESHOLD = 0.1
 #: Ids in one request: a server gets them in an address.
+_BEHIND = 5
 _BATCH = 100
 
 
@@ -191,7 +192,8 @@ class AsyncMemory:
             return {"results": []}
         user = asked.get("user_id")
         wish: dict[str, Any] = {
-            "limit": min(wanted, MAX_LIMIT),
+            # A fact may stand behind the turns it was read from, and is told before them.
+            "limit": min(wanted + _BEHIND, MAX_LIMIT),
             "threshold": _DEFAULT_THRESHOLD if threshold is None else threshold,
             "filters": condition,
             "now": moment_of(reference_date, "reference_date"),
@@ -209,7 +211,7 @@ class AsyncMemory:
                 limit=_BATCH, filters={"id": {"$in": ids}}, include_superseded=True
             )
             memories |= {memory.id: memory for memory in page}
-        return {"results": told.hits(hits, memories, explain=explain)}
+        return {"results": told.hits(hits, memories, explain=explain)[:wanted]}
 
     async def update(
         self,

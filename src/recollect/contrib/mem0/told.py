@@ -15,6 +15,9 @@ from recollect.domain.results import HistoryEntry, Hit
 #: Keys of metadata that stand beside it in a result.
 _BESIDE = ("agent_id", "run_id", "actor_id", "role", "attributed_to")
 
+#: Of two scores that differ by less, neither is the better answer.
+_AS_GOOD = 0.1
+
 
 def item(memory: Memory) -> dict[str, Any]:
     """One memory."""
@@ -39,11 +42,16 @@ def item(memory: Memory) -> dict[str, Any]:
 
 
 def hits(found: Iterable[Hit], memories: Mapping[UUID, Memory], *, explain: bool) -> list[dict[str, Any]]:
-    """What a search found, the best first."""
+    """What a search found, the best first: a fact before the turns it was read from, what is outdated last."""
+    there = [hit for hit in found if hit.id in memories]  # others were erased in this moment
+    near = max((hit.score for hit in there), default=0.0) - _AS_GOOD
+
+    def order(hit: Hit) -> tuple[bool, bool, float]:
+        fact = "derived_from" in memories[hit.id].metadata and hit.score >= near
+        return hit.outdated, not fact, -hit.score
+
     told = []
-    for hit in sorted(found, key=lambda hit: -hit.score):
-        if hit.id not in memories:  # erased in this moment
-            continue
+    for hit in sorted(there, key=order):
         one = {**item(memories[hit.id]), "score": hit.score}
         if explain and hit.explanation is not None:
             one["score_details"] = dict(hit.explanation.signals)
