@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from recollect.storage.store import Transaction
+from recollect.storage.store import Claim, Transaction
 
 KEPT = timedelta(days=1)
 #: A request that has not ended after this was lost with the process that carried it out.
@@ -29,8 +29,8 @@ class Reply:
     body: str | None
 
 
-async def claim(tx: Transaction, key: str, request: bytes, *, now: datetime) -> Reply | None:
-    """Take a key for a request: None when it is ours now, else what it stands for."""
+async def claim(tx: Transaction, key: str, request: bytes, *, now: datetime) -> Claim | Reply:
+    """Take a key for a request; else what it stands for."""
     who = tx.context.user_id or ""
     taken = await tx.fetch_one(
         "claim_reply",
@@ -42,21 +42,21 @@ async def claim(tx: Transaction, key: str, request: bytes, *, now: datetime) -> 
         stuck_since=now - STUCK,
     )
     if taken is not None:
-        return None
+        return Claim(who, key, now)
     row = await tx.fetch_one("find_reply", user=who, key=key)
     if row is None:  # it ended without an answer in this very moment
         return await claim(tx, key, request, now=now)
     return Reply(request=bytes(row["request"]), status=row["status"], body=row["body"])
 
 
-async def settle(tx: Transaction, key: str, *, status: int, body: str) -> None:
+async def settle(tx: Transaction, claim: Claim, *, status: int, body: str) -> None:
     """Keep what was answered."""
-    await tx.execute("settle_reply", user=tx.context.user_id or "", key=key, status=status, body=body)
+    await tx.execute("settle_reply", user=claim.user, key=claim.key, at=claim.at, status=status, body=body)
 
 
-async def release(tx: Transaction, key: str, *, sure: bool) -> None:
+async def release(tx: Transaction, claim: Claim, *, sure: bool) -> None:
     """Nothing came of it; when that is not `sure`, what the transaction noted decides."""
-    await tx.execute("release_reply", user=tx.context.user_id or "", key=key, sure=sure)
+    await tx.execute("release_reply", user=claim.user, key=claim.key, at=claim.at, sure=sure)
 
 
 async def expire(tx: Transaction, *, now: datetime) -> int:

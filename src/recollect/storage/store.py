@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from psycopg.types.json import JsonbDumper
 
 from recollect.domain.layers import ScopeName
 from recollect.domain.tenancy import TenantContext
-from recollect.errors import StoreBusyError
+from recollect.errors import ConflictError, StoreBusyError
 from recollect.storage.connections import Connection, Connections
 from recollect.storage.connector import Connector
 from recollect.storage.endpoint import Door, open_door
@@ -38,8 +39,18 @@ from recollect.storage.sql import query
 
 Row = dict[str, Any]
 
-#: The user and the key of the request that is being carried out, if it came with one (see `replies`).
-request_key: ContextVar[tuple[str, str] | None] = ContextVar("request_key", default=None)
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The key that a request came with, as its user took it at a moment (see `replies`)."""
+
+    user: str
+    key: str
+    at: datetime
+
+
+#: That of the request which is being carried out.
+request_claim: ContextVar[Claim | None] = ContextVar("request_claim", default=None)
 
 
 class Ids(list[UUID]):
@@ -280,8 +291,8 @@ class Store:
             async with self._connections.transaction(begin) as connection:
                 tx = Transaction(connection, context, self._partitions)
                 yield tx
-                if (key := request_key.get()) is not None:
-                    await tx.execute("mark_reply", user=key[0], key=key[1])
+                if (claim := request_claim.get()) is not None:
+                    await _mark(tx, claim)
 
     @asynccontextmanager
     async def owner(self) -> AsyncIterator[Connection]:
@@ -306,6 +317,13 @@ def refuse_half_distributed(form: str | None) -> None:
             "this store is being spread over many machines, and can't be used until that is done; "
             "if nothing is at work, `recollect db distribute` goes on where it stopped"
         )
+
+
+async def _mark(tx: Transaction, claim: Claim) -> None:
+    """Note that a request was carried out; one that was taken for lost, and begun again by another, is undone."""
+    row = await tx.fetch_one("mark_reply", user=claim.user, key=claim.key, at=claim.at)
+    if row is not None and row["lost"]:
+        raise ConflictError("this request was sent again meanwhile, and the second is carried out")
 
 
 async def _configure(connection: Connection, settings: Mapping[str, str]) -> None:

@@ -8,8 +8,11 @@ from functools import partial
 from typing import Any
 
 import httpx
+import pytest
 
 from recollect import AsyncRecollect, Recollect, Settings
+from recollect.errors import ConflictError
+from recollect.storage.store import Claim
 
 Connect = Callable[..., httpx.Client]
 
@@ -145,26 +148,40 @@ def test_a_write_notes_in_its_own_transaction_that_it_was_carried_out(
     client: Recollect, settings: Settings
 ) -> None:
     from recollect.storage import replies
-    from recollect.storage.store import request_key
+    from recollect.storage.store import request_claim
 
-    async def add_under_a_key() -> tuple[int | None, int | None]:
+    async def work_under_keys() -> list[int | None]:
         context = client.tenant_context
         async with AsyncRecollect(settings=settings, context=context) as own:
             workspace = await own._workspace()
-            user, statuses = context.user_id or "", []
-            for work in (own.list, partial(own.add, "Good morning.")):
-                async with workspace.store.transaction(context) as tx:
-                    assert (
-                        await replies.claim(tx, work.__class__.__name__, b"", now=workspace.clock()) is None
-                    )
-                token = request_key.set((user, work.__class__.__name__))
-                await work()
-                request_key.reset(token)
-                async with workspace.store.transaction(context) as tx:
-                    row = await tx.fetch_one("find_reply", user=user, key=work.__class__.__name__)
-                assert row is not None
-                statuses.append(row["status"])
-            return statuses[0], statuses[1]
 
-    # Reading carries nothing out.
-    assert asyncio.run(add_under_a_key()) == (None, 0)
+            async def under_key(key: str, work: Callable[[], Any], *, late: bool = False) -> int | None:
+                now = workspace.clock()
+                async with workspace.store.transaction(context) as tx:
+                    claim = await replies.claim(tx, key, b"", now=now)
+                assert isinstance(claim, Claim)
+                if late:  # taken for lost, and begun again by another
+                    async with workspace.store.transaction(context) as tx:
+                        assert isinstance(
+                            await replies.claim(tx, key, b"", now=now + replies.STUCK * 2), Claim
+                        )
+                before = request_claim.set(claim)
+                try:
+                    await work()
+                finally:
+                    request_claim.reset(before)
+                async with workspace.store.transaction(context) as tx:
+                    row = await tx.fetch_one("find_reply", user=claim.user, key=key)
+                assert row is not None
+                return row["status"]
+
+            statuses = [
+                await under_key("read", own.list),
+                await under_key("write", partial(own.add, "Good morning.")),
+            ]
+            with pytest.raises(ConflictError, match="the second is carried out"):
+                await under_key("late", partial(own.add, "Good night."), late=True)
+            return statuses
+
+    assert asyncio.run(work_under_keys()) == [None, 0]
+    assert [memory.text for memory in client.list()] == ["Good morning."]

@@ -13,20 +13,27 @@ select r.request, r.at, r.status, r.body from recollect.reply r
 where r.tenant_id = %(tenant)s and r.user_id = %(user)s and r.key = %(key)s;
 
 -- name: mark_reply
--- Say that a request was carried out, in the transaction that does it; one that only reads says nothing.
-update recollect.reply r set status = 0
-where r.tenant_id = %(tenant)s and r.user_id = %(user)s and r.key = %(key)s and r.status is null
-    and pg_current_xact_id_if_assigned() is not null;
+-- Say that a request was carried out, in the transaction that does it (one that only reads says nothing), or that
+-- somebody else has its key by now.
+with marked as (
+    update recollect.reply r set status = 0
+    where r.tenant_id = %(tenant)s and r.user_id = %(user)s and r.key = %(key)s and r.at = %(at)s
+        and coalesce(r.status, 0) = 0 and pg_current_xact_id_if_assigned() is not null
+    returning r.key)
+select not exists (select from marked) and pg_current_xact_id_if_assigned() is not null and exists (
+    select from recollect.reply r
+    where r.tenant_id = %(tenant)s and r.user_id = %(user)s and r.key = %(key)s and r.at <> %(at)s) as lost;
 
 -- name: settle_reply
 -- Keep what was answered.
 update recollect.reply r set status = %(status)s, body = %(body)s
-where r.tenant_id = %(tenant)s and r.user_id = %(user)s and r.key = %(key)s and coalesce(r.status, 0) = 0;
+where r.tenant_id = %(tenant)s and r.user_id = %(user)s and r.key = %(key)s and r.at = %(at)s
+    and coalesce(r.status, 0) = 0;
 
 -- name: release_reply
 -- Nothing came of the request: the key is free again. When that is not sure, only if nothing was carried out.
 delete from recollect.reply r
-where r.tenant_id = %(tenant)s and r.user_id = %(user)s and r.key = %(key)s
+where r.tenant_id = %(tenant)s and r.user_id = %(user)s and r.key = %(key)s and r.at = %(at)s
     and (r.status is null or (r.status = 0 and %(sure)s));
 
 -- name: expire_replies

@@ -16,7 +16,7 @@ from fastapi.responses import Response
 from recollect.errors import ConflictError, InvalidInputError, RecollectError, StoreError
 from recollect.storage import replies
 from recollect.storage.connections import try_twice
-from recollect.storage.store import request_key
+from recollect.storage.store import request_claim
 from recollect.surfaces.http.problems import respond
 
 if TYPE_CHECKING:
@@ -40,28 +40,28 @@ async def once(
     context = client.tenant_context
     asked = await _fingerprint(request)
     async with workspace.store.transaction(context) as tx:
-        known = await replies.claim(tx, key, asked, now=workspace.clock())
-    if known is not None:
-        return _again(known, asked)
-    carried_out = request_key.set((context.user_id or "", key))
+        claim = await replies.claim(tx, key, asked, now=workspace.clock())
+    if isinstance(claim, replies.Reply):
+        return _again(claim, asked)
+    before = request_claim.set(claim)
     try:
         response = await carry_out()
     except BaseException as error:
-        request_key.reset(carried_out)
+        request_claim.reset(before)
         # What the store failed at may be stored all the same, or the transaction before it.
         sure = isinstance(error, RecollectError) and not isinstance(error, StoreError)
         async with workspace.store.transaction(context) as tx:
-            await replies.release(tx, key, sure=sure)
+            await replies.release(tx, claim, sure=sure)
         raise
-    request_key.reset(carried_out)
+    request_claim.reset(before)
 
     async def settle() -> None:
         async with workspace.store.transaction(context) as tx:
             if response.status_code < HTTPStatus.BAD_REQUEST:
                 body = bytes(response.body).decode()
-                await replies.settle(tx, key, status=response.status_code, body=body)
+                await replies.settle(tx, claim, status=response.status_code, body=body)
             else:
-                await replies.release(tx, key, sure=True)
+                await replies.release(tx, claim, sure=True)
 
     await try_twice(settle, only_reads=True)  # saying it twice changes nothing
     return response
