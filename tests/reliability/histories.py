@@ -46,6 +46,8 @@ OFFSETS_S = (-36_000, -3_600, -61, -1, 1, 61, 3_600, 36_000)
 #: How far the database's clock jumps. A step back stops its timers for as long (a deadlock is not found, a statement
 #: not ended): PostgreSQL reckons them by the wall clock.
 STEPS_S = (-31, -1, 1, 61, 3_600, 86_400)
+#: How long nothing goes wrong, from and to; after a kill there must be time to come back and work.
+EVERY_S = {"calm": (60.0, 60.0), "pause": (0.1, 0.8), "kill": (1.0, 6.0), "clock": (0.1, 0.8)}
 TOKEN = re.compile(r"K[0-9A-F]{12}")
 
 
@@ -217,7 +219,7 @@ class World:
     def _trouble(self, over: threading.Event) -> None:
         """Let something go wrong until the workers are done."""
         ended_one = False
-        while not over.wait(random.uniform(0.1, 0.8)):
+        while not over.wait(random.uniform(*EVERY_S[self.kind])):
             if self.kind == "clock":
                 if random.random() < 0.5:
                     self.clocks[1].set(random.choice(OFFSETS_S))

@@ -1,7 +1,7 @@
-"""Two callers, step by step: one stops at each of its exchanges with the database in turn, while the other does its work.
+"""Two callers, step by step: one stops at each of its exchanges with the database in turn, while the other works.
 
-As PostgreSQL's isolation tester: the order of the steps is fixed, over real connections, and whoever waits for a lock of
-the other is let wait. Afterwards both have an answer or an error of ours, the store is consistent, and what the pair
+As PostgreSQL's isolation tester: the order of the steps is fixed, over real connections, and whoever waits for a lock
+of the other is let wait. Afterwards both have an answer or an error of ours, the store is consistent, and what the pair
 promises holds.
 """
 
