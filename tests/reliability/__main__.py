@@ -15,7 +15,7 @@ import time
 from tests.reliability import results
 
 #: Each is a module with `slices`, which yields what one part of the examination found.
-EXAMINATIONS = ("crash", "faults", "fuzz", "histories", "power", "races")
+EXAMINATIONS = ("crash", "deletion", "faults", "fuzz", "histories", "power", "races")
 
 
 def main() -> int:

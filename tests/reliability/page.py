@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from tests.reliability.deletion import WAYS
+from tests.reliability.races import PAIRS
 from tests.reliability.results import FOLDER, kept
 
 from recollect.client.verbs import VERBS
@@ -61,11 +63,22 @@ def _histories(lines: Lines) -> tuple[str, bool]:
     return counts, min(by_kind.values()) >= 10_000
 
 
-def _total(noun: str, name: str, least: int = 0) -> Callable[[Lines], tuple[str, bool]]:
-    def row(lines: Lines) -> tuple[str, bool]:
-        return f"{_sum(lines, name):,} {noun}", _sum(lines, name) >= least
+def _races(lines: Lines) -> tuple[str, bool]:
+    counts = f"{_sum(lines, 'orders'):,} orders of steps of {len(lines)} of {len(PAIRS)} pairs"
+    return counts, {line["pair"] for line in lines} >= set(PAIRS)
 
-    return row
+
+def _power(lines: Lines) -> tuple[str, bool]:
+    counts = (
+        f"{_sum(lines, 'losses'):,} losses of power at moments of {len(lines)} recordings with"
+        f" {_sum(lines, 'calls'):,} calls on files and {_sum(lines, 'acknowledged'):,} acknowledged changes"
+    )
+    return counts, True
+
+
+def _deletion(lines: Lines) -> tuple[str, bool]:
+    told = ", ".join(f"{line['way']} {line['places']} places before, {line['left']} after" for line in lines)
+    return told, {line["way"] for line in lines} >= set(WAYS)
 
 
 #: By name of the examination: what it is, what is to be reached, by which field newer lines replace older ones.
@@ -77,6 +90,18 @@ ROWS: Mapping[str, tuple[str, str, str, Callable[[Lines], tuple[str, bool]]]] = 
     "histories": (
         "several processes change the same memories while processes are paused, killed, clocks jump",
         "10,000 operations per kind of fault", "", _histories,
+    ),
+    "races": (
+        "two callers, one stopped at each of its exchanges with the database while the other works",
+        "delete and search, supersede and update, forget and add, reembed and delete, migrate and an older process",
+        "pair", _races,
+    ),
+    "power": (
+        "the power is lost: writes after the last sync are dropped, or torn",
+        "nothing acknowledged is lost, every index leads to its rows", "", _power,
+    ),
+    "deletion": (
+        "a marker that every feature has seen is deleted", "0 places left, or named in the receipt", "way", _deletion,
     ),
     "fuzz": ("anything as an argument", "100,000 calls, every exception one of ours", "", _fuzz),
 }  # fmt: skip

@@ -150,13 +150,18 @@ async def forget_user(workspace: Workspace, context: TenantContext, user_id: str
         rows["api_key"] += await keys.forget_user(tx, user)
         rows["reply"] += await replies.forget_user(tx, user)
         kept = await scopes.list_members(tx, None, user)
+        declared = await tx.fetch_one("count_declared")
     receipt = await _receipt(workspace, context, f"user {user}", erasure.ids, rows, vacuum=True)
-    if not kept:
-        return receipt
-    left = (
-        f"memberships in {', '.join(member.scope for member in kept)}, which an admin or their lead must end"
-    )
-    return replace(receipt, unreachable=(left, *receipt.unreachable))
+    left = []
+    if kept:
+        places = ", ".join(member.scope for member in kept)
+        left.append(f"memberships in {places}, which an admin or their lead must end")
+    if declared is not None and declared["names"]:
+        left.append(
+            f"{declared['names']} names that were declared for the whole tenant;"
+            " `recollect entities forget` takes them away"
+        )
+    return replace(receipt, unreachable=(*left, *receipt.unreachable))
 
 
 async def forget_tenant(workspace: Workspace, context: TenantContext, tenant_id: str) -> Receipt:

@@ -209,3 +209,7 @@ returning k.key;
 -- The scopes among the given ones in which memories name an entity.
 select distinct m.scope_id from recollect.mention m
 where m.tenant_id = %(tenant)s and m.entity = %(entity)s and m.scope_id = any(%(scopes)s::uuid[]);
+
+-- name: count_declared
+-- How many names were declared for the whole tenant: they are its own, and no user's.
+select count(*) as names from recollect.entity e where e.tenant_id = %(tenant)s and e.source = 'declared';
