@@ -153,7 +153,7 @@ class RLMOrchestrator:
             self._store,
             self._context,
             words=_WORDS,
-            document=lambda type, number, detail: mask_values(
+            make=lambda type, number, detail: mask_values(
                 {"task_id": request.task_id, "number": number, "detail": dict(detail)}
             ),
         )

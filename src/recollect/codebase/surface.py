@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from recollect.codebase.budget import MAX_SUBCALLS, SubCallBudgetManager
@@ -21,7 +20,7 @@ from recollect.errors import BudgetExhaustedError, InvalidInputError, RunError
 from recollect.runs.cache import Cache
 from recollect.runs.calls import LiveCalls, StartRun
 from recollect.runs.planners.contract import Call
-from recollect.runs.times import LiveTimes
+from recollect.runs.times import LiveTimes, utc_now
 from recollect.runs.waiting import CutError, within
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class REPLToolSurface:
             self.environment = CodebaseEnvironment(
                 tree, model=model, seconds_left=lambda: self.budget.remaining_seconds
             )
-        self._times = LiveTimes(time.monotonic, _now)
+        self._times = LiveTimes(time.monotonic, utc_now)
         self._calls = LiveCalls(
             query="",
             environment=self.environment,
@@ -158,10 +157,6 @@ class REPLToolSurface:
         if record.cached:
             self.budget.count_cached()
         return dict(record.result), answered.text
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _no_run(iteration: int, place: int) -> StartRun:

@@ -132,8 +132,8 @@ class _Consultation:
             workspace.store,
             context,
             words=_WORDS,
-            document=self._event,
-            on_said=None if on_event is None else lambda said: on_event(OracleEvent.read(said)),
+            make=self._event,
+            on_said=on_event,
         )
         self._wanted = Wanted(
             problem=request.problem,
@@ -371,7 +371,7 @@ class _Consultation:
         self._model_failed = True
         self._work.notes.append(f"the model did not answer ({error}); this was found without it")
 
-    def _event(self, type: str, number: int, detail: Mapping[str, Any]) -> dict[str, Any]:
+    def _event(self, type: str, number: int, detail: Mapping[str, Any]) -> OracleEvent:
         return OracleEvent(
             type=EventType(type),
             consultation_id=self._id,
@@ -381,7 +381,7 @@ class _Consultation:
             workflow=self._request.workflow,
             agent=self._request.agent,
             detail=detail,
-        ).document()
+        )
 
     def _requested(self, request: CapabilityRequest) -> None:
         self._announcer.say(
@@ -461,7 +461,7 @@ class _Consultation:
                     user=user or "",
                     documents=keys,
                     result=result,
-                    events=[OracleEvent.read(said) for said in self._announcer.said],
+                    events=self._announcer.said,
                     requests=self._wanted.requests,
                     answers=self._work.answers,
                 )

@@ -27,13 +27,13 @@ _log = logging.getLogger(__name__)
 #: Of a parameter or a thought.
 _SHOWN_CHARS = 300
 #: What happens within this time is kept together: steps without a model take milliseconds.
-_TOGETHER_S = 0.05
+_TOGETHER_S = 0.2
 #: For the store to keep the last of it. On a busy machine that took more than a second, and was lost.
 _CATCH_UP_S = 20.0
 _MAX_WAITING = 10_000
 
-#: What happened, as it is kept: its type, its number in the run, its detail.
-Document = Callable[[str, int, Mapping[str, Any]], dict[str, Any]]
+#: Makes what is told of a type, a number in the run and details: JSON, or a value that has it as `document()`.
+Make = Callable[[str, int, Mapping[str, Any]], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,25 +57,25 @@ class Announcer:
         context: TenantContext | None,
         *,
         words: Words,
-        document: Document,
-        on_said: Callable[[dict[str, Any]], Awaitable[None] | None] | None = None,
+        make: Make,
+        on_said: Callable[[Any], Awaitable[None] | None] | None = None,
     ) -> None:
-        self.said: list[dict[str, Any]] = []
+        self.said: list[Any] = []
         self._store, self._context = store, context
-        self._words, self._document = words, document
+        self._words, self._make = words, make
         self._calls: dict[tuple[UUID, int, int], Mapping[str, Any]] = {}
         self._waiting: list[tuple[str, dict[str, Any]]] = []
         self._keeper: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
-        self._publisher = engine.Publisher(on_said)  # type: ignore[arg-type]
+        self._publisher = engine.Publisher(on_said)
 
     def say(self, type: str, /, **detail: Any) -> None:
         """Something happened."""
-        said = self._document(type, len(self.said) + 1, detail)
+        said = self._make(type, len(self.said) + 1, detail)
         self.said.append(said)
-        self._publisher(said)  # type: ignore[arg-type]
+        self._publisher(said)
         if self._store is not None and len(self._waiting) < _MAX_WAITING:
-            self._waiting.append((type, said))
+            self._waiting.append((type, said if isinstance(said, dict) else said.document()))
             if self._keeper is None or self._keeper.done():
                 self._keeper = asyncio.get_running_loop().create_task(self._keep())
 

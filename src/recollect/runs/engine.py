@@ -18,7 +18,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -43,7 +43,7 @@ from recollect.runs.events import (
 )
 from recollect.runs.planners.contract import Call, Plan, Planner, Situation
 from recollect.runs.record import Record, usage_of
-from recollect.runs.times import LiveTimes, Span, Times
+from recollect.runs.times import LiveTimes, Span, Times, utc_now
 from recollect.runs.waiting import all_within, grace_s
 
 _log = logging.getLogger(__name__)
@@ -65,10 +65,6 @@ class Run:
     error: str | None = None
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 async def run(
     query: str,
     *,
@@ -81,7 +77,7 @@ async def run(
     on_end: Callable[[Run], None] | None = None,
     stop: asyncio.Event | None = None,
     clock: Callable[[], float] = time.monotonic,
-    now: Callable[[], datetime] = _utc_now,
+    now: Callable[[], datetime] = utc_now,
     verify: Verify | None = None,
     depth: int = 0,
     policy: str | None = None,

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
 from recollect.domain.ids import new_id
 from recollect.domain.trajectory import Trajectory
+
+
+def utc_now() -> datetime:
+    """The time by the clock."""
+    return datetime.now(UTC)
 
 
 class Span(Protocol):
