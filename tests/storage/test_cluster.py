@@ -359,3 +359,26 @@ def test_the_command_line_says_what_would_move_moves_it_and_shows_where_it_lies(
     assert status["balance"] >= 1
     assert run("rebalance") == {"moves": 0}
     assert texts(blank, tmp_path) == TEXTS
+
+
+@on_cluster
+def test_a_cut_between_the_nodes_in_the_middle_of_a_write_undoes_it(blank: str, tmp_path: Path) -> None:
+    owner = fill(blank, tmp_path)
+    distribute(owner, shards=SHARDS)
+    with psycopg.connect(open_door(tmp_path, blank).app) as role, psycopg.connect(owner) as looking:
+        role.execute('select recollect.enter(\'local\', \'{"user": "ana", "admin": true}\')')
+        role.execute("delete from recollect.mention where tenant_id = 'local'")
+        changed = role.execute("update recollect.memory set text = 'lost' where tenant_id = 'local'").rowcount
+        assert changed == len(TEXTS)
+        ended = looking.execute(
+            "select sum(result::int) from run_command_on_workers('select count(pg_terminate_backend(pid))"
+            " from pg_stat_activity where usename = ''recollect_app'' and datname = current_database()')"
+        ).fetchone()
+        assert ended is not None
+        assert ended[0] >= 1
+        with pytest.raises(psycopg.Error):
+            role.execute("update recollect.memory set importance = 1 where tenant_id = 'local'")
+        role.rollback()
+    assert texts(blank, tmp_path) == TEXTS
+    with Recollect(settings=settings_of(blank, tmp_path)) as client:
+        client.add("Written after the cut.")

@@ -41,6 +41,8 @@ from recollect.workspace import OpenSpace, Workspace, embed_windows
 
 #: Large enough to fill COPY and the embedder's batches, small enough for a progress bar to move.
 BATCH = 256
+#: So many are stored one by one in a pipeline: staging takes nine exchanges with the database, whatever it stages.
+_FEW = 4
 #: Losing to other writers this often in a row is no longer chance: somebody deletes as fast as we add.
 _ATTEMPTS = 25
 
@@ -314,7 +316,8 @@ async def _store_together(
     workspace: Workspace, context: TenantContext, items: Sequence[Item], prepared: Prepared
 ) -> None:
     now = workspace.clock()
-    async with workspace.store.transaction(context) as tx:
+    few = len(items) <= _FEW
+    async with workspace.store.transaction(context) as tx, tx.pipeline(when=few):
         active = await spaces.share_switch_lock(tx)
         if active == prepared.opened.space.id:
             await _write(tx, items, prepared, now)

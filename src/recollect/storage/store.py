@@ -25,7 +25,7 @@ from pgvector.psycopg import register_vector_async
 from psycopg import AsyncCursor, AsyncRawCursor, sql
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper
-from psycopg.pq import Format
+from psycopg.pq import Format, PipelineStatus
 from psycopg.types.json import JsonbDumper
 
 from recollect.domain.layers import ScopeName
@@ -97,7 +97,25 @@ class Transaction:
         """Run a named query and return its rows; `tenant` is filled in."""
         # Binary rows: reading vectors, ids and times from text costs more than finding them.
         cursor = await self._run(name, slots, values, binary=True)
-        return await cursor.fetchall() if cursor.description else []
+        # In a pipeline nothing is known of the rows before they are asked for.
+        return await cursor.fetchall() if cursor.description or self.is_pipelined else []
+
+    @property
+    def is_pipelined(self) -> bool:
+        """Whether statements are sent without waiting for the answers to those before."""
+        return self.connection.pgconn.pipeline_status != PipelineStatus.OFF
+
+    @asynccontextmanager
+    async def pipeline(self, *, when: bool = True) -> AsyncIterator[None]:
+        """Send statements at once, up to the next whose rows are fetched: one round trip for several of them.
+
+        Inside, `execute` does not know how many rows it changed, and nothing can be copied.
+        """
+        if not when:
+            yield
+            return
+        async with self.connection.pipeline():
+            yield
 
     async def fetch_statement(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
         """Run a statement that was composed from named queries before, and kept."""

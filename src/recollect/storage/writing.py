@@ -85,6 +85,12 @@ _MEMORY_TYPES = (
     "uuid uuid int2 text text bytea text text text text text text[] float8 int4 float8 jsonb text uuid int4 text"
     " timestamptz timestamptz timestamptz timestamptz uuid timestamptz uuid timestamptz timestamptz timestamptz text[]"
 ).split()
+#: What `_memory_row` has, by name.
+_MEMORY_COLUMNS = (
+    "scope_id memory_id layer type text digest subject predicate object trigger action entities importance use_count"
+    " utility metadata source conversation_id position speaker created_at valid_from valid_to expires_at superseded_by"
+    " superseded_at version_of since until updated_at mentions"
+).split()
 _EMBEDDING_TYPES = ["int2", "uuid", "int2", "halfvec"]
 _POSTING_TYPES = ["text", "uuid", "int2", "int4"]
 #: tf is a smallint; beyond this BM25 is saturated anyway.
@@ -100,6 +106,8 @@ async def insert_memories(tx: Transaction, memories: Sequence[NewMemory]) -> set
         return set()
     # Of two lines with one id only the first is staged: its vectors and terms must be those of the row.
     staged = {memory.id: memory for memory in reversed(memories)}
+    if tx.is_pipelined:
+        return await _insert_one_by_one(tx, list(staged.values()))
     await tx.copy("copy_memories", _MEMORY_TYPES, [_memory_row(m) for m in staged.values()])
     inserted = {row["memory_id"] for row in await tx.fetch("insert_staged_memories")}
     new = _new_ones(memories, inserted)
@@ -109,6 +117,43 @@ async def insert_memories(tx: Transaction, memories: Sequence[NewMemory]) -> set
     await tx.copy("copy_postings", _POSTING_TYPES, [row for m in new for row in _posting_rows(m)])
     await tx.execute("insert_staged_postings", ids=ids)
     return inserted
+
+
+async def _insert_one_by_one(tx: Transaction, memories: Sequence[NewMemory]) -> set[UUID]:
+    """A few memories without staging, which takes more exchanges than they are worth."""
+    inserted = set()
+    # In the order of staged ones, so that two writers of the same texts wait for each other and not in a circle.
+    for memory in sorted(memories, key=lambda memory: (memory.scope_id, memory.digest, memory.id)):
+        row = dict(zip(_MEMORY_COLUMNS, _memory_row(memory), strict=True))
+        if await tx.fetch("insert_memory", **row):
+            inserted.add(memory.id)
+            await _insert_vectors(tx, memory.id, memory.vectors)
+            await _insert_postings(tx, memory.id, memory.scope_id, memory.terms)
+    return inserted
+
+
+async def _insert_vectors(tx: Transaction, memory_id: UUID, vectors: Sequence[Vectors]) -> None:
+    for space in vectors:
+        parts = [HalfVector(part) for part in space.parts]
+        if parts:
+            await tx.execute(
+                "insert_embeddings",
+                space=space.space_id,
+                ids=[memory_id] * len(parts),
+                parts=list(range(len(parts))),
+                embeddings=parts,
+            )
+
+
+async def _insert_postings(tx: Transaction, memory_id: UUID, scope_id: UUID, terms: Counter[str]) -> None:
+    await tx.execute(
+        "insert_postings_of",
+        id=memory_id,
+        scope=scope_id,
+        terms=list(terms),
+        tfs=[min(tf, _MAX_TF) for tf in terms.values()],
+        length=terms.total(),
+    )
 
 
 async def link_inserted(
@@ -320,15 +365,9 @@ async def index_memory(
     tx: Transaction, memory_id: UUID, scope_id: UUID, terms: Counter[str], vectors: Sequence[Vectors]
 ) -> None:
     """Vectors and postings of a memory whose row exists (its text was changed)."""
-    rows = [(v.space_id, memory_id, part, HalfVector(x)) for v in vectors for part, x in enumerate(v.parts)]
-    await tx.copy("copy_embeddings", _EMBEDDING_TYPES, rows)
-    await tx.execute("insert_staged_embeddings", ids=[memory_id])
-    length = terms.total()
-    await tx.copy(
-        "copy_postings", _POSTING_TYPES, [(t, memory_id, min(tf, _MAX_TF), length) for t, tf in terms.items()]
-    )
-    await tx.execute("insert_postings_of", id=memory_id, scope=scope_id)
-    await bump_tallies(tx, {scope_id: (0, len(vectors[0].parts) if vectors else 0, length)})
+    await _insert_vectors(tx, memory_id, vectors)
+    await _insert_postings(tx, memory_id, scope_id, terms)
+    await bump_tallies(tx, {scope_id: (0, len(vectors[0].parts) if vectors else 0, terms.total())})
 
 
 async def unindex_memory(tx: Transaction, memory_id: UUID) -> None:

@@ -52,6 +52,20 @@ order by s.scope_id, s.digest, s.memory_id
 on conflict do nothing
 returning memory_id;
 
+-- name: insert_memory
+-- Store one memory; a repeat of an active text in its scope is left for reinforcement.
+insert into recollect.memory (
+    tenant_id, scope_id, memory_id, layer, type, text, digest, subject, predicate, object, trigger, action, entities,
+    importance, use_count, utility, metadata, source, conversation_id, position, speaker, created_at, valid_from,
+    valid_to, expires_at, superseded_by, superseded_at, version_of, since, until, updated_at, mentions, author)
+values (%(tenant)s, %(scope_id)s, %(memory_id)s, %(layer)s, %(type)s, %(text)s, %(digest)s, %(subject)s, %(predicate)s,
+    %(object)s, %(trigger)s, %(action)s, %(entities)s, %(importance)s, %(use_count)s, %(utility)s, %(metadata)s,
+    %(source)s, %(conversation_id)s, %(position)s, %(speaker)s, %(created_at)s, %(valid_from)s, %(valid_to)s,
+    %(expires_at)s, %(superseded_by)s, %(superseded_at)s, %(version_of)s, %(since)s, %(until)s, %(updated_at)s,
+    %(mentions)s, recollect.author_in(%(scope_id)s::uuid, %(layer)s::smallint))
+on conflict do nothing
+returning memory_id;
+
 -- name: insert_staged_embeddings
 -- Store the staged vectors of memories that were really inserted.
 insert into recollect.embedding (tenant_id, space_id, memory_id, part, scope_id, since, until, embedding)
@@ -286,10 +300,10 @@ update recollect.posting set memory_id = %(archived)s
 where tenant_id = %(tenant)s and memory_id = %(id)s;
 
 -- name: insert_postings_of
--- Store the staged postings of one memory.
+-- Store the postings of one memory.
 insert into recollect.posting (tenant_id, term, memory_id, scope_id, tf, dl)
-select %(tenant)s, p.term, p.memory_id, %(scope)s, p.tf, p.dl
-from stage_posting p where p.memory_id = %(id)s;
+select %(tenant)s, x.term, %(id)s, %(scope)s, x.tf, %(length)s
+from unnest(%(terms)s::text[], %(tfs)s::smallint[]) as x(term, tf);
 
 -- name: delete_conversations_of
 -- Erase the conversations of scopes whose memories are gone.
