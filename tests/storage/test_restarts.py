@@ -8,9 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -18,6 +19,8 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
+from tests.reliability import faults
+from tests.reliability.faults import Fault
 from tests.surfaces.serving import serving
 
 from recollect import AsyncRecollect, Memory, Recollect, Settings
@@ -457,3 +460,25 @@ def wait_for_an_empty_queue(home: Path, worker: subprocess.Popen[str]) -> None:
             row = connection.execute("select count(*) from recollect_jobs.procrastinate_jobs").fetchone()
             assert row is not None
             jobs = row[0]
+
+
+@pytest.mark.parametrize("verb", ["get", "list", "history"])
+def test_a_read_whose_connection_breaks_under_it_is_asked_again(home: Path, verb: str) -> None:
+    async def read() -> object:
+        async with AsyncRecollect(settings=settings_of(home)) as client:
+            memory = await client.add("Kept.")
+            assert isinstance(memory, Memory)
+            given = {} if verb == "list" else {"id": memory.id}
+            # The second exchange is the first inside of the transaction.
+            return await under(Fault("lost before", 2), getattr(client, verb)(**given))
+
+    async def under(fault: Fault, call: Coroutine[Any, Any, object]) -> object:
+        faults._active.set(fault)
+        try:
+            return await call
+        finally:
+            faults._active.set(None)
+            assert fault.calls >= 2
+
+    with faults.injection():
+        assert asyncio.run(read())

@@ -353,15 +353,13 @@ class AsyncRecollect:
         from recollect.storage.writing import get_memory
 
         workspace = await self._workspace()
-        async with workspace.store.transaction(self._context) as tx:
-            return await get_memory(tx, parse_id(id))
+        return await workspace.store.read(self._context, lambda tx: get_memory(tx, parse_id(id)))
 
     async def _get_many(self, ids: Sequence[UUID]) -> Memories:
         from recollect.storage.reading import get_memories
 
         workspace = await self._workspace()
-        async with workspace.store.transaction(self._context) as tx:
-            return await get_memories(tx, ids)
+        return await workspace.store.read(self._context, lambda tx: get_memories(tx, ids))
 
     async def list(
         self,
@@ -383,13 +381,16 @@ class AsyncRecollect:
         if order not in ORDERS:
             raise InvalidInputError(f"order must be one of {', '.join(ORDERS)}, not {order!r}")
         workspace = await self._workspace()
-        async with workspace.store.transaction(self._context) as tx:
+
+        async def look(tx: Transaction) -> Page:
             chosen = await _selection(
                 tx, workspace.clock(), layers, scope, types, filters, conversation, include_superseded, as_of
             )
             return await list_memories(
                 tx, chosen, limit=_check_limit(limit), cursor=cursor, oldest=order == "oldest"
             )
+
+        return await workspace.store.read(self._context, look)
 
     async def count(
         self,
@@ -479,9 +480,10 @@ class AsyncRecollect:
         from recollect.storage import reading
         from recollect.storage.writing import get_memory
 
-        workspace = await self._workspace()
-        async with workspace.store.transaction(self._context) as tx:
+        async def look(tx: Transaction) -> Sequence[HistoryEntry]:
             return await reading.list_history(tx, await get_memory(tx, parse_id(id)))
+
+        return await (await self._workspace()).store.read(self._context, look)
 
     async def feedback(
         self,

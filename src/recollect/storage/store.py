@@ -11,14 +11,14 @@ import asyncio
 import json
 import re
 import struct
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from pgvector.psycopg import register_vector_async
@@ -31,13 +31,14 @@ from psycopg.types.json import JsonbDumper
 from recollect.domain.layers import ScopeName
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ConflictError, StoreBusyError
-from recollect.storage.connections import Connection, Connections
+from recollect.storage.connections import Connection, Connections, try_twice
 from recollect.storage.connector import Connector
 from recollect.storage.endpoint import Door, open_door
 from recollect.storage.faults import translated
 from recollect.storage.sql import query
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +312,15 @@ class Store:
                 yield tx
                 if (claim := request_claim.get()) is not None:
                     await _mark(tx, claim)
+
+    async def read(self, context: TenantContext, look: Callable[[Transaction], Awaitable[T]]) -> T:
+        """What one transaction that only reads finds; looked for again, once, if the connection breaks under it."""
+
+        async def one_look() -> T:
+            async with self.transaction(context) as tx:
+                return await look(tx)
+
+        return await try_twice(one_look, only_reads=True)
 
     @asynccontextmanager
     async def owner(self) -> AsyncIterator[Connection]:
