@@ -25,7 +25,9 @@ def import_(
     file: Annotated[str, typer.Argument(help="A JSONL file; - reads standard input.")],
     package: Annotated[
         str | None,
-        typer.Option("--from", help="The export of another package: mem0 or chroma (a file, or its folder)."),
+        typer.Option(
+            "--from", help="The export of another package: mem0, chroma, graphiti, zep, letta or langmem."
+        ),
     ] = None,
     scope: Annotated[
         str | None, typer.Option(help="With --from: where all of it goes; otherwise to its users.")

@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from recollect.client.sync_client import Recollect
-from recollect.contrib.importers import chroma, mem0
+from recollect.contrib.importers import chroma, graphs, mem0
 from recollect.contrib.importers.entry import Entries, Entry, Source
 from recollect.domain.layers import ScopeName
 from recollect.domain.memory import DRAFT_KEYS, make_draft
@@ -26,7 +26,14 @@ from recollect.errors import InvalidInputError, RecollectError
 Progress = Callable[[int, int | None], None]
 
 #: Which package -> how its exports are read.
-SOURCES: Mapping[str, Callable[[Source], Entries]] = {"mem0": mem0.open_export, "chroma": chroma.open_export}
+SOURCES: Mapping[str, Callable[[Source], Entries]] = {
+    "mem0": mem0.open_export,
+    "chroma": chroma.open_export,
+    "graphiti": graphs.open_graphiti,
+    "zep": graphs.open_graphiti,
+    "letta": graphs.open_letta,
+    "langmem": graphs.open_langmem,
+}
 #: Entries of one request to a server: their sources must fit into an address.
 _BATCH = 100
 
@@ -40,7 +47,7 @@ def import_from(
     skip_broken: bool = False,
     progress: Progress | None = None,
 ) -> AddReport:
-    """Store the memories of another package's export: "mem0" or "chroma"; `source` is a file, a folder, or bytes.
+    """Store the memories of another package's export, one of `SOURCES`; `source` is a file, a folder, or bytes.
 
     Everything is checked before anything is stored. With broken entries nothing is, and the report names them, unless
     `skip_broken` leaves them out. A repeat stores only what is missing. `scope` puts all of it there; otherwise each

@@ -44,7 +44,7 @@ async def build(visitor: Visitor, q: str = "") -> None:
             ui.navigate.to(link(PATH, q=(words.value or "").strip()))
 
         words.on("keydown.enter", find).on("clear", find)
-        ui.button("Find", icon="search", on_click=find).props("unelevated")
+        ui.button("Find", icon="search", on_click=find).props("unelevated no-wrap")
     if not q.strip():
         graph = await store.entities.graph(limit=_DRAWN)
         if not graph.entities:
@@ -86,7 +86,7 @@ def _counted(memories: int) -> str:
 
 def _picture(graph: EntityGraph, *, height_px: int) -> None:
     """The graph; names are drawn, never read as markup."""
-    zoom = 0.62 if len(graph.entities) > _AROUND else 0.9
+    zoom = 0.8 if len(graph.entities) > _AROUND else 0.9
     most = max((one.memories for one in graph.entities), default=1)
     kinds = sorted({one.kind for one in graph.entities})
     nodes = [

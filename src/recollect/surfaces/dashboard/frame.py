@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from recollect.surfaces.dashboard.visitor import Visitor
 
+_log = logging.getLogger(__name__)
 SHADE_COOKIE = "recollect_shade"
 _SHADES = {"dark": True, "light": False}
 COLOURS = {
@@ -37,12 +39,12 @@ body, .q-layout { background: var(--paper) !important; color: var(--ink); font-s
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 16px; box-shadow: none;
   color: inherit; }
 .q-header { background: var(--card) !important; color: inherit !important; border-bottom: 1px solid var(--line); }
-.q-header .q-btn { color: var(--quiet) !important; }
+.q-header .q-btn.text-primary { color: var(--quiet) !important; }
 .q-drawer { background: var(--card) !important; border-right: 1px solid var(--line); }
 .group { font-size: 11.5px; letter-spacing: .06em; text-transform: uppercase; color: var(--quiet);
   padding: 14px 20px 4px; }
 .place { border-radius: 8px; margin: 1px 10px; min-height: 34px; padding: 4px 10px; align-self: stretch;
-  color: inherit; }
+  color: inherit; white-space: nowrap; }
 .place .q-icon { color: var(--quiet); font-size: 19px; }
 .place.here { background: var(--wash); font-weight: 600; } .place.here .q-icon { color: var(--tint); }
 .place:hover { background: var(--wash); }
@@ -181,8 +183,9 @@ def frame(request: Request, visitor: Visitor, places: Sequence[Place], here: Pla
         with ui.element("form").props(f'method="post" action="{LOGOUT_PATH}"'):
             ui.button(icon="logout").props('flat round dense type="submit" aria-label="Log out"')
     with (
-        ui.left_drawer(bordered=False)
-        .props('width=224 breakpoint=900 role="navigation"')
+        # Quasar opens it where there is room; NiceGUI, left to itself, asks the browser and gives it one second.
+        ui.left_drawer(value=False, bordered=False)
+        .props('show-if-above width=236 breakpoint=900 role="navigation"')
         .classes("q-px-none q-pt-sm gap-0") as drawer
     ):
         group = ""
@@ -224,6 +227,7 @@ def _explain(error: Exception) -> None:
     elif isinstance(error, RecollectError):
         ui.notify(str(error), type="negative", multi_line=True, close_button=True)
     else:
+        _log.error("a page failed", exc_info=error)
         ui.notify("Something went wrong here; the server's log says what.", type="negative")
 
 

@@ -38,7 +38,7 @@ async def build(visitor: Visitor, q: str = "") -> None:
             words = ui.input(placeholder="Search the documents", value=q).classes("grow")
             words.props('outlined dense clearable data-search aria-label="Search the documents"')
             words.on("keydown.enter", search).on("clear", search)
-            ui.button("Search", icon="search", on_click=search).props("unelevated")
+            ui.button("Search", icon="search", on_click=search).props("unelevated no-wrap")
         await _upload(visitor, lambda: found.refresh())
 
     @ui.refreshable

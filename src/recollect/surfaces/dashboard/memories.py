@@ -138,7 +138,7 @@ async def _form(visitor: Visitor, view: View) -> None:
             with words.add_slot("append"):
                 ui.html("<kbd>/</kbd>", sanitize=False).classes("wide-only")
             words.on("keydown.enter", search).on("clear", search)
-            ui.button("Search", icon="search", on_click=search).props("unelevated")
+            ui.button("Search", icon="search", on_click=search).props("unelevated no-wrap")
         with ui.row().classes("w-full items-center gap-2"):
             shown = ui.button("Filters", icon="tune").props("flat dense")
             if view.filtered:

@@ -1,0 +1,17 @@
+import asyncio
+
+from autogen_core.memory import MemoryContent, MemoryMimeType
+
+from recollect import Recollect
+from recollect.contrib.autogen import RecollectMemory
+
+
+async def main(client: Recollect) -> None:
+    memory = RecollectMemory(client)  # AssistantAgent("helper", model_client=..., memory=[memory])
+    await memory.add(MemoryContent(content="Ana keeps bees.", mime_type=MemoryMimeType.TEXT))
+    for found in (await memory.query("Who keeps bees?")).results:
+        print(found.content)
+
+
+with Recollect() as client:
+    asyncio.run(main(client))
