@@ -6,10 +6,17 @@ are read here and now; PDF and Office files by third-party parsers in a process 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from recollect.domain.documents import ReadDocument
-from recollect.errors import DocumentTooLargeError, InvalidInputError
+from recollect.errors import (
+    DocumentError,
+    DocumentReaderMissingError,
+    DocumentTooLargeError,
+    InvalidInputError,
+    RecollectError,
+)
 from recollect.files.decode import canonical, decode
 from recollect.library.reading.html import read_html
 from recollect.library.reading.isolated import read_isolated, require_reader
@@ -17,11 +24,15 @@ from recollect.library.reading.limits import DEFAULT_LIMITS, ReadingLimits
 from recollect.library.reading.markdown import read_markdown
 from recollect.library.reading.plain import read_plain
 from recollect.library.reading.sections import shorten
-from recollect.library.reading.sniff import BINARY_KINDS, KINDS, Sniffed, sniff
+from recollect.library.reading.sniff import BINARY_KINDS, BY_EXTENSION, KINDS, Sniffed, extension_of, sniff
 from recollect.library.reading.source import read_source
 
 __all__ = ["DEFAULT_LIMITS", "KINDS", "ReadingLimits", "read_document"]
 
+#: Readers of other packages are entry points of this group: a file's extension = "module:function".
+GROUP = "recollect.readers"
+#: What such a reader is: from a file's bytes and name to its text in Markdown.
+Reader = Callable[[bytes, str], str]
 #: The longest path that operating systems take.
 _MAX_NAME_CHARS = 4_096
 
@@ -40,9 +51,12 @@ def read_document(
         raise DocumentTooLargeError(
             f"{name!r} has {len(data):,} bytes, the limit is {limits.max_file_bytes:,}; split it"
         )
-    sniffed = sniff(data, name=name, kind=kind)
+    reader = _third_party(name) if kind is None else None
+    sniffed = sniff(data, name=name, kind=kind) if reader is None else Sniffed(kind="markdown", extension="")
     title = _name_as_title(name, code=sniffed.kind == "code")
-    if sniffed.kind in BINARY_KINDS:
+    if reader is not None:
+        read = _read_by(reader, data, name, title)
+    elif sniffed.kind in BINARY_KINDS:
         read = read_isolated(data, kind=sniffed.kind, name=name, title=title, limits=limits)
     else:
         if sniffed.kind == "html":
@@ -56,6 +70,35 @@ def read_document(
     if not read.text and not read.gaps:
         notes.append("the file holds no text")
     return replace(read, notes=(*notes, *read.notes))
+
+
+def _third_party(name: str) -> Reader | None:
+    """Another package's reader of files with this extension. What is read here already can't be taken over."""
+    extension = extension_of(name)
+    if not extension or extension in BY_EXTENSION:
+        return None
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=GROUP, name=extension):
+        try:
+            reader: Reader = entry.load()
+        except (ImportError, AttributeError) as error:
+            raise DocumentReaderMissingError(
+                f"the reader of .{extension} files can't be loaded from {entry.value!r}: {error}; reinstall its package"
+            ) from error
+        return reader
+    return None
+
+
+def _read_by(reader: Reader, data: bytes, name: str, title: str) -> ReadDocument:
+    try:
+        text, notes = canonical(reader(data, name))
+    except RecollectError:
+        raise
+    except Exception as error:
+        raise DocumentError(f"{name!r} broke its reader: {type(error).__name__}: {error}") from error
+    read = read_markdown(text, title=title)
+    return replace(read, notes=(*read.notes, *notes))
 
 
 def _read_text(data: bytes, sniffed: Sniffed, title: str) -> ReadDocument:

@@ -20,7 +20,7 @@ from recollect.library.reading.source import SOURCE_EXTENSIONS
 KINDS = ("markdown", "html", "text", "code", "pdf", "docx", "pptx", "xlsx")
 BINARY_KINDS = frozenset({"pdf", "docx", "pptx", "xlsx"})
 
-_BY_EXTENSION = {
+BY_EXTENSION = {
     **dict.fromkeys(SOURCE_EXTENSIONS, "code"),
     **dict.fromkeys("md markdown mkd mdown mdx qmd rmd".split(), "markdown"),
     **dict.fromkeys("html htm xhtml xht shtml".split(), "html"),
@@ -78,7 +78,7 @@ def sniff(data: bytes, *, name: str, kind: str | None = None) -> Sniffed:
     if kind is not None and kind not in KINDS:
         raise InvalidInputError(f"unknown kind of document {kind!r}; give one of {', '.join(KINDS)}")
     extension = extension_of(name)
-    by_name = _BY_EXTENSION.get(extension)
+    by_name = BY_EXTENSION.get(extension)
     found = _binary_kind(data, name)
     if found is None and kind in BINARY_KINDS:
         raise DocumentError(f"{name!r} is not a {kind.upper()} file: it starts with {data[:8]!r}")
