@@ -24,17 +24,17 @@ def test_an_argument_wins_over_the_environment_over_the_file_over_the_default(
     places: tuple[Path, Path],
 ) -> None:
     cwd, home = places
-    (cwd / "recollect.toml").write_text("pool_size = 3\nexact_rows = 4\nhnsw_ef_search = 5\n")
-    environ = {"RECOLLECT_POOL_SIZE": "30", "RECOLLECT_EXACT_ROWS": "40"}
+    (cwd / "recollect.toml").write_text("pool_size = 3\nrlm_max_subcalls = 4\nserve_port = 5\n")
+    environ = {"RECOLLECT_POOL_SIZE": "30", "RLM_MAX_SUBCALLS": "40"}
 
     settings = Settings.load(home, environ=environ, cwd=cwd, pool_size=300)
 
-    assert (settings.pool_size, settings.exact_rows, settings.hnsw_ef_search) == (300, 40, 5)
+    assert (settings.pool_size, settings.rlm_max_subcalls, settings.serve_port) == (300, 40, 5)
     assert settings.statement_timeout_s == Settings(home=home).statement_timeout_s
     sources = {row.name: row.source for row in settings.describe()}
     assert sources["pool_size"] == "argument"
-    assert sources["exact_rows"] == "RECOLLECT_EXACT_ROWS"
-    assert sources["hnsw_ef_search"] == str(cwd / "recollect.toml")
+    assert sources["rlm_max_subcalls"] == "RLM_MAX_SUBCALLS"
+    assert sources["serve_port"] == str(cwd / "recollect.toml")
     assert sources["statement_timeout_s"] == "default"
 
 
@@ -44,9 +44,9 @@ def test_the_file_in_home_is_read_only_when_the_current_folder_has_none(places: 
     assert Settings.load(home, environ={}, cwd=cwd).pool_size == 7
     assert Settings.load(environ={"RECOLLECT_HOME": str(home)}, cwd=cwd).pool_size == 7
 
-    (cwd / "recollect.toml").write_text("exact_rows = 9\n")
+    (cwd / "recollect.toml").write_text("serve_port = 9\n")
     settings = Settings.load(home, environ={}, cwd=cwd)
-    assert settings.exact_rows == 9
+    assert settings.serve_port == 9
     assert settings.pool_size == Settings(home=home).pool_size
 
 
@@ -111,8 +111,6 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         "RECOLLECT_MODEL_MAX_USD": "0.5",
         "RECOLLECT_POOL_SIZE": "5",
         "RECOLLECT_POOL_TIMEOUT_S": "2.5",
-        "RECOLLECT_EXACT_ROWS": "0",
-        "RECOLLECT_HNSW_EF_SEARCH": "200",
         "RECOLLECT_START_TIMEOUT_S": "1.5",
         "RECOLLECT_STATEMENT_TIMEOUT_S": "0",
         "RECOLLECT_ROOT_MODEL": "openai:large",
@@ -120,11 +118,9 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         "RECOLLECT_RECURSION_ENABLED": "off",
         "RECOLLECT_RECURSION_THRESHOLD": "0.5",
         "RECOLLECT_RECURSION_MAX_DEPTH": "2",
-        "RECOLLECT_RECURSION_TIMEOUT_S": "20",
         "RECOLLECT_RECURSION_SUB_CALL_TIMEOUT_S": "5",
         "RECOLLECT_TELEMETRY": "off",
-        "RECOLLECT_ORACLE_ROOTS": str(home),
-        "RECOLLECT_ORACLE_TIMEOUT_S": "120",
+        "RECOLLECT_ROOTS": str(home),
         "RLM_MAX_SUBCALLS": "20",
         "RLM_MAX_PER_ITERATION": "4",
         "RLM_TIMEOUT": "60",
@@ -135,26 +131,18 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         "RECOLLECT_API_KEY": "rcl_x",
         "RECOLLECT_SERVE_HOST": "0.0.0.0",
         "RECOLLECT_SERVE_PORT": "9000",
-        "RECOLLECT_SERVE_ROOTS": str(home),
-        "RECOLLECT_SERVE_MAX_BODY_BYTES": "1000000",
         "RECOLLECT_SERVE_REQUESTS_PER_MINUTE": "600",
         "RECOLLECT_SERVE_DASHBOARD": "off",
         "RECOLLECT_SERVE_WORKERS": "3",
-        "RECOLLECT_SERVE_AT_ONCE": "8",
         "RECOLLECT_SERVE_GRACE_S": "5",
         "RECOLLECT_ROWS_MAX_TOKENS": "50000",
         "RECOLLECT_LIBRARY_MAX_FILE_BYTES": "1000000",
-        "RECOLLECT_LIBRARY_QUEUE_TOKENS": "5000",
         "RECOLLECT_LEARNING": "off",
         "RECOLLECT_LEARNING_RETENTION_DAYS": "30",
         "RECOLLECT_LEARNING_MIN_EVENTS": "500",
         "RECOLLECT_LEARNING_EXPLORE": "0.05",
-        "RECOLLECT_SUMMARY_TURNS": "8",
-        "RECOLLECT_SUMMARY_MEMORIES": "30",
-        "RECOLLECT_SUMMARY_MENTIONS": "9",
         "RECOLLECT_DOMAIN_DATABASE_URL": "sqlite:///shop.db",
         "RECOLLECT_DOMAIN_TIMEOUT_S": "3",
-        "RECOLLECT_DOMAIN_MAX_ROWS": "20",
         "RECOLLECT_LOG_LEVEL": "DEBUG",
     }
     settings = Settings.load(environ=environ, cwd=cwd)
@@ -188,11 +176,9 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         recursion_enabled=False,
         recursion_threshold=0.5,
         recursion_max_depth=2,
-        recursion_timeout_s=20.0,
         recursion_sub_call_timeout_s=5.0,
         telemetry=False,
-        oracle_roots=(home,),
-        oracle_timeout_s=120.0,
+        roots=(home,),
         rlm_max_subcalls=20,
         rlm_max_per_iteration=4,
         rlm_timeout=60.0,
@@ -203,32 +189,22 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         api_key="rcl_x",
         serve_host="0.0.0.0",
         serve_port=9000,
-        serve_roots=(home,),
-        serve_max_body_bytes=1_000_000,
         serve_requests_per_minute=600,
         serve_dashboard=False,
         serve_workers=3,
-        serve_at_once=8,
         serve_grace_s=5.0,
         rows_max_tokens=50_000,
         library_max_file_bytes=1_000_000,
-        library_queue_tokens=5_000,
         pool_size=5,
         pool_timeout_s=2.5,
-        exact_rows=0,
-        hnsw_ef_search=200,
         start_timeout_s=1.5,
         statement_timeout_s=0.0,
         learning=False,
         learning_retention_days=30,
         learning_min_events=500,
         learning_explore=0.05,
-        summary_turns=8,
-        summary_memories=30,
-        summary_mentions=9,
         domain_database_url="sqlite:///shop.db",
         domain_timeout_s=3.0,
-        domain_max_rows=20,
         log_level="debug",
     )
 

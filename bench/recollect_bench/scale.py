@@ -26,7 +26,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.errors import InvalidInputError
 from recollect.retrieval import generate
 from recollect.runs.router import ComplexityRouter
-from recollect.storage import scopes
+from recollect.storage import scopes, spaces
 from recollect.storage.filters import Moment
 from recollect.storage.search import NO_MATCHES, Conditions, DenseRequest, fetch_candidates
 from recollect.workspace import Workspace
@@ -396,7 +396,7 @@ async def _dense_candidates(case: Case, queries: Sequence[str], model: BenchEmbe
         for query in queries:
             async with workspace.store.transaction(context) as tx:
                 caller = await scopes.describe_caller(tx)
-                exact = caller.vectors <= workspace.settings.exact_rows
+                exact = caller.vectors <= spaces.EXACT_ROWS
                 dense = DenseRequest(
                     vector=model.vector(query),
                     space_id=opened.space.id,

@@ -34,6 +34,7 @@ _OWN_PREFIX = "rlm_"
 #: How long a model that reasons may think, least first.
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 LOG_LEVELS = ("debug", "info", "warning", "error")
+_ON, _OFF = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
 
 #: The source of a value nobody set.
 DEFAULT_SOURCE = "default"
@@ -83,62 +84,44 @@ def _whole_number(low: int, high: int) -> Callable[[object], int]:
     return parse
 
 
-def _seconds(low: float, high: float) -> Callable[[object], float]:
+def _amount(what: str, low: float, high: float) -> Callable[[object], float]:
     def parse(value: object) -> float:
         try:
-            seconds = float(value) if isinstance(value, (str, int, float)) else low - 1
+            amount = float(value) if isinstance(value, (str, int, float)) else low - 1
         except ValueError:
-            seconds = low - 1
+            amount = low - 1
         # A NaN compares false with both ends, so it is refused here too.
-        if isinstance(value, bool) or not low <= seconds <= high:
-            raise ValueError(f"is not a number of seconds from {low:g} to {high:g}")
-        return seconds
+        if isinstance(value, bool) or not low <= amount <= high:
+            raise ValueError(f"is not a {what} from {low:g} to {high:g}")
+        return amount
 
     return parse
 
 
-def _dollars(value: object) -> float:
-    try:
-        usd = float(value) if isinstance(value, (str, int, float)) else -1.0
-    except ValueError:
-        usd = -1.0
-    if isinstance(value, bool) or not 0.0 <= usd <= 1e6:
-        raise ValueError("is not a number of dollars from 0 to 1000000")
-    return usd
+def _seconds(low: float, high: float) -> Callable[[object], float]:
+    return _amount("number of seconds", low, high)
 
 
-def _effort(value: object) -> str:
-    text = _line(value).lower()
-    if text not in EFFORTS:
-        raise ValueError(f"is not an effort; efforts are {', '.join(EFFORTS)}")
-    return text
+_dollars = _amount("number of dollars", 0, 1e6)
+_share = _amount("number", 0, 1)
 
 
-def _share(value: object) -> float:
-    try:
-        share = float(value) if isinstance(value, (str, int, float)) else -1.0
-    except ValueError:
-        share = -1.0
-    if isinstance(value, bool) or not 0.0 <= share <= 1.0:
-        raise ValueError("is not a number from 0 to 1")
-    return share
+def _one_of(what: str, names: tuple[str, ...]) -> Callable[[object], str]:
+    def parse(value: object) -> str:
+        text = _line(value).lower()
+        if text not in names:
+            raise ValueError(f"is not {what} are {', '.join(names)}")
+        return text
+
+    return parse
 
 
 def _switch(value: object) -> bool:
-    known = {
-        "on": True,
-        "true": True,
-        "yes": True,
-        "1": True,
-        "off": False,
-        "false": False,
-        "no": False,
-        "0": False,
-    }
     if isinstance(value, bool):
         return value
-    if isinstance(value, str) and value.strip().lower() in known:
-        return known[value.strip().lower()]
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if word in _ON or word in _OFF:
+        return word in _ON
     raise ValueError("is neither 'on' nor 'off'")
 
 
@@ -220,13 +203,6 @@ def _name(value: object) -> str:
 def _timezone(value: object) -> str:
     text = _line(value)
     check_timezone(text)
-    return text
-
-
-def _log_level(value: object) -> str:
-    text = _line(value).lower()
-    if text not in LOG_LEVELS:
-        raise ValueError(f"is not a log level; levels are {', '.join(LOG_LEVELS)}")
     return text
 
 
@@ -345,7 +321,7 @@ class Settings:
     model_effort: str | None = _setting(
         "How much a model that reasons thinks before it answers: 'none', 'minimal', 'low', 'medium', 'high', "
         "'xhigh', 'max'.",
-        _optional(_effort),
+        _optional(_one_of("an effort; efforts", EFFORTS)),
         default_text="the vendor's",
     )
     model_native_tools: bool | None = _setting(
@@ -390,23 +366,13 @@ class Settings:
         _whole_number(0, 10),
         default=3,
     )
-    recursion_timeout_s: float = _setting(
-        "Seconds a decomposed question may take in all; then it answers with what it has.",
-        _seconds(0.05, 3600),
-        default=60.0,
-    )
     recursion_sub_call_timeout_s: float = _setting(
         "Seconds one call of a decomposed question may take.", _seconds(0.05, 3600), default=30.0
     )
-    oracle_roots: tuple[Path, ...] | None = _setting(
-        "Folders that consultations may read code from, with those inside them; a list, or separated as in PATH.",
+    roots: tuple[Path, ...] | None = _setting(
+        "Folders whose files may be read for callers who name a path; a list, or separated as in PATH.",
         _optional(_folders),
-        default_text="any folder",
-    )
-    oracle_timeout_s: float = _setting(
-        "Seconds a consultation may take in all; then it answers with what it has.",
-        _seconds(0.05, 86_400),
-        default=900.0,
+        default_text="any folder in your own program, none over `recollect serve`",
     )
     rows_max_tokens: int = _setting(
         "Tokens that a question put to every section or memory may read with a model; what is left out is said.",
@@ -421,10 +387,10 @@ class Settings:
     rlm_max_per_iteration: int = _setting(
         "Tool calls that one step of an exploration may make.", _whole_number(0, 1_000), default=8
     )
-    rlm_timeout: float = _setting(
-        "Seconds that one exploration may take in all; then it answers with what it has.",
-        _seconds(0.05, 86_400),
-        default=300.0,
+    rlm_timeout: float | None = _setting(
+        "Seconds that a run may take in all; then it answers with what it has.",
+        _optional(_seconds(0.05, 86_400)),
+        default_text="60 for a decomposed question, 300 for an exploration, 900 for a consultation",
     )
     rlm_model: str | None = _setting(
         "Chat model that explores code, as 'anthropic:<model>'; without its key none is asked.",
@@ -452,11 +418,6 @@ class Settings:
         _seconds(0.1, 3600),
         default=30.0,  # what takes longer waits for nobody's benefit: most HTTP clients have given up by then
     )
-    exact_rows: int = _setting(
-        "Up to this many visible memories, vectors are compared exactly; beyond it the HNSW index is used.",
-        _whole_number(0, 10_000_000),
-        default=10_000,  # about 9 ms of exact scan, where HNSW under a filter begins to pay
-    )
     library_max_file_bytes: int = _setting(
         "Largest file the library takes, in bytes.",
         _whole_number(1, 2_000_000_000),
@@ -474,16 +435,6 @@ class Settings:
     serve_port: int = _setting(
         "Port that `recollect serve` listens at.", _whole_number(0, 65_535), default=8484
     )
-    serve_roots: tuple[Path, ...] | None = _setting(
-        "Folders below which a client may name paths; a list, or separated as in PATH.",
-        _optional(_folders),
-        default_text="none",
-    )
-    serve_max_body_bytes: int = _setting(
-        "Largest body of a request that is no document, in bytes.",
-        _whole_number(1_000, 2_000_000_000),
-        default=10_000_000,
-    )
     serve_requests_per_minute: int = _setting(
         "Requests one key may send in a minute; 0 for any number.", _whole_number(0, 10_000_000), default=0
     )
@@ -491,25 +442,10 @@ class Settings:
     serve_workers: int = _setting(
         "Processes that `recollect serve` answers with.", _whole_number(1, 256), default=1
     )
-    serve_at_once: int | None = _setting(
-        "Requests one process of the server works on at once; others wait in the order they came.",
-        _optional(_whole_number(1, 10_000)),
-        default_text="two per core",
-    )
     serve_grace_s: float = _setting(
         "Seconds that running requests may take to end once the server is told to stop.",
         _seconds(0, 3600),
         default=30.0,
-    )
-    library_queue_tokens: int = _setting(
-        "Documents of at least so many tokens are indexed by a worker, where there is one.",
-        _whole_number(1, 2_000_000_000),
-        default=500_000,  # about 2 MB of text; the built-in embedder takes minutes for it
-    )
-    hnsw_ef_search: int = _setting(
-        "How widely the HNSW index looks around: more finds more and takes longer.",
-        _whole_number(1, 1000),
-        default=100,
     )
     start_timeout_s: float = _setting(
         "Seconds to wait for the database to start or to answer; recovery after a crash takes a while.",
@@ -539,17 +475,6 @@ class Settings:
         _share,
         default=0.0,
     )
-    summary_turns: int = _setting(
-        "Turns a conversation needs before it is summarised.", _whole_number(1, 100_000), default=6
-    )
-    summary_memories: int = _setting(
-        "Memories a scope needs before it is summarised.", _whole_number(1, 100_000), default=20
-    )
-    summary_mentions: int = _setting(
-        "Memories of a scope that must speak of an entity before it is summarised.",
-        _whole_number(1, 100_000),
-        default=5,
-    )
     domain_database_url: str | None = _setting(
         "The tenant's own database, as an SQLAlchemy URL; an ontology says what is in it.",
         _optional(_sqlalchemy_url),
@@ -559,13 +484,10 @@ class Settings:
     domain_timeout_s: float = _setting(
         "Seconds one question to a domain database may take.", _seconds(0.05, 300), default=2.0
     )
-    domain_max_rows: int = _setting(
-        "Rows a question to a domain database may bring back in one table.",
-        _whole_number(1, 1000),
-        default=50,
-    )
     log_level: str = _setting(
-        "What the command line logs: debug, info, warning or error.", _log_level, default="warning"
+        "What the command line logs: debug, info, warning or error.",
+        _one_of("a log level; levels", LOG_LEVELS),
+        default="warning",
     )
     #: The `[ontology]` and `[domain_databases]` tables of the file: docs/domain-database.md.
     ontology: Mapping[str, Any] = _table(_ontology)

@@ -92,7 +92,6 @@ class Workspace:
             pool_timeout_s=settings.pool_timeout_s,
             start_timeout_s=settings.start_timeout_s,
             statement_timeout_s=settings.statement_timeout_s,
-            ef_search=settings.hnsw_ef_search,
         )
         return cls(settings, store, clock)
 

@@ -227,7 +227,7 @@ def test_what_makes_no_sense_is_refused(
 
 
 def test_a_folder_that_is_not_there_or_not_allowed_is_refused(tmp_path: Path, shop: Path) -> None:
-    settings = Settings(home=tmp_path / "home", oracle_roots=(tmp_path / "other",))
+    settings = Settings(home=tmp_path / "home", roots=(tmp_path / "other",))
     with pytest.raises(ForbiddenError):
         asyncio.run(RLMOrchestrator(shop, settings=settings).explore("t", QUESTION))
     with pytest.raises(NotFoundError):

@@ -204,7 +204,6 @@ FILE = """
 tenant = "acme"
 domain_database_url = "sqlite:///shop.db"
 domain_timeout_s = 0.5
-domain_max_rows = 5
 [domain_databases]
 beta = "postgresql://u:s3cr3t@h/shop"
 [ontology.types.customer]
@@ -219,7 +218,7 @@ def test_the_file_declares_an_ontology_and_databases(tmp_path: Path) -> None:
     settings = Settings.load(environ={}, cwd=tmp_path)
     assert settings.ontology["types"]["customer"] == {"table": "customers"}
     assert settings.domain_databases == {"beta": "postgresql://u:s3cr3t@h/shop"}
-    assert (settings.domain_timeout_s, settings.domain_max_rows) == (0.5, 5)
+    assert settings.domain_timeout_s == 0.5
     assert "s3cr3t" not in repr(settings)
     assert "s3cr3t" not in str(settings.describe())
 
@@ -235,7 +234,7 @@ def test_the_file_declares_an_ontology_and_databases(tmp_path: Path) -> None:
         ),
         ("[domain_databases]\nacme = 's3cr3t'\n", "has an entry 'acme' that is not an SQLAlchemy URL"),
         ("[ontologies]\n", "unknown setting 'ontologies' in {file!r}; did you mean 'ontology'?"),
-        ("domain_max_rows = 0\n", "domain_max_rows=0 (in {file!r}) is not a whole number from 1 to 1000"),
+        ("domain_timeout_s = 0\n", "domain_timeout_s=0 (in {file!r}) is not a number of seconds"),
         ("domain_database_url = 'x s3cr3t'\n", "is not an SQLAlchemy URL"),
     ],
 )

@@ -13,6 +13,7 @@ from recollect import Recollect, Settings
 from recollect.doctor import catalogue, front_door, reads, reuse, writes
 from recollect.doctor.world import PREFIX
 from recollect.domain.results import Check
+from recollect.storage import spaces
 
 ATTACKS = [catalogue.ATTACKS, reads.ATTACKS, writes.ATTACKS, reuse.ATTACKS, front_door.ATTACKS]
 
@@ -129,12 +130,12 @@ def test_rows_without_their_memory_are_found(
 
 
 def test_a_tenant_that_outgrew_exact_search_without_an_index_is_found(
-    admin: Recollect, owner_conninfo: str, tenant_id: str, settings: Settings
+    admin: Recollect, owner_conninfo: str, tenant_id: str
 ) -> None:
     with psycopg.connect(owner_conninfo) as connection:
         connection.execute(
             "update recollect.tally set vectors = %s where tenant_id = %s",
-            [settings.exact_rows + 1, tenant_id],
+            [spaces.EXACT_ROWS + 1, tenant_id],
         )
     check = by_name(admin)["vector index"]
     assert not check.ok

@@ -19,7 +19,7 @@ import pytest
 
 from recollect import Recollect, Settings, TenantContext
 from recollect.errors import ConfigurationError, DocumentNotFoundError
-from recollect.library import indexing
+from recollect.library import indexing, intake
 from recollect.storage import embedded
 from recollect.storage.endpoint import open_door
 
@@ -173,10 +173,15 @@ def run_worker(home: Path) -> dict[str, int]:
     return jobs
 
 
+@pytest.fixture
+def few_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "QUEUE_TOKENS", 1_000)
+
+
 def test_a_large_document_is_left_to_a_worker_and_its_job_holds_no_text(
-    queued_home: Path, long_file: Path
+    queued_home: Path, long_file: Path, few_tokens: None
 ) -> None:
-    settings = Settings(home=queued_home, embedder="wordllama", library_queue_tokens=1_000)
+    settings = Settings(home=queued_home, embedder="wordllama")
     with Recollect(settings=settings) as client:
         report = client.library.add(long_file)
         assert (report.outcome, report.embedded, report.document.state) == ("queued", 0, "indexing")
@@ -196,8 +201,8 @@ def test_a_large_document_is_left_to_a_worker_and_its_job_holds_no_text(
         assert client.library.search("opening valve 119")
 
 
-def test_waiting_follows_the_worker(queued_home: Path, long_file: Path) -> None:
-    settings = Settings(home=queued_home, embedder="wordllama", library_queue_tokens=1_000)
+def test_waiting_follows_the_worker(queued_home: Path, long_file: Path, few_tokens: None) -> None:
+    settings = Settings(home=queued_home, embedder="wordllama")
     environ = {**os.environ, "RECOLLECT_HOME": str(queued_home), "RECOLLECT_EMBEDDER": "wordllama"}
     worker = subprocess.Popen(
         [sys.executable, "-m", "recollect.surfaces.cli.main", "worker"],
@@ -217,10 +222,10 @@ def test_waiting_follows_the_worker(queued_home: Path, long_file: Path) -> None:
 
 
 def test_waiting_does_the_work_itself_when_no_worker_comes(
-    queued_home: Path, long_file: Path, monkeypatch: pytest.MonkeyPatch
+    queued_home: Path, long_file: Path, few_tokens: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(indexing, "_PATIENCE_S", 0.5)
-    settings = Settings(home=queued_home, embedder="wordllama", library_queue_tokens=1_000)
+    settings = Settings(home=queued_home, embedder="wordllama")
     with Recollect(settings=settings) as client:
         report = client.library.add(long_file, id="alone.md", wait=True)
         assert (report.outcome, report.document.state) == ("added", "ready")

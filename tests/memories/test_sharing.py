@@ -54,9 +54,10 @@ def test_closing_does_not_wait_for_an_index_that_is_long_in_the_building(
     client: Recollect, settings: Settings, owner_conninfo: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workspace, "CHORES_S", 0.1)
+    monkeypatch.setattr(spaces, "EXACT_ROWS", 0)
     with psycopg.connect(owner_conninfo, autocommit=True) as somebody_else:
         somebody_else.execute("select pg_advisory_lock(%s)", [spaces._INDEX_LOCK])
-        with Recollect(settings=settings.replace(exact_rows=0), context=client.tenant_context) as other:
+        with Recollect(settings=settings, context=client.tenant_context) as other:
             other.add("more than exact search is meant for")
     assert [memory.text for memory in client.list()] == ["more than exact search is meant for"]
 

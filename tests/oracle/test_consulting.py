@@ -169,7 +169,7 @@ def test_a_folder_outside_the_allowed_roots_is_refused(
 ) -> None:
     allowed = tmp_path / "allowed"
     allowed.mkdir()
-    inside = client.settings.replace(oracle_roots=(allowed,))
+    inside = client.settings.replace(roots=(allowed,))
     with Recollect(settings=inside, context=client.tenant_context) as guarded:
         with pytest.raises(ForbiddenError, match="outside the allowed roots"):
             guarded.oracle_consult("anything", working_dir=project)

@@ -38,7 +38,7 @@ def serve(settings: Settings, served_root: Path) -> Iterator[Callable[..., Serve
     running: list[tuple[uvicorn.Server, threading.Thread]] = []
 
     def start(**changes: Any) -> Server:
-        made = settings.replace(serve_roots=(served_root,), **changes)
+        made = settings.replace(roots=(served_root,), **changes)
         config = configured(create_app(made), made)
         config.host, config.port, config.lifespan = "127.0.0.1", 0, "on"
         server = uvicorn.Server(config)

@@ -21,7 +21,10 @@ def test_the_page_shows_the_example_and_what_it_prints() -> None:
 
 def test_the_example_runs_and_loads_nothing_of_the_store() -> None:
     example = (EXAMPLES / "reading.py").read_text(encoding="utf-8")
-    loaded = "\nimport sys\nprint(sorted({name.split('.')[1] for name in sys.modules if name.startswith('recollect.')}))"
+    loaded = (
+        "\nimport sys\nnames = [name.split('.') for name in sys.modules]\n"
+        "print(sorted({name[1] for name in names if name[0] == 'recollect' and name[1:]}))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", example + loaded], capture_output=True, text=True, check=True, timeout=120
     )

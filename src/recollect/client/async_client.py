@@ -691,7 +691,7 @@ class AsyncRecollect:
         Lists come as lists, counts with their rows, comparisons as tables, and every part with its citations. When no
         source answers, `found` is False. No model is asked unless one is named, here or in the settings; `depth` is
         "quick", "thorough" or "auto", as in `oracle_consult`. All sources share one budget: `model_max_usd` and
-        `oracle_timeout_s` of the settings. `on_event` hears what the sources do, and gets an `AnswerPart` for each of
+        `rlm_timeout` of the settings. `on_event` hears what the sources do, and gets an `AnswerPart` for each of
         them as soon as it has answered.
         """
         from recollect.codebase.source import CodeSource
@@ -790,7 +790,7 @@ class AsyncRecollect:
         document = result.document() if isinstance(result, OracleConsultResult | RLMResult) else result
         folder = None if working_dir is None else str(working_dir)
         if is_exploration(document):
-            roots = self.settings.oracle_roots
+            roots = self.settings.roots
             return await asyncio.to_thread(
                 verify_exploration, document, working_dir=folder, allowed_roots=roots
             )

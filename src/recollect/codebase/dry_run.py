@@ -25,7 +25,7 @@ async def dry_run(
 ) -> ExplorePlan:
     """Look at the tree, then say what the rest may take."""
     settings = orchestrator.settings
-    tree = await asyncio.to_thread(open_tree, orchestrator.root, allowed_roots=settings.oracle_roots)
+    tree = await asyncio.to_thread(open_tree, orchestrator.root, allowed_roots=settings.roots)
     files = await asyncio.to_thread(tree.files)
     tokens = round(sum(file.size for file in files) / BYTES_PER_TOKEN)
     likely = await asyncio.to_thread(_likely, orchestrator, tree, request)

@@ -159,7 +159,7 @@ class RLMOrchestrator:
         )
         announcer.say(ExplorationEvent.STARTED, query=request.query)
         try:
-            tree = await asyncio.to_thread(open_tree, self.root, allowed_roots=self.settings.oracle_roots)
+            tree = await asyncio.to_thread(open_tree, self.root, allowed_roots=self.settings.roots)
             models = open_models(self.settings, self._model, preferred=self.settings.rlm_model)
             try:
                 with telemetry.traced("explore", on=self.settings.telemetry):

@@ -14,6 +14,7 @@ from recollect.errors import InvalidInputError, InvalidTextError
 MAX_QUERY_CHARS = 20_000
 MAX_HINTS = 100
 MAX_TASK_ID_CHARS = 200
+TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ class ExploreRequest:
             max_subcalls_per_iteration=_whole(
                 "max_subcalls_per_iteration", max_subcalls_per_iteration, settings.rlm_max_per_iteration
             ),
-            timeout_seconds=_seconds(timeout_seconds, settings.rlm_timeout),
+            timeout_seconds=_seconds(timeout_seconds, settings.rlm_timeout or TIMEOUT_S),
             max_tokens=None if max_tokens is None else _whole("max_tokens", max_tokens, 0),
             max_usd=None if max_usd is None else _number("max_usd", max_usd),
             preset=chosen,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.codebase.request import TIMEOUT_S
 from recollect.runs.source import Question, Told
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ class CodeSource:
         result = await self._orchestrator.explore(
             None,
             question.text,
-            timeout_seconds=min(question.seconds_left(), self._orchestrator.settings.rlm_timeout),
+            timeout_seconds=min(
+                question.seconds_left(), self._orchestrator.settings.rlm_timeout or TIMEOUT_S
+            ),
             on_event=question.on_event,
             purse=question.purse.child(),
         )

@@ -214,7 +214,7 @@ async def check_orphans(workspace: Workspace, context: TenantContext) -> Check:
 
 async def check_vector_index(workspace: Workspace, context: TenantContext) -> Check:
     """Whoever has outgrown exact search has a vector index."""
-    limit = workspace.settings.exact_rows
+    limit = spaces.EXACT_ROWS
     large, missing = 0, []
     async with _each_tenant(workspace, context) as (connection, tenants):
         known = await spaces.index_names(connection)

@@ -117,7 +117,6 @@ async def one_connection_serves_many_callers(arena: Arena, settings: Settings) -
         pool_timeout_s=settings.pool_timeout_s,
         start_timeout_s=settings.start_timeout_s,
         statement_timeout_s=settings.statement_timeout_s,
-        ef_search=settings.hnsw_ef_search,
     )
     try:
         for number, spoil in enumerate(islice(cycle(_SPOILERS), 4 * len(_SPOILERS))):

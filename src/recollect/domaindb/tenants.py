@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: What another process declares is seen this much later; what this one declares, at once.
 KEPT_S = 5.0
+#: What a question brings back of one table.
+_MAX_ROWS = 50
 
 
 class DomainDatabases:
@@ -55,7 +57,7 @@ class DomainDatabases:
             made = DomainConnections(url, timeout_s=self._settings.domain_timeout_s)
             self._connections[tenant_id] = (made, Catalogue())
         connections, catalogue = self._connections[tenant_id]
-        return DomainDatabase(ontology, connections, catalogue, max_rows=self._settings.domain_max_rows)
+        return DomainDatabase(ontology, connections, catalogue, max_rows=_MAX_ROWS)
 
     async def declared(self, context: TenantContext, tx: Transaction | None = None) -> DeclaredOntology:
         """A tenant's ontology and where it comes from. A caller inside a transaction passes it: no second one."""

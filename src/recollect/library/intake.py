@@ -31,6 +31,8 @@ from recollect.storage.store import Transaction
 from recollect.workspace import Workspace
 
 MAX_TAGS = 50
+#: Documents of so many tokens are a worker's: about 2 MB, for which the built-in embedder takes minutes.
+QUEUE_TOKENS = 500_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +212,7 @@ async def _index_or_queue(
     progress: Progress | None,
 ) -> DocumentReport:
     document = report.document
-    if document.tokens >= workspace.settings.library_queue_tokens:
+    if document.tokens >= QUEUE_TOKENS:
         async with workspace.store.transaction(context) as tx:
             queued = await enqueue(tx, "index", str(document.id), {"document": str(document.id)})
         if queued is not None and not wait:

@@ -229,7 +229,7 @@ async def _prepare(workspace: Workspace, context: TenantContext, items: list[Ite
         vectors=dict(zip(keys, vectors, strict=True)),
         terms=dict(zip(keys, counted, strict=True)),
         names=dict(zip(keys, names, strict=True)),
-        large=caller.vectors + len(fresh) > workspace.settings.exact_rows,
+        large=caller.vectors + len(fresh) > spaces.EXACT_ROWS,
     )
 
 

@@ -76,7 +76,7 @@ async def reembed(
                     if progress is not None:
                         progress(done, max(done, total))
         for tenant in tenants:
-            if await _vectors(workspace, tenant) > workspace.settings.exact_rows:
+            if await _vectors(workspace, tenant) > spaces.EXACT_ROWS:
                 await spaces.build_index(workspace.store, tenant, target)
         async with connection.transaction():
             await spaces.begin_switch(connection)

@@ -180,7 +180,7 @@ class _Consultation:
             request,
             shelves,
             embedder=embedder,
-            allowed_roots=workspace.settings.oracle_roots,
+            allowed_roots=workspace.settings.roots,
         )
         self._work.notes += shelves.notes
         self._work.mode, reason = decide(

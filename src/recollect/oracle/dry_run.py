@@ -33,7 +33,7 @@ async def dry_run(workspace: Workspace, context: TenantContext, request: Consult
     if request.working_dir is not None:
         embedder = (await workspace.open_space(context)).embedder
     gathered = await gather(
-        request, Shelves(workspace, context), embedder=embedder, allowed_roots=settings.oracle_roots
+        request, Shelves(workspace, context), embedder=embedder, allowed_roots=settings.roots
     )
     mode, reason = decide(
         request.problem,

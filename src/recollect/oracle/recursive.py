@@ -15,7 +15,7 @@ from recollect.library.leads import Leads
 from recollect.library.material import Lead
 from recollect.library.spans import MAX_TEXT_CHARS
 from recollect.oracle.material import ConsultedMaterial
-from recollect.runs.budget import Limits
+from recollect.runs.budget import ANSWER_TIMEOUT_S, Limits
 from recollect.runs.cache import Cache
 from recollect.runs.dense import wants_rows
 from recollect.runs.engine import run
@@ -63,13 +63,14 @@ def limits_of(
 ) -> Limits:
     """What one consultation may use: as the settings say, and as far as the planning model goes."""
     tool_s = settings.recursion_sub_call_timeout_s
+    most_s = settings.rlm_timeout or ANSWER_TIMEOUT_S
     return Limits(
         max_subcalls=max_subcalls(profile),
         max_subcalls_per_step=12,
         max_steps=MAX_STEPS if profile is None else profile.steps,
         max_depth=settings.recursion_max_depth,
         max_tokens=max_tokens,
-        timeout_s=min(settings.oracle_timeout_s, settings.oracle_timeout_s if seconds is None else seconds),
+        timeout_s=min(most_s, most_s if seconds is None else seconds),
         sub_call_timeout_s=tool_s if profile is None else max(tool_s, settings.model_timeout_s),
     )
 

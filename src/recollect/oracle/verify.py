@@ -61,7 +61,7 @@ async def _texts(
         [one for one in named[DOCUMENT] if _could_be_a_name(one)]
     )
     if named[FILE] and working_dir is not None:
-        roots = workspace.settings.oracle_roots
+        roots = workspace.settings.roots
         for path, text in (await asyncio.to_thread(_read_files, working_dir, named[FILE], roots)).items():
             texts[FILE, path] = text
     if named[_MEMORY]:

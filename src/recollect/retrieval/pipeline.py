@@ -39,7 +39,7 @@ from recollect.retrieval.request import SearchRequest
 from recollect.retrieval.routing import Routing
 from recollect.retrieval.stopwatch import Stopwatch
 from recollect.retrieval.understand import date_by_events, understand
-from recollect.storage import scopes
+from recollect.storage import scopes, spaces
 from recollect.storage.connections import try_twice
 from recollect.storage.filters import Moment
 from recollect.storage.scopes import Caller
@@ -381,7 +381,7 @@ def _other_words(caller: Caller) -> list[str]:
 async def _exact(asking: Asking, notes: list[str]) -> bool:
     """Compare every visible vector, unless there are too many and an index is there for them."""
     vectors = asking.caller.vectors
-    if vectors <= asking.workspace.settings.exact_rows:
+    if vectors <= spaces.EXACT_ROWS:
         return True
     if await asking.workspace.has_vector_index(asking.tx, asking.opened.space):
         return False

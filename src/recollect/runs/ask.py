@@ -20,6 +20,7 @@ from recollect.domain.oracle import DEPTH_HINTS, MAX_PROBLEM_CHARS, DepthHint
 from recollect.domain.text import check_text
 from recollect.errors import InvalidInputError
 from recollect.providers.models.purse import Purse
+from recollect.runs.budget import ANSWER_TIMEOUT_S
 from recollect.runs.source import HEADINGS, Hearer, Question, Source, Told
 from recollect.text.aim import read_aim
 
@@ -83,7 +84,7 @@ async def ask(
         depth=request.depth,
         model=request.model,
         purse=Purse(max_usd=settings.model_max_usd),
-        deadline=time.monotonic() + settings.oracle_timeout_s,
+        deadline=time.monotonic() + (settings.rlm_timeout or ANSWER_TIMEOUT_S),
         on_event=on_event,
     )
     told: dict[str, Told] = {}

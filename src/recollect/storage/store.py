@@ -189,6 +189,8 @@ def numbered(statement: str) -> tuple[bytes, tuple[str, ...]]:
     return _PLACEHOLDER.sub(number, statement).encode(), tuple(names)
 
 
+#: How widely the HNSW index looks around: more finds more and takes longer.
+_EF_SEARCH = 100
 #: Queries after which the caller may see other scopes: a cluster keeps them in a setting.
 _CHANGE_RIGHTS = frozenset(
     {"insert_scope", "move_scope", "delete_scopes", "upsert_member", "delete_members", "delete_members_of"}
@@ -254,14 +256,13 @@ class Store:
         pool_timeout_s: float,
         start_timeout_s: float,
         statement_timeout_s: float,
-        ef_search: int,
     ) -> Store:
         """Start or join the database and migrate it."""
         door = await asyncio.to_thread(open_door, home, database_url, start_timeout_s=start_timeout_s)
         settings = {
             # Plans depend on the caller's scopes and on the partition: a cached generic plan fits none.
             "plan_cache_mode": "force_custom_plan",
-            "hnsw.ef_search": str(ef_search),
+            "hnsw.ef_search": str(_EF_SEARCH),
             "hnsw.iterative_scan": "relaxed_order",
             "statement_timeout": str(int(statement_timeout_s * 1000)),
             "jit": "off",

@@ -38,6 +38,8 @@ from recollect.workspace import Workspace
 MAX_INPUTS = 20_000
 #: Entities of one scope that get a summary, the most spoken of first; a large store has thousands of names.
 MAX_ENTITIES = 100
+#: Turns, or memories, that there must be before they are summarised.
+_LEAST = {"session": 6, "scope": 20, "entity": 5}
 _ATTEMPTS = 10
 #: So many are named in a note.
 _NAMED = 3
@@ -156,7 +158,7 @@ async def _plan(tx: Transaction, workspace: Workspace, request: ConsolidateReque
     for kind in request.kinds:
         about = request.about(kind)
         targets = await summaries.list_targets(
-            tx, kind, list(places), about=about, least=_least(workspace, kind), now=now
+            tx, kind, list(places), about=about, least=_LEAST[kind], now=now
         )
         abouts = None if about is None else [about]
         kept = {k.key: k for k in await summaries.list_kept(tx, list(places), [kind], abouts)}
@@ -187,11 +189,6 @@ def _sort(plan: _Plan, targets: Sequence[Target], kept: dict[SummaryKey, Kept], 
             f"{left_out} entities beyond the {MAX_ENTITIES} most spoken of in a scope have no summary; "
             "name one with entity=... to make it"
         )
-
-
-def _least(workspace: Workspace, kind: str) -> int:
-    s = workspace.settings
-    return {"session": s.summary_turns, "scope": s.summary_memories, "entity": s.summary_mentions}[kind]
 
 
 async def rebuild(workspace: Workspace, context: TenantContext, keys: Sequence[SummaryKey]) -> int:
@@ -241,7 +238,7 @@ class _Maker:
             key.kind,
             [key.scope_id],
             about=key.about,
-            least=_least(self.workspace, key.kind),
+            least=_LEAST[key.kind],
             now=self.workspace.clock(),
         )
         return found[0] if found else None

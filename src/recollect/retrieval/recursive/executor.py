@@ -53,6 +53,7 @@ _WITHOUT_MODEL = "the model {!r} did not plan this search to its end ({}); it wa
 _REASONS = {"planner": "it failed", "timeout": "it took too long", "done": "it found nothing"}
 #: What a run may do without a model. A question over forty teams takes two or three calls; one over eight periods nine.
 _MAX_SUBCALLS = 50
+_TIMEOUT_S = 60.0
 _MAX_STEPS = 12
 #: Scopes that a planning model is told of.
 _SCOPES_NAMED = 100
@@ -200,7 +201,7 @@ class RlmExecutor:
                 max_idle_steps=_MAX_STEPS,
                 max_depth=settings.recursion_max_depth,
                 max_usd=settings.model_max_usd,
-                timeout_s=settings.recursion_timeout_s,
+                timeout_s=settings.rlm_timeout or _TIMEOUT_S,
                 sub_call_timeout_s=settings.recursion_sub_call_timeout_s,
             ),
             cache=cache,

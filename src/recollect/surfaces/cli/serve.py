@@ -44,7 +44,7 @@ def serve(
     given = {
         "serve_host": host,
         "serve_port": port,
-        "serve_roots": tuple(root) if root else None,
+        "roots": tuple(root) if root else None,
         "serve_workers": workers,
         "serve_dashboard": dashboard,
     }

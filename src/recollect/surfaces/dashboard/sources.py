@@ -41,14 +41,14 @@ class Passage:
 
 def served_roots(settings: Settings) -> list[Path]:
     """The folders below which visitors may name paths."""
-    return [Path(root).resolve() for root in settings.serve_roots or ()]
+    return [Path(root).resolve() for root in settings.roots or ()]
 
 
 async def passage(settings: Settings, root: str, cited: Citation) -> Passage:
     """The cited lines with some around them as they are now, or as they were quoted where they can't be read again."""
     try:
         check_roots(BY_NAME["explore"], {"path": root}, served_roots(settings))
-        found = await asyncio.to_thread(_read, root, cited, settings.oracle_roots)
+        found = await asyncio.to_thread(_read, root, cited, settings.roots)
     except (RecollectError, OSError):
         return quoted(cited, "")
     return found or quoted(cited, "The file changed since; this is what was quoted.")

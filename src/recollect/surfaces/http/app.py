@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 
 _DOCUMENT = "/v1/openapi.json"
+#: Of a request that is no document; ten thousand memories fit into it.
+_MAX_BODY_BYTES = 10_000_000
 
 
 def _needs_no_key(path: str) -> bool:
@@ -45,16 +47,15 @@ def create_app(settings: Settings, *, dashboard: bool = False) -> FastAPI:
     One application of a process may have the `dashboard`.
     """
     # Of the store itself, whatever server this machine's own commands ask; and what no root opens, nothing reads.
-    allowed = settings.oracle_roots if settings.oracle_roots is not None else settings.serve_roots or ()
-    client = AsyncRecollect(settings=settings.replace(url=None, api_key=None, oracle_roots=allowed))
+    client = AsyncRecollect(settings=settings.replace(url=None, api_key=None, roots=settings.roots or ()))
     doorkeeper = Doorkeeper(client)
     rate = RateLimit(settings.serve_requests_per_minute)
-    roots = [Path(root).resolve() for root in settings.serve_roots or ()]
+    roots = [Path(root).resolve() for root in settings.roots or ()]
 
     tools = _tools(doorkeeper, roots)
     feed = Feed(client)
     running = Running()
-    turns = Turns(at_once(settings.serve_at_once, workers=settings.serve_workers))
+    turns = Turns(at_once(workers=settings.serve_workers))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -91,7 +92,7 @@ def create_app(settings: Settings, *, dashboard: bool = False) -> FastAPI:
     app.add_middleware(Guarded, admit=admit, is_open=_needs_no_key)
     app.add_middleware(
         BodyLimit,
-        max_bytes=settings.serve_max_body_bytes,
+        max_bytes=_MAX_BODY_BYTES,
         max_upload_bytes=settings.library_max_file_bytes,
         is_upload=lambda path: path == UPLOAD_PATH or path.startswith(DROP_PATH),
     )

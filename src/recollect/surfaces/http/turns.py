@@ -51,8 +51,6 @@ class Turns:
             telemetry.waiting(self._waiting)
 
 
-def at_once(setting: int | None, *, workers: int = 1) -> int:
-    """How many requests one process works on: the setting, or two for each core that is its share."""
-    if setting is not None:
-        return setting
+def at_once(*, workers: int = 1) -> int:
+    """How many requests one process works on: two for each core that is its share."""
     return max(2, _PER_CORE * usable_cores() // workers)
