@@ -40,8 +40,8 @@ from recollect.retrieval.judge.verdict import (
     LATER,
     NARROW,
     NEARNESS,
-    WIDE,
     too_far_behind,
+    wide,
 )
 from recollect.retrieval.pipeline import REPLACEABLE
 from recollect.retrieval.rank.calibration import ARCTIC
@@ -118,7 +118,7 @@ def _read(row: dict[str, Any], aim: Aim, vectors: dict[str, np.ndarray]) -> list
     judged = (hit for hit in row["hits"] if hit["evidence"])
     order = sorted(judged, key=lambda hit: -hit["evidence"]["relevance"])
     if aim.want.several:
-        return order[:WIDE]
+        return order[: wide(aim)]
     hits, rest = order[:FIRST], order[FIRST:]
     if may_have_changed(row["question"], aim):
         chances = [(_replacing(hit, order[:REPLACEABLE], vectors), hit) for hit in rest]

@@ -23,6 +23,14 @@ from recollect.text.aim import read_aim
         ("Which database does each Delivery team use?", Want.ALL),
         ("Welche Allergien habe ich?", Want.ALL),
         ("Who decided to drop passwords, and why?", Want.ALL),
+        ("What did I do in May? List my changes.", Want.ALL),
+        ("What allergies are there in the team?", Want.ALL),
+        ("Who can't eat what?", Want.ALL),
+        ("By how much did the fee rise?", Want.COMPARISON),
+        ("Ist die neue Wohnung günstiger als die alte?", Want.COMPARISON),
+        ("¿Qué es más barato, el tren o el autobús?", Want.COMPARISON),
+        ("火车和汽车哪个快？", Want.COMPARISON),
+        ("Um wie viel Uhr beginnt die Probe?", Want.ONE),
         ("How much does Adrian pay every month?", Want.ONE),
         ("How many incidents did we have this year?", Want.NUMBER),
         ("How often did my luggage get lost?", Want.NUMBER),
@@ -110,3 +118,31 @@ def test_a_comparison_names_its_sides() -> None:
 
 def test_a_hundred_kilobytes_are_read_at_once() -> None:
     assert read_aim("Where do I live? " * 6_000).want is Want.ONE
+
+
+@pytest.mark.parametrize("question", ["Tom", "Acme Corp", "Tom, Priya and Lena?", "Łukasz"])
+def test_nothing_but_names_asks_for_whatever_is_known_of_them(question: str) -> None:
+    aim = read_aim(question)
+
+    assert aim.about_one
+
+
+@pytest.mark.parametrize("question", ["Why?", "Where do I live", "tom", "Who", "Is Tom well?"])
+def test_a_question_that_asks_for_something_is_not_only_names(question: str) -> None:
+    assert not read_aim(question).topic
+
+
+@pytest.mark.parametrize(
+    ("question", "least", "most"),
+    [
+        ("List all outages", 0.9, 1.0),
+        ("Who runs which leg?", 0.9, 1.0),
+        ("When and where is the Christmas dinner?", 0.1, 0.3),
+        ("When did all the practices get the dashboard?", 0.1, 0.3),
+        ("Where do I live?", 0.0, 0.0),
+    ],
+)
+def test_two_questions_in_one_are_less_sure_to_want_several_than_a_list(
+    question: str, least: float, most: float
+) -> None:
+    assert least <= read_aim(question).several <= most

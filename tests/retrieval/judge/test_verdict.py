@@ -54,8 +54,10 @@ def test_who_lowers_the_threshold_has_as_many_read_as_are_wanted() -> None:
 
 
 def test_all_of_a_kind_are_looked_for_widely() -> None:
-    reading = rows_to_read(Aim(want=Want.ALL), pool_of(60), range(60), limit=10, threshold=0.7)
+    sure, unsure = Aim(want=Want.ALL, several=1.0), Aim(want=Want.ALL, several=0.2)
+    reading = rows_to_read(sure, pool_of(60), range(60), limit=10, threshold=0.7)
     assert (len(reading.rows), reading.further) == (WIDE, [])
+    assert NARROW < len(rows_to_read(unsure, pool_of(60), range(60), limit=10, threshold=0.7).rows) < WIDE / 2
 
 
 def test_a_pool_of_one_is_read_whole() -> None:

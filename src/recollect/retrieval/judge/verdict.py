@@ -41,18 +41,18 @@ from recollect.retrieval.understand.strategy import STRATEGY_WEIGHTS, select_str
 if TYPE_CHECKING:
     from recollect.providers.judge.model import Judge
 
-#: How many candidates are read where all of a kind are wanted; `recollect bench answers` says what a dozen take.
-WIDE = 30
+#: How many candidates are read where all of a kind are surely wanted; `recollect bench answers` says what a dozen take.
+WIDE = 36
 #: Where one thing is wanted, the best are read, and what is likeliest to replace one of them; only when none of these
 #: clearly answers, by the encoder's verdict, are more read.
 FIRST, NARROW, LATER = 4, 10, 4
 CLEAR = 1.5
 #: What nearness to the question counts beside likeness to the answer that may be replaced.
 NEARNESS = 0.5
-#: How far behind the best answer, in logits, a further one may be. Both were chosen with the development half of the
-#: everyday worlds in sight: where one thing is wanted, more brings wrong hits and the same first ones; where all of a
-#: kind are, more finds a few more whole lists and more wrong hits.
-BEHIND, BEHIND_IN_LISTS = 1.0, 4.0
+#: How far behind the best answer, in logits, a further one may be: where one thing is wanted, and where all of a kind
+#: are. More keeps a few more of LoCoMo's second pieces of evidence and whole lists, and brings more wrong hits in all
+#: worlds; less loses lists in those kept back. What is outdated stands 0.5 behind and comes along.
+BEHIND, BEHIND_IN_LISTS = 0.6, 3.5
 #: What importance and proven use count beside the judge: they order what answers, and little more.
 _PROVEN = 4.0
 #: What is gained where an answer is taken for granted, as in a question put to every team.
@@ -71,13 +71,18 @@ class Reading:
     further: list[int]
 
 
+def wide(aim: Aim) -> int:
+    """How many are read for what may be a list: the surer it is one, the more."""
+    return round(NARROW + (WIDE - NARROW) * aim.several)
+
+
 def rows_to_read(aim: Aim, pool: Pool, order: Sequence[int], *, limit: int, threshold: float) -> Reading:
     """What the judge reads: the best, and what is likeliest to replace one of them.
 
     A caller who lowers the threshold wants more than the answer, and has more read.
     """
     if aim.want.several:
-        return Reading(list(order[:WIDE]), [])
+        return Reading(list(order[: wide(aim)]), [])
     if aim.about_one:
         return Reading(list(order[:NARROW]), [])
     first = FIRST if threshold >= _DEFAULT_THRESHOLD else max(NARROW, min(limit + limit // 4, WIDE))
