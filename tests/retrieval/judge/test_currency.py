@@ -66,10 +66,23 @@ def test_the_past_and_a_list_do_not_change(aim: Aim) -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["What do we usually order?", "Why did the pump fail?", "What happened on Friday?"]
+    "question",
+    [
+        "What do we usually order?",
+        "Why did the pump fail?",
+        "What happened on Friday?",
+        "Which dose was Luna started on?",
+        "Who vetoed the gradients?",
+        "How much did Nils get in 2025?",
+    ],
 )
 def test_what_is_usual_and_what_happened_do_not_change(question: str) -> None:
     assert not may_have_changed(question, Aim())
+
+
+@pytest.mark.parametrize("question", ["What was my last A1c?", "Was kostet die Miete?", "Who is my boss?"])
+def test_the_newest_of_what_happened_may_have_changed(question: str) -> None:
+    assert may_have_changed(question, Aim())
 
 
 @pytest.mark.parametrize("want", [Want.ONE, Want.YES_NO, Want.TASK])

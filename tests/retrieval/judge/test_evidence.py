@@ -6,7 +6,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.retrieval.judge.evidence import Candidate, is_other_number, share_of_strangers, words_of
+from recollect.domain.query import Category, QueryType, Understanding
+from recollect.retrieval.judge.evidence import (
+    FEATURES,
+    Candidate,
+    is_other_number,
+    measure_evidence,
+    share_of_strangers,
+    words_of,
+)
+from recollect.retrieval.understand.strategy import select_strategy
 
 
 def said(speaker: str | None, text: str) -> Candidate:
@@ -70,3 +79,22 @@ def test_another_of_the_numbered_things_is_not_meant(text: str, other: bool) -> 
 def test_a_time_is_no_numbered_thing() -> None:
     assert not is_other_number("What was decided in May 2026?", "On May 12 we chose passkeys")
     assert not is_other_number("What changed since 2024?", "We have been in Bremen since 2025")
+
+
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [
+        ("The bakery opens at seven.", 0.0),
+        ("They close by half past five", 0.0),
+        ("Die Probe beginnt um acht", 0.0),
+        ("The bakery sells bread", 1.0),
+        ("Seven people work in the bakery", 1.0),
+    ],
+)
+def test_a_time_in_words_is_a_time(text: str, lacks: float) -> None:
+    kind = QueryType(category=Category.FACTUAL)
+    now = datetime(2026, 11, 1, tzinfo=UTC)
+    asked = Understanding(
+        query="When does the bakery open?", terms=(), type=kind, strategy=select_strategy(kind), now=now
+    )
+    assert measure_evidence(asked, [said(None, text)])[0, FEATURES.index("lacks_time")] == lacks

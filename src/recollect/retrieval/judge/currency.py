@@ -43,12 +43,18 @@ _READ_CHARS = 280
 _ONE_TELLING = timedelta(hours=6)
 #: What is told beside what was known, "I'm allergic to shellfish, too", takes nothing's place: one clause, no more.
 _ADDS = re.compile(r"^[^,.;:!?]{1,80},?\s*\b(?:too|as well)\W*$", re.IGNORECASE)
-#: What is usual is not replaced by what happened once; and why something happened does not change.
+#: What is usual is not replaced by what happened once; and what happened, which is asked for in the past tense, does
+#: not change. Of 640 such questions in the training worlds 19 have an update, of all others a third.
 _SETTLED = re.compile(
     r"\b(?:usual(?:ly)?|normal(?:ly)?|typical(?:ly)?|generally|as a rule|meistens|d'habitude)\b"
-    r"|\b(?:why|when|how) (?:did|was|were)\b|\bwhat (?:caused|happened|went)\b",
+    r"|\bdid\b|\b(?:what|which|who|whom|whose|how|where|why|when)\b[^?]*\b(?:was|were|had)\b"
+    r"|\bwhat (?:caused|happened|went)\b"
+    r"|^\W*who (?:\w+ed|got|went|put|gave|took|made|came|told|said|found|lost|won|broke|bought|wrote|brought|left|let"
+    r"|paid|sent|saw|fell|hit|ran|sold|taught|built|chose)\b",
     re.IGNORECASE,
 )
+#: The newest of what happened is asked for all the same: "what was my last result?".
+_NEWEST = re.compile(r"\b(?:last|latest|still)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,8 @@ class Currency:
 
 def may_have_changed(question: str, aim: Aim) -> bool:
     """Whether later news can change the answer: one thing is wanted, as it is now."""
-    return aim.several < 0.5 and not aim.topic and not aim.past and not _SETTLED.search(question)
+    settled = _SETTLED.search(question) and not _NEWEST.search(question)
+    return aim.several < 0.5 and not aim.topic and not aim.past and not settled
 
 
 def adds(text: str) -> bool:

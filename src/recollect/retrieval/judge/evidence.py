@@ -78,7 +78,9 @@ _WHEN = re.compile(
     r"|gestern|morgen|montag\w*"
     r"|dienstag\w*|mittwoch\w*|donnerstag\w*|freitag\w*|samstag\w*|sonntag\w*|lundi|mardi|mercredi|jeudi"
     r"|vendredi|samedi"
-    r"|dimanche|lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bado|domingo)\b|[月日年曜周]",
+    r"|dimanche|lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bado|domingo)\b|[月日年曜周]"
+    r"|\b(?:at|by|till|past|to|from|um|gegen) (?:about |around |half )?(?:one|two|three|four|five|six|seven|eight|nine"
+    r"|ten|eleven|twelve|half|eins|zwei|drei|vier|f[uü]nf|sechs|sieben|acht|neun|zehn|elf|zw[oö]lf|halb)\b",
     re.IGNORECASE,
 )
 _PERSON = re.compile(
