@@ -76,10 +76,23 @@ def test_an_odd_question_is_handled_and_scores_stay_scores(talk: Recollect, ques
 
 
 @pytest.mark.parametrize(
-    "question", ["When is Tom's birthday" + "?" * 500, "tom BIRTHDAY when", "Tom's birthday"]
+    "question",
+    [
+        "When is Tom's birthday" + "?" * 500,
+        "?" * 500 + " When is Tom's birthday",
+        "tom BIRTHDAY when",
+        "Tom's birthday",
+    ],
 )
 def test_an_odd_question_that_asks_for_something_known_finds_it_first(talk: Recollect, question: str) -> None:
     assert talk.search(question)[0].text == BIRTHDAY
+
+
+def test_a_name_alone_finds_what_is_known_of_it_and_outdates_nothing(talk: Recollect) -> None:
+    results = talk.search("Tom")
+
+    assert {hit.text for hit in results} == {TALK[0], TALK[1]}
+    assert not any(hit.outdated for hit in results)
 
 
 @pytest.mark.parametrize("question", ["", "   ", "\x00", "what\x00ever"])

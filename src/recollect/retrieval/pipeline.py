@@ -26,6 +26,7 @@ from recollect.domain.learning import Choice, ShownHit
 from recollect.domain.query import Understanding
 from recollect.domain.results import Hit, SearchResults
 from recollect.domain.tenancy import TenantContext
+from recollect.providers.judge.wording import without_runs
 from recollect.providers.models.purse import Purse
 from recollect.retrieval.asking import EVERYTHING, Asking, Part
 from recollect.retrieval.choose import chosen, judged
@@ -68,7 +69,7 @@ class _Embedding:
 
     def start(self) -> Awaitable[NDArray[np.float32]]:
         # Not a task: one would begin only when this one waits for something.
-        embed = partial(copy_context().run, self._opened.embedder.embed_query, self._query)
+        embed = partial(copy_context().run, self._opened.embedder.embed_query, without_runs(self._query))
         self._vector = asyncio.get_running_loop().run_in_executor(None, embed)
         return self._vector
 

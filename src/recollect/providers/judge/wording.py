@@ -32,8 +32,18 @@ _ABOUT = re.compile(
 )
 
 
+#: A mark that is repeated says no more than two of it, and would fill what a model reads of a question.
+_RUN = re.compile(r"([^\w\s])\1{2,}")
+
+
+def without_runs(question: str) -> str:
+    """A question without long runs of the same mark."""
+    return _RUN.sub(r"\1", question)
+
+
 def asked(question: str) -> str:
     """A question as the judge reads it: a day is asked for with "when", and a topic by its name alone."""
+    question = without_runs(question)
     about = _ABOUT.match(question)
     return about["topic"] if about else _WHAT_DAY.sub(r"\1When\g<verb>", question, count=1)
 
