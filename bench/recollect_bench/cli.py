@@ -379,6 +379,23 @@ def dense(
 
 
 @app.command()
+def local(
+    ctx: typer.Context,
+    model_file: Annotated[
+        Path, typer.Option("--model-file", help="A GGUF file, which xllamacpp serves.", metavar="FILE")
+    ],
+    window: Annotated[int, typer.Option(help="The window it is served with, in tokens.", min=1_024)] = 4_096,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Ask a local model a few questions, and keep its answers as they are."""
+    from recollect_bench.local import run_local
+
+    show = _show(ctx, json, out)
+    _finish(ctx, json, out, run_local(model_file, show=show, window=window))
+
+
+@app.command()
 def models(ctx: typer.Context, out: OutOption = None, json: JsonOption = False) -> None:
     """Show what models of different windows would be shown of recorded hard questions; none is asked."""
     from recollect_bench.models import run_models

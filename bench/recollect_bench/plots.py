@@ -42,6 +42,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "poisoning": _poisoning,
         "supersession": _supersession,
         "dense": _dense,
+        "local": _local,
         "models": _models,
         "learning": _learning,
         "library": _library,
@@ -351,6 +352,16 @@ def _dense(figure: Any, result: Result) -> None:
     axes.set_ylim(0, 1.1)
     axes.set_title("Dense questions answered exactly")
     axes.legend(fontsize=7, frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _local(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    seconds = [one["seconds"] for one in result.measures.values()]
+    bars = axes.barh(list(result.measures), seconds, color=_BLUE)
+    axes.bar_label(bars, fmt="%.0f s", fontsize=8, padding=2)
+    axes.invert_yaxis()
+    axes.set_title(f"Seconds for an answer of {result.arguments['model']}")
     axes.spines[["top", "right"]].set_visible(False)
 
 

@@ -83,6 +83,12 @@ ABOUT = {
         "later one of the same session; the bound is the dry run's.",
         "recollect bench dense",
     ),
+    "local": (
+        "A local model, by hand",
+        "A few questions to a model of one and a half thousand million parameters or fewer, its answers as they came. "
+        "`standing` counts citations whose words stand where they say. No bar: it shows what such a model makes of it.",
+        "recollect bench local --model-file FILE",
+    ),
     "supersession": (
         "Facts that newer ones retire",
         "Pairs of statements from a labelled set: true updates, of which the first must be retired, and look-alikes, "

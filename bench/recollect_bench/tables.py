@@ -287,6 +287,20 @@ def _dense(measures: Mapping[str, Any]) -> list[Table]:
     return [Table(title="Dense questions", columns=columns, rows=rows)]
 
 
+def _local(measures: Mapping[str, Any]) -> list[Table]:
+    rows = [
+        [
+            name,
+            one["question"],
+            " ".join(one["answer"].split())[:300],
+            f"{one['standing']} of {one['citations']}",
+            f"{one['seconds']:.0f} s",
+        ]
+        for name, one in measures.items()
+    ]
+    return [Table(title="Answers", columns=["", "question", "answer", "standing", "time"], rows=rows)]
+
+
 def _models(measures: Mapping[str, Any]) -> list[Table]:
     rows = [
         [
@@ -602,6 +616,7 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "poisoning": _poisoning,
     "supersession": _supersession,
     "dense": _dense,
+    "local": _local,
     "models": _models,
     "answers": _answers,
     "temporal": _temporal,

@@ -23,6 +23,10 @@ class Said:
     reasoning: int = 0
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
+    #: Why it will not answer, as vendors say it beside an empty text.
+    refusal: str = ""
+    #: The body comes a few bytes at a time, and goes on until the test ends.
+    trickles: bool = False
 
 
 @dataclass
@@ -84,6 +88,12 @@ def serve() -> Iterator[ModelServer]:
                 for name, value in said.headers.items():
                     self.send_header(name, value)
                 self.end_headers()
+                if said.trickles:
+                    for at in range(len(data) - 1):
+                        self.wfile.write(data[at : at + 1])
+                        self.wfile.flush()
+                        if state.hold.wait(0.05):
+                            return
                 self.wfile.write(data)
             except OSError:
                 pass  # whoever asked has given up
@@ -133,6 +143,8 @@ def _completion(answer: Any, state: ModelServer, request: dict[str, Any]) -> dic
     content = _content(answer)
     message: dict[str, Any] = {"role": "assistant", "content": content}
     said = answer if isinstance(answer, Said) else Said()
+    if said.refusal:
+        message |= {"content": None, "refusal": said.refusal}
     if said.calls:
         message["tool_calls"] = [
             {
