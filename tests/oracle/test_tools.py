@@ -186,6 +186,41 @@ def test_a_quote_is_found_whatever_its_blanks() -> None:
     assert locate("  ", lines) is None
 
 
+def test_a_quote_that_copies_what_a_tool_puts_before_lines_is_placed() -> None:
+    lines = ["When a limit is met the answer is what was", "found by then, and `stopped_by` names the limit."]
+    assert locate("When a limit is met the answer is what was\n186- found by then", lines, first=185) == (
+        185,
+        186,
+    )
+    assert locate("codebase.md:186- found by then, and `stopped_by`", lines, first=185) == (186, 186)
+    assert locate("2 | found by then", lines) == (2, 2)
+
+
+def test_matches_that_stand_together_are_shown_once_with_what_is_around_them() -> None:
+    text = "# Limits\n\nfirst limit\nbetween\nsecond limit\nafter\n\nfar\naway\nthird limit\n"
+    found = use(
+        PlainMaterial({"a.md": volume("a.md", text)}),
+        "search_pattern",
+        doc_id="a.md",
+        regex="limit",
+        context_lines=1,
+    )
+    lines = found.text.splitlines()[1:]
+    assert lines == [
+        "[Limits]",
+        "2- ",
+        "3: first limit",
+        "4- between",
+        "5: second limit",
+        "6- after",
+        "--",
+        "[Limits]",
+        "9- away",
+        "10: third limit",
+        "--",
+    ]
+
+
 def test_questions_fall_into_parts_and_names() -> None:
     assert parts_of("What is a token?") == []
     assert parts_of("How long does a token live, and how many requests may I send?") == [

@@ -366,3 +366,27 @@ def test_a_memory_planner_maps_every_memory_and_what_it_found_rows_in_is_returne
     results = asked.search("Summarize all trips across all teams since last year and compare them", limit=10)
     assert {one.text for one in results} >= {_TRIPS[0], _TRIPS[2], _TRIPS[4]}
     assert any("5 of 5 looked at" in str(request) for request in chat.asked)
+    told = chat.shown(0)
+    assert "Today is " in told
+    assert "There are 5 memories, the oldest of " in told
+    assert "user/root (the asker's own)" in told
+    assert "agent, user, session, project, team, org, company" in told
+
+
+def test_two_tools_of_one_step_see_the_same_documents(
+    client: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    for number in range(30):
+        put_document(client, f"page{number:02d}.md", f"# Page {number}\n\nThe lamp {number} is green.\n")
+
+    def answer(request: dict[str, Any]) -> Any:
+        if not any("tool_calls" in one for one in request["messages"]):
+            pattern = {"doc_id": "*", "regex": "lamp"}
+            return Said(calls=(("list_documents", {}), ("search_pattern", pattern)))
+        return Said(calls=(("finish", {}),)) if request.get("tools") else {"blocks": []}
+
+    chat.answers = [ByRequest(answer)]
+    with_model(model_window=200_000).oracle_consult("Which lamps are green?", "thorough")
+    told = [str(one) for one in chat.asked[1]["messages"] if one["role"] == "tool"]
+    assert "30 documents" in told[0]
+    assert "30 of 30 documents match" in told[1]

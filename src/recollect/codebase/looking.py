@@ -15,6 +15,7 @@ from recollect.codebase.tool_parameters import FindReferences, Grep
 from recollect.codebase.view import View
 from recollect.codebase.wording import stems_of
 from recollect.domain.findings import Finding
+from recollect.files.patterns import touching
 from recollect.runs.citations import lines_of
 from recollect.runs.environment import Observation
 from recollect.runs.quotes import locate
@@ -44,7 +45,8 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
         timeout_s=search_seconds(view),
     )
     rows: list[dict[str, Any]] = []
-    blocks: list[str] = []
+    shown: dict[str, dict[int, str]] = {}
+    matching: dict[str, list[int]] = {}
     for match in result.matches:
         rows.append(
             {
@@ -55,14 +57,18 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
                 "after": [shown_line(one)[:400] for one in match.after],
             }
         )
+        matching.setdefault(match.path, []).append(match.line)
         around = [*match.before, match.text, *match.after]
-        first = match.line - len(match.before)
-        blocks.append(
-            "\n".join(
-                f"{match.path}:{number}{':' if number == match.line else '-'} {shown_line(line)[:400]}"
-                for number, line in enumerate(around, first)
-            )
+        lines = shown.setdefault(match.path, {})
+        lines |= dict(enumerate(around, match.line - len(match.before)))
+    blocks = [
+        "\n".join(
+            f"{path}:{number}{':' if number in matching[path] else '-'} {shown_line(lines[number])[:400]}"
+            for number in range(first, last + 1)
         )
+        for path, lines in shown.items()
+        for first, last in touching(lines, 0, max(lines))
+    ]
     more = {"limit": "there are more; narrow the pattern or the paths", "deadline": "it took too long"}
     note = f"\n... {more[result.stopped_by]}" if result.stopped_by else ""
     summary = f"{len(rows)} matches in {result.files_matched} of {result.files_searched} files"

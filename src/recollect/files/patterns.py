@@ -6,7 +6,7 @@ around) it refuses, and the refusal says so. Lines are searched one by one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,3 +79,15 @@ def compile_pattern(pattern: str, *, ignore_case: bool = False, of_bytes: bool =
         raise InvalidInputError(
             f"the regex {pattern!r} can't be used: {reason}; there is no looking around and no reference back"
         ) from error
+
+
+def touching(lines: Iterable[int], context: int, last_line: int) -> list[tuple[int, int]]:
+    """Ranges of lines around some, in order; those that touch are one."""
+    ranges: list[tuple[int, int]] = []
+    for line in sorted(lines):
+        first, last = max(line - context, 1), min(line + context, last_line)
+        if ranges and first <= ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], max(last, ranges[-1][1]))
+        else:
+            ranges.append((first, last))
+    return ranges

@@ -6,12 +6,12 @@ They give back as much as the planner's window has room for, and say what they l
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from recollect.domain.findings import Finding
 from recollect.errors import NotFoundError
-from recollect.files.patterns import Match, search_lines
+from recollect.files.patterns import Match, search_lines, touching
 from recollect.library.material import Entry, Material, Volume
 from recollect.library.references import EVERYTHING
 from recollect.library.spans import MAX_TEXT_CHARS, cut, lines_of
@@ -94,7 +94,8 @@ async def search_pattern(
             rows.append({"doc_id": volume.doc_id, "line": match.line, "section": path, "text": text})
             findings.append(volume.find(match.line, match.line, confidence=confidence))
             spans.append([volume.doc_id, match.line, match.line])
-            blocks.append(_block(volume, match, text, path, wanted.context_lines, alone=len(volumes) == 1))
+        found = {row["line"]: row for row in rows[len(rows) - len(matches) :]}
+        blocks += _blocks(volume, found, wanted.context_lines, alone=len(volumes) == 1)
     where = repr(volumes[0].doc_id) if len(volumes) == 1 else f"{matching} of {len(volumes)} documents"
     more = f"\n... {total - len(rows)} more lines match; narrow the regex" if total > len(rows) else ""
     more += f"\n... {unopened} more documents were not searched; narrow doc_id" if unopened else ""
@@ -106,17 +107,27 @@ async def search_pattern(
     )
 
 
-def _block(volume: Volume, match: Match, text: str, path: str, context: int, *, alone: bool) -> str:
+def _blocks(
+    volume: Volume, found: Mapping[int, Mapping[str, Any]], context: int, *, alone: bool
+) -> Iterator[str]:
+    """Matches as they are shown; those whose surroundings touch stand in one block, so that no line comes twice."""
     place = "" if alone else f"{volume.doc_id}:"
     if not context:
-        return f"{place}{match.line} [{path}] {text}" if alone else f"{place}{match.line}: {text}"
-    first, last = max(match.line - context, 1), min(match.line + context, len(volume.lines))
-    around = [
-        f"{place}{number}{':' if number == match.line else '-'} "
-        f"{text if number == match.line else volume.lines[number - 1][:_LINE_CHARS]}"
-        for number in range(first, last + 1)
-    ]
-    return "\n".join([f"[{path}]", *around, "--"])
+        for line, row in found.items():
+            yield (
+                f"{place}{line} [{row['section']}] {row['text']}"
+                if alone
+                else f"{place}{line}: {row['text']}"
+            )
+        return
+    for first, last in touching(found, context, len(volume.lines)):
+        around = [
+            f"{place}{number}{':' if number in found else '-'} "
+            f"{found[number]['text'] if number in found else volume.lines[number - 1][:_LINE_CHARS]}"
+            for number in range(first, last + 1)
+        ]
+        sections = dict.fromkeys(found[one]["section"] for one in found if first <= one <= last)
+        yield "\n".join([f"[{'; '.join(sections)}]", *around, "--"])
 
 
 def _window(line: str, match: Match) -> str:

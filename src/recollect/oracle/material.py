@@ -109,9 +109,10 @@ class ConsultedMaterial:
     async def catalogue(self) -> Sequence[Entry]:
         """What the consultation may open: all of the library where no documents were named, and the files."""
         if self._door is not None and self.whole_library and not self._listed:
-            self._listed = True
+            # Said afterwards: calls of one step run at the same time, and the second must not see half of a list.
             for entry in await self._door.list():
                 self._known.setdefault(entry.doc_id, entry)
+            self._listed = True
         return list(
             {
                 **self._entries,

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 
 #: Fewer characters stand in any text, so they prove nothing.
 MIN_QUOTE_CHARS = 3
-#: What tools put before a line: `src/a.py:12: `, `a.md:12-40 `, `12: `, `12| `, `12 [Section > Path] `.
+#: What tools put before a line: `src/a.py:12: `, `a.md:12-40 `, `12: `, `12| `, `12- `, `12 [Section > Path] `.
 _BEFORE = re.compile(
     r"^[ \t]*(?:(?P<path>[^\s:|\[\]]+):)?(?P<line>\d+)(?:-\d+)?"
-    r"(?:[ ]?[:|]|\t|[ ]{2,}|[ ](?=\[))[ \t]?(?:\[[^\]]*\][ \t])?",
+    r"(?:[ ]?[:|]|-(?=[ ])|\t|[ ]{2,}|[ ](?=\[))[ \t]?(?:\[[^\]]*\][ \t])?",
     re.MULTILINE,
 )
 _DECORATION = re.compile(r"[|*`]")

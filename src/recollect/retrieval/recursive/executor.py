@@ -11,6 +11,7 @@ import logging
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -69,6 +70,9 @@ class _Ground:
     scopes: tuple[ScopeNode, ...]
     policy: DecompositionPolicy
     empty: bool
+    #: How many memories the caller sees, and since when.
+    memories: int
+    earliest: datetime | None
 
 
 class RlmExecutor:
@@ -162,7 +166,7 @@ class RlmExecutor:
         policy = self._policy or ground.policy
         learned, cache = LearnedPlanner(policy, self._rng), Cache()
         planner = self._planner or model or learned
-        asked = _for_model(request, ground.scopes) if model is not None else request.query
+        asked = _for_model(request, ground, self._context) if model is not None else request.query
         trajectories = [await self._run(environment, planner, policy, asked, cache)]
         by = trajectories[0].stopped_by
         if model is not None and (by != "done" or not environment.gathered):
@@ -257,6 +261,8 @@ class RlmExecutor:
             scopes=scopes,
             policy=policy,
             empty=caller.scope_ids == [] or caller.memories <= 0,
+            memories=caller.memories,
+            earliest=earliest,
         )
 
     def _found(
@@ -294,12 +300,20 @@ class RlmExecutor:
         )
 
 
-def _for_model(request: SearchRequest, scopes: tuple[ScopeNode, ...]) -> str:
-    """The question with what a planning model needs beside it: the day, and where memories live."""
-    named = [one for one in scopes if one.memories][:_SCOPES_NAMED]
-    listed = ", ".join(f"{one.layer.value}/{one.name} ({one.memories} memories)" for one in named)
-    parts = [request.query, f"Today is {request.now:%A, %Y-%m-%d}.", f"Scopes: {listed}." if listed else ""]
-    return "\n\n".join(part for part in parts if part)
+def _for_model(request: SearchRequest, ground: _Ground, context: TenantContext) -> str:
+    """The question with what a planning model needs beside it: the day, where memories live, and since when."""
+    named = [one for one in ground.scopes if one.memories]
+    listed = [f"{one.layer.value}/{one.name} ({one.memories} memories)" for one in named[:_SCOPES_NAMED]]
+    own = [f"user/{context.user_id} (the asker's own)"] if context.user_id and not request.scope else []
+    left = f" and {len(named) - _SCOPES_NAMED} more" if len(named) > _SCOPES_NAMED else ""
+    since = f", the oldest of {ground.earliest:%Y-%m-%d}" if ground.earliest else ""
+    about = [
+        f"Today is {request.now:%A, %Y-%m-%d}. There are {ground.memories:,} memories{since}.",
+        f"Layers, the most specific first: {', '.join(one.value for one in Layer)}.",
+        f"Scopes: {', '.join([*own, *listed])}{left}." if own or listed else "",
+        "Whatever memories your calls find are the result; nothing has to be recorded.",
+    ]
+    return "\n\n".join([request.query, "\n".join(one for one in about if one)])
 
 
 def _merged(partial: Found, standard: Found, *, limit: int) -> Found:
