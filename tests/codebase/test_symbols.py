@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.codebase.languages import LANGUAGES, is_binary_name, language_of
+from recollect.codebase.languages import LANGUAGES, classify, language_of
 from recollect.codebase.records import read_record
 from recollect.codebase.symbols import FileSymbols, parse, parse_ast
 from recollect.errors import GrammarMissingError
@@ -256,6 +256,4 @@ def test_the_name_says_the_language(path: str, language: str | None) -> None:
 
 
 def test_the_name_says_what_is_binary() -> None:
-    assert is_binary_name("a/b.PNG")
-    assert not is_binary_name("png")
-    assert not is_binary_name("a.zip/b.py")
+    assert [classify(name)[0] for name in ("b.PNG", "png", "b.py")] == [True, False, False]

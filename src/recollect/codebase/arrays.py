@@ -91,14 +91,9 @@ class Arrays:
         self._arrays: dict[str, Array] = {
             file.stem: np.load(file, mmap_mode="r") for file in folder.glob("*.npy")
         }
-        self._names = (folder / "names.txt").read_text(encoding="utf-8")
 
     def __getitem__(self, name: str) -> Array:
         return self._arrays[name]
-
-    def names(self) -> list[str]:
-        """Every defined name once, sorted."""
-        return self._names.split("\n") if self._names else []
 
     def found(self, table: str, key: int) -> slice:
         """Where the rows of a key stand in a table; an empty slice when it has none."""
@@ -204,8 +199,6 @@ def _build(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) -> None:
     _save(folder, "graph_sources", sources)
     _save(folder, "graph_targets", targets)
     _save(folder, "graph_weights", weights)
-    names = sorted({name for one in records for name in one.names})
-    (folder / "names.txt").write_text("\n".join(names), encoding="utf-8")
 
 
 def _table(folder: Path, name: str, keys: Array, ids: Array, counts: Array | None) -> None:

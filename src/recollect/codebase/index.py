@@ -114,7 +114,6 @@ class CodeIndex:
         self._hashes = hashes
         self._numbers = {file.path: number for number, file in enumerate(files)}
         self._unpacked: OrderedDict[int, tuple[SymbolInfo, ...]] = OrderedDict()
-        self._names: list[str] | None = None
         self._lock = RLock()
 
     @classmethod
@@ -202,15 +201,6 @@ class CodeIndex:
         if row is None or row[0] is None:
             return None
         return unpack_symbols(row[2], row[3], language=row[0], lines=row[1])
-
-    def names_containing(self, text: str, *, limit: int = 200) -> list[str]:
-        """Defined names that contain this text, whatever the case, shortest first."""
-        with self._lock:
-            if self._names is None:
-                self._names = self._arrays.names()
-        wanted = text.lower()
-        found = [name for name in self._names if wanted in name.lower()]
-        return sorted(found, key=lambda name: (len(name), name))[:limit]
 
     def file_number(self, path: str) -> int | None:
         """The number of a file, or None."""

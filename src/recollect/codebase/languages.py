@@ -51,11 +51,6 @@ def language_of(path: str) -> str | None:
     return classify(path.rsplit("/", 1)[-1])[1]
 
 
-def is_binary_name(path: str) -> bool:
-    """Whether a file with this name is never text."""
-    return classify(path.rsplit("/", 1)[-1])[0]
-
-
 def classify(name: str) -> tuple[bool, str | None]:
     """Of a file's name without its folder: whether it is never text, and its language."""
     stem, dot, suffix = name.rpartition(".")
