@@ -7,18 +7,16 @@ must be one that can state a fact. What fails is dropped and said so.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from recollect.domain.memory import Memory
-from recollect.domain.results import Decision
 from recollect.domain.tenancy import TenantContext
-from recollect.errors import ModelError
-from recollect.memories.infer.finding import Findings, Found
+from recollect.memories.infer.finding import Findings, Found, ask_model, in_chunks, turn_line
 from recollect.memories.supersession import is_machine, speaker_name
 from recollect.text.facts import Statement
 from recollect.text.facts.predicates import wordings
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
 #: Turns in one question: enough to be worth the wait, few enough for a small model's window.
 CHUNK_TURNS = 12
 CHUNK_CHARS = 6_000
+_MODEL = "from the model: "
 _SMALL_WORDS = frozenset(
     "a an the of to in on at is are am was were be been has have had for and or with by from"
     " as it its my your our their"
@@ -40,19 +39,24 @@ _SMALL_WORDS = frozenset(
 
 async def find_by_model(model: ChatModel, memories: Sequence[Memory], context: TenantContext) -> Findings:
     """Ask the model about all memories; the first failure ends the asking and becomes a note."""
-    findings = Findings(found=[], skipped=[], names={}, notes=[])
     spoken = [m for m in memories if not is_machine(m.speaker) and not (m.subject and m.predicate)]
-    for chunk in _chunks(spoken):
-        try:
-            said = _as_data(chunk, context)
-            # What can be extracted is not much longer than what was said; a small model would ramble on.
-            budget = min(1_024, 200 + len(said))
-            answer = await model.answer(instructions(), said, schema(), max_tokens=budget)
-        except ModelError as error:
-            findings.notes.append(f"the model could not help, rules were used alone: {error}")
-            break
+
+    async def ask(chunk: list[Memory], findings: Findings) -> None:
+        lines = [
+            turn_line(
+                number,
+                replace(one, text=one.text[:CHUNK_CHARS]),
+                speaker_name(one.speaker, context) or "somebody",
+            )
+            for number, one in enumerate(chunk, 1)
+        ]
+        said = "\n".join(lines)
+        # What can be extracted is not much longer than what was said; a small model would ramble on.
+        budget = min(1_024, 200 + len(said))
+        answer = await model.answer(instructions(), said, schema(), max_tokens=budget)
         _take(answer.value, chunk, model.name, context, findings)
-    return findings
+
+    return await ask_model(in_chunks(spoken, room=CHUNK_CHARS, size=len, most=CHUNK_TURNS), ask)
 
 
 @cache
@@ -85,34 +89,6 @@ def schema() -> Any:
     return Extraction
 
 
-def _chunks(memories: Sequence[Memory]) -> Iterator[list[Memory]]:
-    chunk: list[Memory] = []
-    for memory in memories:
-        if chunk and (
-            len(chunk) == CHUNK_TURNS or sum(len(m.text) for m in chunk) + len(memory.text) > CHUNK_CHARS
-        ):
-            yield chunk
-            chunk = []
-        chunk.append(memory)
-    if chunk:
-        yield chunk
-
-
-def _as_data(chunk: Sequence[Memory], context: TenantContext) -> str:
-    """One JSON object per line: quotes and line breaks of a text can't end it."""
-    return "\n".join(
-        json.dumps(
-            {
-                "turn": number,
-                "speaker": speaker_name(memory.speaker, context) or "somebody",
-                "text": memory.text[:CHUNK_CHARS],
-            },
-            ensure_ascii=False,
-        )
-        for number, memory in enumerate(chunk, 1)
-    )
-
-
 def _take(value: Any, chunk: Sequence[Memory], name: str, context: TenantContext, findings: Findings) -> None:
     why = f"extracted by the model {name!r}"
     for fact in value.facts:
@@ -128,7 +104,7 @@ def _take(value: Any, chunk: Sequence[Memory], name: str, context: TenantContext
                 speaker=speaker_name(memory.speaker, context),
             )
         if statement is None or memory is None:
-            findings.skipped.append(_skip(memory, text, reason))
+            findings.skip(memory, text, f"{_MODEL}{reason}")
         else:
             findings.found.append(Found(memory=memory, why=why, statement=statement))
     for step in value.procedures:
@@ -142,12 +118,9 @@ def _take(value: Any, chunk: Sequence[Memory], name: str, context: TenantContext
         ):
             findings.found.append(Found(memory=memory, why=why, trigger=trigger, action=action))
         else:
-            reason = "a procedure whose words are not in the turn"
-            findings.skipped.append(_skip(memory, f"when {trigger}: {action}", reason))
-    for entity in dict.fromkeys(name.strip() for name in value.entities):
-        speaking = [m for m in chunk if entity and re.search(rf"(?<!\w){re.escape(entity)}(?!\w)", m.text)]
-        for memory in speaking if 2 <= len(entity) <= 100 else []:
-            findings.names.setdefault(memory.id, []).append(entity)
+            reason = f"{_MODEL}a procedure whose words are not in the turn"
+            findings.skip(memory, f"when {trigger}: {action}", reason)
+    findings.name(value.entities, chunk)
 
 
 def check_fact(
@@ -208,12 +181,3 @@ def _stem(word: str) -> str:
 
 def _turn(chunk: Sequence[Memory], number: int) -> Memory | None:
     return chunk[number - 1] if 1 <= number <= len(chunk) else None
-
-
-def _skip(memory: Memory | None, text: str, reason: str) -> Decision:
-    return Decision(
-        kind="skip",
-        reason=f"from the model: {reason}",
-        text=text[:200],
-        memory_id=memory.id if memory else None,
-    )

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal
 
 from recollect.domain.memory import Memory
-from recollect.domain.results import Decision
 from recollect.domain.tenancy import TenantContext
-from recollect.errors import ModelError
-from recollect.memories.infer.finding import Findings, Found
+from recollect.memories.infer.finding import Findings, Found, ask_model, in_chunks, turn_line
 from recollect.memories.supersession import speaker_name
 from recollect.providers.tokens import count_tokens
 from recollect.runs.quotes import locate
@@ -34,6 +32,9 @@ if TYPE_CHECKING:
 
 #: Of the room in a request, what known facts may take.
 _KNOWN_SHARE = 4
+#: Of a turn, beside its words.
+_AROUND_TOKENS = 40
+_MODEL = "from the model: "
 _NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]+(?:\s+[A-ZÀ-Þ][\w'’-]+){0,2}")
 
 
@@ -41,19 +42,22 @@ async def revise(
     workspace: Workspace, model: ChatModel, memories: Sequence[Memory], context: TenantContext
 ) -> Findings:
     """Ask the model about all memories; the first failure ends the asking and becomes a note."""
-    findings = Findings(found=[], skipped=[], names={}, notes=[])
     turns = [one for one in memories if not (one.subject and one.predicate)]
     room = model.profile.part_tokens
-    for chunk in _chunks(turns, context, room - room // _KNOWN_SHARE):
+
+    async def ask(chunk: list[Memory], findings: Findings) -> None:
         known = await _known(workspace, context, chunk, room // _KNOWN_SHARE)
-        text = "\n".join([*(_fact_line(*one) for one in enumerate(known, 1)), *_turn_lines(chunk, context)])
-        try:
-            answer = await model.answer(instructions(), text, form())
-        except ModelError as error:
-            findings.notes.append(f"the model could not help, rules were used alone: {error}")
-            break
+        lines = [_fact_line(*one) for one in enumerate(known, 1)]
+        for number, one in enumerate(chunk, 1):
+            speaker = speaker_name(one.speaker, context) or one.speaker or "somebody"
+            lines.append(turn_line(number, one, speaker, date=f"{one.created_at:%Y-%m-%d}"))
+        answer = await model.answer(instructions(), "\n".join(lines), form())
         _take(answer.value, chunk, known, model.name, context, findings)
-    return findings
+
+    chunks = in_chunks(
+        turns, room=room - room // _KNOWN_SHARE, size=lambda text: count_tokens(text) + _AROUND_TOKENS
+    )
+    return await ask_model(chunks, ask)
 
 
 @cache
@@ -91,40 +95,10 @@ def form() -> Any:
     return Revision
 
 
-def _turn_lines(chunk: Sequence[Memory], context: TenantContext) -> list[str]:
-    """One JSON object per line: quotes and line breaks of a text can't end it."""
-    return [
-        json.dumps(
-            {
-                "turn": number,
-                "date": f"{one.created_at:%Y-%m-%d}",
-                "speaker": speaker_name(one.speaker, context) or one.speaker or "somebody",
-                "text": one.text,
-            },
-            ensure_ascii=False,
-        )
-        for number, one in enumerate(chunk, 1)
-    ]
-
-
 def _fact_line(number: int, row: Row) -> str:
     said = f"{row['subject']} {row['predicate']} {row['object']}"
     day = row["valid_from"] or row["created_at"]
     return json.dumps({"known": number, "fact": said, "since": f"{day:%Y-%m-%d}"}, ensure_ascii=False)
-
-
-def _chunks(turns: Sequence[Memory], context: TenantContext, room: int) -> Iterator[list[Memory]]:
-    chunk: list[Memory] = []
-    used = 0
-    for turn in turns:
-        size = count_tokens(turn.text) + 40
-        if chunk and used + size > room:
-            yield chunk
-            chunk, used = [], 0
-        chunk.append(turn)
-        used += size
-    if chunk:
-        yield chunk
 
 
 async def _known(
@@ -166,11 +140,11 @@ def _take(
         if turn is not None and change.kind != "add" and fact is None:
             turn, reason = None, f"the model wants to {change.kind} a fact that is not there"
         if turn is None:
-            findings.skipped.append(_skip(None, text, reason))
+            findings.skip(None, text, f"{_MODEL}{reason}")
             continue
         statement = _statement(change, fact, turn, speaker_name(turn.speaker, context))
         if statement is None:
-            findings.skipped.append(_skip(turn, text, "a part of the fact is empty"))
+            findings.skip(turn, text, f"{_MODEL}a part of the fact is empty")
             continue
         replaced = fact["memory_id"] if fact is not None else None
         findings.found.append(Found(memory=turn, why=why, statement=statement, replaces=replaced))
@@ -180,14 +154,9 @@ def _take(
         if turn is not None and trigger and action:
             findings.found.append(Found(memory=turn, why=why, trigger=trigger, action=action))
         else:
-            findings.skipped.append(
-                _skip(turn, f"when {trigger}: {action}", reason or "a part of it is empty")
-            )
-    for entity in dict.fromkeys(one.strip() for one in value.entities):
-        if 2 <= len(entity) <= 100:
-            for one in chunk:
-                if re.search(rf"(?<!\w){re.escape(entity)}(?!\w)", one.text):
-                    findings.names.setdefault(one.id, []).append(entity)
+            why_not = f"{_MODEL}{reason or 'a part of it is empty'}"
+            findings.skip(turn, f"when {trigger}: {action}", why_not)
+    findings.name(value.entities, chunk)
 
 
 def _statement(change: Any, fact: Row | None, turn: Memory, speaker: str | None) -> Statement | None:
@@ -236,12 +205,3 @@ def _proved(chunk: Sequence[Memory], number: int, quote: str) -> tuple[Memory | 
     if locate(quote, turn.text.split("\n")) is None:
         return None, "its quote is not in the turn"
     return turn, ""
-
-
-def _skip(memory: Memory | None, text: str, reason: str) -> Decision:
-    return Decision(
-        kind="skip",
-        reason=f"from the model: {reason}",
-        text=text[:200],
-        memory_id=memory.id if memory else None,
-    )
