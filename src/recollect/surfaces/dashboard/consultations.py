@@ -117,7 +117,7 @@ async def _start(visitor: Visitor, problem: str, depth: str, documents: list[str
 
 
 def cost(one: OracleConsultation) -> str:
-    """What it took, on one line."""
+    """Its time, tokens and dollars, on one line."""
     parts = [f"{one.duration_ms / 1_000:.1f} s", one.processing_mode]
     if one.tokens.get("total"):
         parts.append(f"{one.tokens['total']:,} tokens")
