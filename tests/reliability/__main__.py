@@ -15,7 +15,7 @@ import time
 from tests.reliability import results
 
 #: Each is a module with `slices`, which yields what one part of the examination found.
-EXAMINATIONS = ("crash", "deletion", "faults", "fuzz", "histories", "power", "races")
+EXAMINATIONS = ("crash", "deletion", "faults", "fuzz", "histories", "power", "races", "soak")
 
 
 def main() -> int:
@@ -25,7 +25,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no part after so long")
     parser.add_argument("--only", nargs="*", default=[], help="these verbs, functions or kinds alone, again")
     parser.add_argument("--stride", type=int, default=1, help="faults: try every so manieth position only")
-    parser.add_argument("--count", type=int, help="so many calls, rounds or operations in all")
+    parser.add_argument("--count", type=int, help="so many calls, rounds, operations or (soak) seconds")
     options = parser.parse_args()
     # What is tried again is said at every fault.
     logging.getLogger("recollect").setLevel(logging.ERROR)

@@ -1,6 +1,6 @@
 """Anything as an argument of any public call: it answers or raises one of our errors.
 
-What led to an outcome that nothing had led to before is kept in `corpus.jsonl`, and tried again by the default tests.
+What led to an outcome that nothing had led to before is kept in `corpus.jsonl`, and tried again by a test.
 """
 
 from __future__ import annotations

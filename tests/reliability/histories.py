@@ -300,10 +300,10 @@ def slices(options: Namespace) -> Iterator[dict[str, Any]]:
     """A few orders for one kind of fault after the other, until each has ten thousand operations."""
     wanted = options.count or 10_000
     while True:
-        done = Counter({kind: 0 for kind in options.only or KINDS})
+        done: Counter[str] = Counter()
         for line in kept("histories"):
             done[line["kind"]] += line["operations"]
-        kind, least = min(done.items(), key=lambda one: one[1])
+        least, kind = min((done[kind], kind) for kind in options.only or KINDS)
         if least >= wanted:
             return
         yield examine(kind, orders=6)

@@ -76,6 +76,13 @@ def _power(lines: Lines) -> tuple[str, bool]:
     return counts, True
 
 
+def _soak(lines: Lines) -> tuple[str, bool]:
+    last = lines[-1]
+    grown = ", ".join(f"{name} {by:g}" for name, by in last["grown"].items())
+    counts = f"{last['calls']:,} calls in {last['seconds']:,} s; last quarter against the second: {grown}"
+    return counts, last["seconds"] >= 3_600
+
+
 def _deletion(lines: Lines) -> tuple[str, bool]:
     told = ", ".join(f"{line['way']} {line['places']} places before, {line['left']} after" for line in lines)
     return told, {line["way"] for line in lines} >= set(WAYS)
@@ -103,6 +110,7 @@ ROWS: Mapping[str, tuple[str, str, str, Callable[[Lines], tuple[str, bool]]]] = 
     "deletion": (
         "a marker that every feature has seen is deleted", "0 places left, or named in the receipt", "way", _deletion,
     ),
+    "soak": ("ordinary work of a client and a server", "an hour, memory and handles flat", "", _soak),
     "fuzz": ("anything as an argument", "100,000 calls, every exception one of ours", "", _fuzz),
 }  # fmt: skip
 
