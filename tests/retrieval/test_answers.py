@@ -146,6 +146,15 @@ def test_a_list_is_complete_and_says_what_the_limit_left_out(as_default_user: As
     assert any("2 more" in note for note in limited.notes)
 
 
+def test_what_each_has_comes_whole_and_none_outdates_another(as_default_user: As) -> None:
+    client = as_default_user()
+    for name, database in (("alpha", "PostgreSQL"), ("beta", "MySQL"), ("gamma", "MongoDB")):
+        client.add(f"Team Delivery {name} uses {database} as its database")
+    results = client.search("Which database does each Delivery team use?")
+    assert len(results) == 3
+    assert not any(hit.outdated for hit in results)
+
+
 def test_a_question_about_the_past_finds_what_a_fact_replaced(as_default_user: As) -> None:
     client = as_default_user()
     for year, city in ((2024, "Berlin"), (2025, "Hamburg")):

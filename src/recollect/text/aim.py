@@ -34,10 +34,10 @@ _PLAIN_COMPARISON = _words(
     r"um wie ?viel(?! uhr)", r"\w{3,}er\b[^?]*\bals", r"(?:más|menos|plus|moins|più|meno)\b[^?]*\b(?:o|ou)",
     r"\w*(?:和|跟|与)\w+哪\w*",
 )  # fmt: skip
-#: "List", what there is of a kind, and who has which: "who runs which leg?".
+#: "List", what there is of a kind, what each has, and who has which: "who runs which leg?".
 _PLAIN_LIST = re.compile(
     r"(?:^|[.!?:]\s)\W*(?:please )?(?:list|enumerate)\b|\b(?:what|which)(?: \w+){1,4} (?:are|were) there\b"
-    r"|^\W*who\b(?:(?!\band\b)[^,?])*\b(?:which|what|whom)\b",
+    r"|^\W*who\b(?:(?!\band\b)[^,?])*\b(?:which|what|whom)\b|\beach (?!of\b|other\b)\w",
     re.IGNORECASE,
 )
 _MAYBE_LIST = re.compile(
@@ -77,16 +77,13 @@ _FIRST_PERSON = _words(
     r"mon", r"ma", r"mes", r"yo", r"mi", r"mis", r"tengo", r"io", r"mio", r"mia", r"eu", r"meu", r"minha",
     r"ik", r"mijn",
 )  # fmt: skip
-#: What may stand between names where nothing else does: "Tom and Priya".
-_BETWEEN = frozenset({"and", "or", "und", "oder", "et", "y", "e", "en"})
-_MOST_NAMES = 8
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
 
 
 def read_aim(query: str) -> Aim:
     """What a question is after."""
     text = _EVERY_PERIOD.sub("regularly", query[:_READ_CHARS].strip())
-    if _only_names(text):
+    if _only_a_name(text):
         return Aim(topic=True)
     form = _models().form(text)
     want = _want(text, form)
@@ -121,14 +118,10 @@ def _want(text: str, form: frozenset[str]) -> Want:
     return Want.YES_NO if _YES_NO.match(text) else Want.ONE
 
 
-def _only_names(text: str) -> bool:
-    """Whether there is nothing but names, "Acme Corp": whatever is known of them is wanted then."""
-    words = [word for word in re.findall(r"[\w'’-]+", text) if word not in _BETWEEN]
-    return (
-        0 < len(words) <= _MOST_NAMES
-        and all(word[0].isupper() for word in words)
-        and not _ONE_THING.search(text)
-    )
+def _only_a_name(text: str) -> bool:
+    """Whether there is nothing but one name, "Acme Corp": whatever is known of it is wanted then."""
+    words = re.findall(r"[\w'’-]+", text)
+    return 0 < len(words) <= 2 and all(word[0].isupper() for word in words) and not _ONE_THING.search(text)
 
 
 def _asks_for_topic(text: str) -> bool:
