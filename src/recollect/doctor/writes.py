@@ -55,7 +55,9 @@ _ROWS = {
     # A section belongs to a document of its scope, so one comes with it.
     "section": f"with made as ({_DOCUMENT} returning document_id) insert into recollect.section (tenant_id,"
     " document_id, section, scope_id, number, level, heading, path, line_start, line_end, tokens, digest, text)"
-    " select %(tenant)s, document_id, 0, %(scope)s, 0, 0, 'x', 'x', 1, 1, 1, %(digest)s, 'x' from made",
+    " select %(tenant)s, document_id, 0, %(scope)s, 0, 0, 'x', 'x', 1, 1, 1, %(digest)s, 'x' from made"
+    # Without it a cluster would copy the row to its shard, which row-level security forbids to everybody.
+    " on conflict do nothing",
     "passage": "insert into recollect.passage values"
     f" (%(tenant)s, {SPACE_ID}, %(id)s, 0, 0, %(scope)s, 0, 0, 1, '[1,0,0]')",
     "passage_posting": "insert into recollect.passage_posting values"

@@ -37,6 +37,8 @@ $$;
 -- caller_scopes() on one machine.
 create or replace function recollect.caller_rights() returns text
 language plpgsql
+-- Citus finds the shard by the values that are there.
+set plan_cache_mode = force_custom_plan
 set search_path = recollect, pg_catalog, pg_temp
 as $$
 declare
@@ -100,9 +102,17 @@ begin
     execute format('set local recollect.rights = %L', recollect.caller_rights());
 end $$;
 
-alter function recollect.forget_traces(uuid[], text[]) security invoker;
-alter function recollect.forget_consultations(text[]) security invoker;
-alter function recollect.key_context(text, uuid, bytea) security invoker;
+do $$
+declare
+    target text;
+begin
+    foreach target in array array['forget_traces(uuid[], text[])', 'forget_consultations(text[])',
+        'key_context(text, uuid, bytea)'] loop
+        -- The search path last: whoever looks at a function sees that temporary objects come last of all.
+        execute format('alter function recollect.%s security invoker reset search_path'
+            ' set plan_cache_mode = force_custom_plan set search_path = recollect, pg_catalog, pg_temp', target);
+    end loop;
+end $$;
 
 -- A policy's condition without subqueries.
 create or replace function recollect.sharded(condition text) returns text
