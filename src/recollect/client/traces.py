@@ -1,6 +1,6 @@
 """The client's face for what was asked: `r.traces`.
 
-Thin like client.py: check, hand over, decide nothing.
+Checks, hands over, decides nothing.
 """
 
 from __future__ import annotations

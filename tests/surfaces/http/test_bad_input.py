@@ -159,8 +159,13 @@ def strangers(store: Recollect) -> dict[str, str]:
     eve = store.for_context(TenantContext(tenant_id=name, user_id="eve", roles=("admin",)))
     eve.library.add(b"# Plan\n\nThe vault opens at nine.\n", name="plan.md")
     consulted = eve.oracle_consult("When does the vault open?")
+    secret = eve.add("Eve's secret.")
+    searched = eve.search("Compare the secrets across all teams")
+    [run] = eve.learning.runs()
     return {
-        "memories": str(eve.add("Eve's secret.").id),
+        "memories": str(secret.id),
+        "traces": str(searched.query_id),
+        "learning": str(run.id),
         "library": "plan.md",
         "consultations": str(consulted.consultation.id),
         "keys": str(eve.keys.create("hers", user="eve").key.id),
