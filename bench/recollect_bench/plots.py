@@ -39,6 +39,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "scale": _scale,
         "serve": _serve,
         "start": _start,
+        "cluster": _cluster,
         "poisoning": _poisoning,
         "supersession": _supersession,
         "dense": _dense,
@@ -226,6 +227,22 @@ def _serve(figure: Any, result: Result) -> None:
         axes.tick_params(labelsize=8)
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(f"{result.arguments['n']:,} memories, ninety reads to ten writes", fontsize=10)
+
+
+def _cluster(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    where = {"one": "one machine", "cluster": f"{result.measures['nodes']} workers"}
+    for number, verb in enumerate(("search_ms", "add_ms")):
+        heights = [result.measures[name]["alone"][verb]["p50"] for name in where]
+        axes.bar(
+            [place + 0.4 * number for place in range(len(where))],
+            heights,
+            0.38,
+            label=verb.removesuffix("_ms"),
+        )
+    axes.set_xticks([place + 0.2 for place in range(len(where))], list(where.values()))
+    axes.set_ylabel("ms, median of one client")
+    axes.legend()
 
 
 def _start(figure: Any, result: Result) -> None:
