@@ -158,7 +158,9 @@ def examine(way: str) -> dict[str, Any]:
             subprocess.run(command, env=environ, check=False, capture_output=True)
             before = left(home, marker)
             receipts = erase(client, way)
-            named = sorted({what for receipt in receipts for what in receipt.unreachable})
+            named = sorted(
+                {what.replace(str(home), "HOME") for receipt in receipts for what in receipt.unreachable}
+            )
             after = left(home, marker)
             declared = {place for place in after if is_declared(home, place)}
             if any("declared" in what for what in named):
