@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import types
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from datetime import date, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -52,7 +52,7 @@ def encode(value: object) -> Any:
         return encode_fields(value)
     if isinstance(value, Mapping):
         return {str(encode(key)): encode(item) for key, item in value.items()}
-    if isinstance(value, Collection):
+    if isinstance(value, Iterable):
         return [encode(item) for item in value]
     return str(value)
 

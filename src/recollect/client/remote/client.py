@@ -18,7 +18,7 @@ from recollect.client.async_client import UNCHANGED, AsyncRecollect
 from recollect.client.library import AsyncLibrary
 from recollect.client.remote.transport import Transport
 from recollect.client.verbs import LOCAL_ONLY, VERBS, Verb, given_of, returned
-from recollect.domain.codec import decode
+from recollect.domain.codec import decode, encode
 from recollect.domain.keys import read_token
 from recollect.domain.library import DocumentReport
 from recollect.domain.tenancy import TenantContext
@@ -90,7 +90,7 @@ class AsyncRemote(AsyncRecollect):
     async def _ask(self, verb: Verb, given: Mapping[str, Any]) -> Any:
         hear = given.get("on_event")
         said = {name: value for name, value in given.items() if _is_said(name, value)}
-        sent = {name: _sent(value) for name, value in given_of(said).items()}
+        sent = {name: encode(value) for name, value in given_of(said).items()}
         if hear is not None and verb.streams:
             document = await self._transport.stream(verb, sent, self._headers(), _hearer(verb, hear))
         else:
@@ -124,22 +124,6 @@ class AsyncRemote(AsyncRecollect):
 
 def _is_said(name: str, value: Any) -> bool:
     return value is not UNCHANGED and name != "self" and name not in LOCAL_ONLY
-
-
-def _sent(value: Any) -> Any:
-    """An argument as JSON carries it."""
-    if isinstance(value, UUID | Path):
-        return str(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    document = getattr(value, "document", None)
-    if callable(document):
-        return document()
-    if isinstance(value, Mapping):
-        return {str(key): _sent(one) for key, one in value.items()}
-    if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-        return value if isinstance(value, str | int | float | bool | None) else str(value)
-    return [_sent(one) for one in value]
 
 
 def _hearer(verb: Verb, hear: Any) -> Any:
