@@ -107,7 +107,6 @@ def run_local(file: Path, *, show: Show, window: int = 4_096, timeout_s: float =
             model_api_key="none",
             model_window=window,
             model_timeout_s=timeout_s,
-            oracle_timeout_s=timeout_s,
             rlm_timeout=timeout_s,
         )
         with Recollect(settings=settings) as client:
