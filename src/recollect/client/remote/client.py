@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from datetime import datetime
-from pathlib import Path
 from typing import Any, NoReturn
-from uuid import UUID
 
 from recollect.client.arguments import check_arguments
 from recollect.client.async_client import UNCHANGED, AsyncRecollect
