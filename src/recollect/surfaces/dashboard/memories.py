@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,8 @@ from recollect.domain.memory import MemoryType
 from recollect.errors import InvalidInputError, RecollectError
 from recollect.surfaces.dashboard.addresses import link
 from recollect.surfaces.dashboard.memory import add, why
-from recollect.surfaces.dashboard.widgets import confirmed, empty, tag, when
+from recollect.surfaces.dashboard.selection import Selected, actions, many
+from recollect.surfaces.dashboard.widgets import empty, tag, when
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -235,7 +235,7 @@ async def _listed(visitor: Visitor, store: AsyncRecollect, view: View, selected:
                 replace(view, order="" if event.value == "newest" else event.value, cursor="").address
             ),
         ).props('outlined dense options-dense aria-label="Order"')
-    _actions(visitor, selected, page.items, user=view.user or None)
+    actions(visitor, selected, page.items, user=view.user or None)
     with ui.card().classes("card rows w-full"):
         for memory in page:
             with _item(memory.id, selected), ui.link(target=_one_address(memory.id, view)):
@@ -303,7 +303,7 @@ async def _search(visitor: Visitor, store: AsyncRecollect, view: View, selected:
                 then="That is an answer, too. A lower least score, under Filters, also shows what is only near.",
             )
         return
-    _actions(visitor, selected, results.hits, user=view.user or None)
+    actions(visitor, selected, results.hits, user=view.user or None)
     with ui.card().classes("card rows w-full"):
         for hit in results:
             _hit(visitor, hit, results, view, selected)
@@ -337,72 +337,6 @@ def _feedback(visitor: Visitor, memory: UUID, query: UUID, user: str | None) -> 
             ui.menu_item(kind.value, on_click=lambda kind=kind: give(kind.value))
 
 
-# What can be done with several ---------------------------------------------------------------------
-
-
-class Selected:
-    """The memories that are ticked, and what hears when that changes."""
-
-    def __init__(self) -> None:
-        self.ids: set[UUID] = set()
-        self.boxes: list[ui.checkbox] = []
-        self.changed: Callable[[], None] = lambda: None
-
-    def set(self, id: UUID, on: bool) -> None:
-        """Tick one, or not."""
-        self.ids.add(id) if on else self.ids.discard(id)
-        self.changed()
-
-    def all(self, on: bool) -> None:
-        """Tick all of the page, or none."""
-        for box in self.boxes:
-            box.set_value(on)
-
-
-def _actions(
-    visitor: Visitor, selected: Selected, shown: Sequence[Memory | Hit], *, user: str | None
-) -> None:
-    """What to do with those that are ticked; seen once one is."""
-    retired = {one.id for one in shown if getattr(one, "superseded_at", None) is not None}
-
-    async def delete() -> None:
-        ids = sorted(selected.ids)
-        if await confirmed(f"Delete {_many(ids)} for good, with everything made from them?", act="Delete"):
-            receipt = await (await visitor.store(user=user)).delete(
-                filters={"id": {"$in": [str(id) for id in ids]}}
-            )
-            ui.notify(f"Deleted {_many(range(receipt.memories))}; receipt {receipt.id}", type="positive")
-            ui.navigate.reload()
-
-    async def restore() -> None:
-        store = await visitor.store(user=user)
-        for id in sorted(selected.ids & retired):
-            await store.restore(id)
-        ui.navigate.reload()
-
-    with ui.row().classes("w-full items-center gap-2 card q-py-xs") as bar:
-        ui.checkbox(value=False, on_change=lambda event: selected.all(event.value)).props(
-            'dense size=xs aria-label="Select all"'
-        )
-        said = ui.label().classes("font-medium")
-        ui.space()
-        back = ui.button("Restore", icon="restore", on_click=restore).props("flat dense")
-        ui.button("Delete selected", icon="delete", on_click=delete).props("flat dense color=negative")
-
-    def changed() -> None:
-        bar.set_visibility(bool(selected.ids))
-        back.set_visibility(bool(selected.ids & retired))
-        said.set_text(f"{len(selected.ids)} selected")
-
-    selected.changed = changed
-    changed()
-
-
-def _many(ids: Sequence[Any] | Iterable[Any]) -> str:
-    count = len(list(ids))
-    return f"{count:,} {'memory' if count == 1 else 'memories'}"
-
-
 async def _export(visitor: Visitor, view: View) -> None:
     """What is looked at, as the lines that `recollect import` reads; a search exports what it may find from."""
     target = io.StringIO()
@@ -414,4 +348,4 @@ async def _export(visitor: Visitor, view: View) -> None:
         ui.notify(str(error), type="negative")
         return
     ui.download.content(target.getvalue().encode(), "memories.jsonl")
-    ui.notify(f"Exported {_many(range(count))}", type="positive")
+    ui.notify(f"Exported {many(range(count))}", type="positive")
