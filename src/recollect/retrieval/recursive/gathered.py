@@ -15,6 +15,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from recollect.domain.learning import ShownHit
+from recollect.domain.names import entity_key
 from recollect.domain.results import Hit
 from recollect.text.terms import query_terms
 
@@ -89,7 +90,10 @@ class Gathered:
                 self._held[hit.id] = Held(hit=hit, shown=seen, entities=named, split=split)
                 continue
             best = hit if hit.score > known.hit.score else known.hit
-            label = best.group if known.split == split else (known.hit if known.split else hit).group
+            if known.split == split:
+                label = _spoken_for(named or known.entities, best.group, (known.hit.group, hit.group))
+            else:
+                label = (known.hit if known.split else hit).group
             self._held[hit.id] = Held(
                 hit=replace(best, group=label),
                 shown=seen if best is hit else known.shown,
@@ -117,6 +121,13 @@ class Gathered:
         for id in sorted(self._held):
             digest.update(id.bytes)
         return digest.hexdigest()
+
+
+def _spoken_for(entities: Sequence[str], best: str, groups: Sequence[str]) -> str:
+    """Of the groups whose looks found a memory the one that it names; the better look's when it names all or none."""
+    keys = {entity_key(entity) for entity in entities}
+    named = {group for group in groups if entity_key(group) in keys}
+    return named.pop() if len(named) == 1 else best
 
 
 def aggregate(
