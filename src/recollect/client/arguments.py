@@ -99,9 +99,9 @@ def _fits(value: object, hint: Any, name: str) -> bool:
     """Whether a value is of a type. Raises about what is inside of it, and about a string that can't be stored."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        if isinstance(value, str) and any(get_origin(one) is PathLike for one in arguments):
+        if isinstance(value, str) and any(get_origin(argument) is PathLike for argument in arguments):
             return _is_path(value, name)
-        return any(_fits(value, one, name) for one in arguments)
+        return any(_fits(value, argument, name) for argument in arguments)
     if hint is Any:
         return True
     if hint in (int, float):

@@ -36,8 +36,8 @@ class AsyncExplorations:
         from recollect.codebase.audit import list_audits
 
         check_whole("limit", limit, most=MAX_LIMIT)
-        found = await asyncio.to_thread(list_audits, self._folder(), limit=limit)
-        return [result for _, result in found]
+        audits = await asyncio.to_thread(list_audits, self._folder(), limit=limit)
+        return [result for _, result in audits]
 
     async def get(self, task_id: str) -> RLMResult:
         """An exploration as it was, with its steps."""

@@ -45,14 +45,14 @@ class AsyncConsultations:
         wanted = parse_id(id)
         workspace = await self._client._workspace()
         async with workspace.store.transaction(self._client.tenant_context) as tx:
-            found = await oracle.find_consultation(tx, wanted)
-        if found is None:
+            consultation = await oracle.find_consultation(tx, wanted)
+        if consultation is None:
             raise NotFoundError(f"no consultation {str(wanted)!r}; `recollect consultations` lists them")
-        if found[1] is None:
+        if consultation[1] is None:
             raise NotFoundError(
-                f"the consultation {str(wanted)!r} failed and has no answer: {found[0].error_message}"
+                f"the consultation {str(wanted)!r} failed and has no answer: {consultation[0].error_message}"
             )
-        return found[1]
+        return consultation[1]
 
     async def events(self, id: UUID | str) -> Sequence[OracleEvent]:
         """What happened in a consultation, in order."""
@@ -61,10 +61,10 @@ class AsyncConsultations:
         wanted = parse_id(id)
         workspace = await self._client._workspace()
         async with workspace.store.transaction(self._client.tenant_context) as tx:
-            found = await oracle.find_consultation(tx, wanted)
-            if found is None:
+            consultation = await oracle.find_consultation(tx, wanted)
+            if consultation is None:
                 raise NotFoundError(f"no consultation {str(wanted)!r}; `recollect consultations` lists them")
-            return await oracle.list_events(tx, found[0])
+            return await oracle.list_events(tx, consultation[0])
 
     async def repeat(self, id: UUID | str) -> OracleConsultResult:
         """Ask the same again, of the documents as they are now, in a session of its own."""
@@ -76,10 +76,10 @@ class AsyncConsultations:
         wanted = parse_id(id)
         workspace, context = await self._client._workspace(), self._client.tenant_context
         async with workspace.store.transaction(context) as tx:
-            found = await oracle.find_consultation(tx, wanted)
-        if found is None:
+            consultation = await oracle.find_consultation(tx, wanted)
+        if consultation is None:
             raise NotFoundError(f"no consultation {str(wanted)!r}; `recollect consultations` lists them")
-        past = found[0]
+        past = consultation[0]
         request = ConsultRequest.again(
             past.problem, past.settings, session=str(new_id()), workflow=past.workflow, agent=past.agent
         )

@@ -58,7 +58,7 @@ class AsyncTraces:
         workspace = await self._client._workspace()
         await workspace.events.flush()
         async with workspace.store.transaction(self._client.tenant_context) as tx:
-            found = await find_trace(tx, wanted)
-        if found is None:
+            trace = await find_trace(tx, wanted)
+        if trace is None:
             raise NotFoundError(f"no search {str(wanted)!r}; `recollect traces list` shows them")
-        return found
+        return trace

@@ -88,16 +88,16 @@ def parameters(verb: Verb) -> tuple[Parameter, ...]:
     """What a verb takes, read from the client's signature."""
     function = verb.function
     found: list[Parameter] = []
-    for one in list(inspect.signature(function).parameters.values())[1:]:
-        if one.name in LOCAL_ONLY or (verb.only and one.name not in verb.only):
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        if parameter.name in LOCAL_ONLY or (verb.only and parameter.name not in verb.only):
             continue
-        if one.name in _APART:
+        if parameter.name in _APART:
             found += [
-                Parameter(name=name, type=type, default=None) for name, type in _APART[one.name].items()
+                Parameter(name=name, type=type, default=None) for name, type in _APART[parameter.name].items()
             ]
             continue
-        type_ = json_type(_evaluated(function, one.name))
-        found.append(Parameter(name=one.name, type=type_, default=one.default))
+        type_ = json_type(_evaluated(function, parameter.name))
+        found.append(Parameter(name=parameter.name, type=type_, default=parameter.default))
     return tuple(found)
 
 
@@ -122,7 +122,7 @@ def json_type(annotation: Any) -> Any:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         members = dict.fromkeys(
-            json_type(one) for one in arguments if not (one is bytes or is_dataclass(one))
+            json_type(argument) for argument in arguments if not (argument is bytes or is_dataclass(argument))
         )
         return Union[tuple(members)]  # noqa: UP007 - made at run time
     if origin is not None and isinstance(origin, type):
@@ -135,7 +135,9 @@ def json_type(annotation: Any) -> Any:
 
 def arguments_of(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
     """What was given, as the client's method takes it; what was left out keeps the method's default."""
-    kwargs = {one.name: given[one.name] for one in parameters(verb) if one.name in given}
+    kwargs = {
+        parameter.name: given[parameter.name] for parameter in parameters(verb) if parameter.name in given
+    }
     for name, value in kwargs.items():
         if isinstance(value, list) and len(value) > MAX_ITEMS:
             raise InvalidInputError(

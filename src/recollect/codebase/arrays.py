@@ -148,49 +148,49 @@ def _build(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) -> None:
         paths.append(path)
         languages.append(language)
         records.append(split_numbers(blob))
-    _save(folder, "file_lengths", np.array([one.length for one in records], dtype=np.int32))
-    _save(folder, "file_lines", np.array([one.lines for one in records], dtype=np.int32))
+    _save(folder, "file_lengths", np.array([record.length for record in records], dtype=np.int32))
+    _save(folder, "file_lines", np.array([record.lines for record in records], dtype=np.int32))
     numbers = np.arange(len(records), dtype=np.int32)
     _table(
         folder,
         "term",
-        _joined([one.term_keys for one in records], np.uint64),
-        np.repeat(numbers, [len(one.term_keys) for one in records]),
-        _joined([one.term_counts for one in records], np.int32),
+        _joined([record.term_keys for record in records], np.uint64),
+        np.repeat(numbers, [len(record.term_keys) for record in records]),
+        _joined([record.term_counts for record in records], np.int32),
     )
-    sizes = np.array([len(one.definition_keys) for one in records], dtype=np.int64)
+    sizes = np.array([len(record.definition_keys) for record in records], dtype=np.int64)
     first = np.concatenate(([0], np.cumsum(sizes)))
     definition_files = np.repeat(numbers, sizes)
-    definition_keys = _joined([one.definition_keys for one in records], np.uint64)
-    kinds = _joined([one.definition_kinds for one in records], np.uint8)
+    definition_keys = _joined([record.definition_keys for record in records], np.uint64)
+    kinds = _joined([record.definition_kinds for record in records], np.uint8)
     _save(folder, "definition_files", definition_files)
     _save(folder, "definition_first", first)
     _save(folder, "definition_kinds", kinds)
-    _save(folder, "definition_lengths", _joined([one.definition_lengths for one in records], np.int32))
+    _save(folder, "definition_lengths", _joined([record.definition_lengths for record in records], np.int32))
     _table(folder, "name", definition_keys, np.arange(len(definition_keys), dtype=np.int32), None)
     _table(
         folder,
         "unit",
-        _joined([one.term_keys[one.posting_terms] for one in records], np.uint64),
+        _joined([record.term_keys[record.posting_terms] for record in records], np.uint64),
         _joined(
             [
-                one.posting_definitions.astype(np.int32) + start
-                for one, start in zip(records, first, strict=False)
+                record.posting_definitions.astype(np.int32) + start
+                for record, start in zip(records, first, strict=False)
             ],
             np.int32,
         ),
-        _joined([one.posting_counts for one in records], np.int32),
+        _joined([record.posting_counts for record in records], np.int32),
     )
-    reference_keys = _joined([one.reference_keys for one in records], np.uint64)
-    reference_files = np.repeat(numbers, [len(one.reference_keys) for one in records])
-    strong = _joined([one.strong for one in records], np.int32)
-    weak = _joined([one.weak for one in records], np.int32)
+    reference_keys = _joined([record.reference_keys for record in records], np.uint64)
+    reference_files = np.repeat(numbers, [len(record.reference_keys) for record in records])
+    strong = _joined([record.strong for record in records], np.int32)
+    weak = _joined([record.weak for record in records], np.int32)
     _table(folder, "use", reference_keys, reference_files, strong + weak)
     linkable = kinds != _FIELD
     sources, targets, weights = link(
         paths,
         languages,
-        [one.modules for one in records],
+        [record.modules for record in records],
         defined=FileNames(keys=definition_keys[linkable], files=definition_files[linkable]),
         used=FileNames(keys=reference_keys, files=reference_files),
         strong=strong,

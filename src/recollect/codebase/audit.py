@@ -74,8 +74,8 @@ def audit_document(
         "error": None if result.error is None else mask(result.error),
         "synthesis": mask(result.synthesis),
         "trajectory": mask_values(_trajectory(result)),
-        "findings": [masked_finding(one) for one in result.findings],
-        "citations": [masked_citation(one.document()) for one in result.citations],
+        "findings": [masked_finding(finding) for finding in result.findings],
+        "citations": [masked_citation(citation.document()) for citation in result.citations],
         "usage": result.usage.document(),
         "notes": [mask(note) for note in result.notes],
         "capability_requests": mask_values(list(result.capability_requests)),
@@ -128,7 +128,7 @@ def make_folder(folder: Path) -> None:
 def masked_finding(finding: Finding) -> dict[str, Any]:
     """A finding for a file."""
     document: dict[str, Any] = mask_values(finding.document())
-    document["citations"] = [masked_citation(one.document()) for one in finding.citations]
+    document["citations"] = [masked_citation(citation.document()) for citation in finding.citations]
     return document
 
 

@@ -38,9 +38,9 @@ class Calls:
         """The calls and uses between these definitions."""
         named: dict[str, list[int]] = {}
         by_path: dict[str, list[int]] = {}
-        for number, one in enumerate(definitions):
-            named.setdefault(one.symbol.name, []).append(number)
-            by_path.setdefault(one.path, []).append(number)
+        for number, definition in enumerate(definitions):
+            named.setdefault(definition.symbol.name, []).append(number)
+            by_path.setdefault(definition.path, []).append(number)
         edges: dict[tuple[int, int], float] = {}
         called: set[tuple[int, int]] = set()
         for path, own in by_path.items():

@@ -185,7 +185,7 @@ class CodebaseEnvironment:
             return await asyncio.to_thread(looking.answering, self.view, wanted.prompt, text, span)
         model = self._model.charged_to(self._model.purse.child())
         try:
-            asked = await ask_about(
+            about = await ask_about(
                 model,
                 prompt(),
                 await asyncio.to_thread(mask, text),
@@ -203,23 +203,23 @@ class CodebaseEnvironment:
                 findings=plain.findings,
                 passing=True,
             )
-        left_out = [f"[{asked.left_out} tokens of the text were not shown]"] if asked.left_out else []
+        left_out = [f"[{about.left_out} tokens of the text were not shown]"] if about.left_out else []
         return Observation(
             value={
-                "answer": asked.answer,
-                "quotes": list(asked.quotes),
+                "answer": about.answer,
+                "quotes": list(about.quotes),
                 "spans": [list(span)] if span else [],
             },
-            text="\n".join([asked.answer or "the text says nothing about it", *asked.quotes, *left_out]),
-            tokens=asked.spent.tokens,
-            usd=asked.spent.usd,
-            findings=await asyncio.to_thread(looking.place_quotes, self.view, asked.quotes, span),
+            text="\n".join([about.answer or "the text says nothing about it", *about.quotes, *left_out]),
+            tokens=about.spent.tokens,
+            usd=about.spent.usd,
+            findings=await asyncio.to_thread(looking.place_quotes, self.view, about.quotes, span),
         )
 
     async def _explore(self, prompt: str, call: CallContext) -> Observation:
         """A question without a text: an exploration one level deeper, on the same budget."""
         below = await call.recurse(prompt)
-        listed = [f"- {one.description} ({one.source_file})" for one in below.findings[:20]]
+        listed = [f"- {finding.description} ({finding.source_file})" for finding in below.findings[:20]]
         return Observation(
             value={"stopped_by": below.stopped_by, "answer": "\n".join(listed), "spans": []},
             text="\n".join(listed) or "nothing was found for it",

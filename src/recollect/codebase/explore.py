@@ -309,8 +309,8 @@ class _Exploration:
     def _choose(self, ended: Run) -> tuple[Finding, ...]:
         """What answers the question, at the lines that say so, as they stand now."""
         pages = Pages(self._tree)
-        claimed = [one for one in ended.findings if one in self._agent.claims]
-        rest = [one for one in ended.findings if one not in self._agent.claims]
+        claimed = [finding for finding in ended.findings if finding in self._agent.claims]
+        rest = [finding for finding in ended.findings if finding not in self._agent.claims]
         chosen = sharpen(ended.trajectory, claimed, pages)
         unplaced = sum(one.confidence > 0 for one in claimed) - sum(one.confidence > 0 for one in chosen)
         if unplaced:
@@ -351,7 +351,7 @@ class _Exploration:
     def _result(self, ended: Run, findings: tuple[Finding, ...], synthesis: Synthesis) -> RLMResult:
         record = ended.trajectory
         cited = dict.fromkeys(synthesis.citations)
-        cited |= dict.fromkeys(one for finding in findings for one in finding.citations)
+        cited |= dict.fromkeys(citation for finding in findings for citation in finding.citations)
         usage = self._usage(record)
         error = ended.error
         if self._agent.model_failure:

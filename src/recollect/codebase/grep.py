@@ -127,7 +127,7 @@ def _named(tree: SourceTree, files: Sequence[SourceFile], path: str) -> list[Sou
     file = tree.find(name)
     if file is not None:
         return [file]
-    return [one for one in files if name == "." or one.path.startswith(f"{name}/")]
+    return [file for file in files if name == "." or file.path.startswith(f"{name}/")]
 
 
 # ---------------------------------------------------------------- searching
@@ -221,10 +221,10 @@ class _Search:
         What matches within a line matches in the file too, so no line is passed over; what matches only across lines
         falls out.
         """
-        found: list[_Line] = []
+        lines: list[_Line] = []
         search, limit, size = self._regex.search, self.limit, len(data)
         number, counted_to, position = 1, 0, 0
-        while position <= size and len(found) <= limit:
+        while position <= size and len(lines) <= limit:
             match = search(data, position)
             if match is None:
                 break
@@ -242,21 +242,21 @@ class _Search:
             if start >= 0:
                 number += data.count(b"\n", counted_to, begin)
                 counted_to = begin
-                found.append((number, begin, stop, start - begin))
+                lines.append((number, begin, stop, start - begin))
             position = stop + 1
-        return found
+        return lines
 
     def _each_line(self, data: bytes) -> list[_Line]:
-        found: list[_Line] = []
+        lines: list[_Line] = []
         begin = 0
         for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
             match = self._regex.search(line)
             if match is not None:
-                found.append((number, begin, begin + len(line), match.start()))
-                if len(found) > self.limit:
+                lines.append((number, begin, begin + len(line), match.start()))
+                if len(lines) > self.limit:
                     break
             begin += len(line) + 1
-        return found
+        return lines
 
     def shown(self, path: str, data: bytes, lines: Sequence[_Line]) -> list[GrepMatch]:
         """Matches with the lines around them."""

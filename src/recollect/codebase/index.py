@@ -347,7 +347,7 @@ def _arrays(store: Store, tree: int, root: Path, known: dict[str, KnownFile]) ->
             state.update(f"{path}\0{one.sha256}\n".encode())
     place = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     folder = store.folder / "trees" / place / state.hexdigest()[:16]
-    found = open_arrays(folder)
-    if found is None:
-        found = build_arrays(folder, store.contents(tree))
-    return found
+    arrays = open_arrays(folder)
+    if arrays is None:
+        arrays = build_arrays(folder, store.contents(tree))
+    return arrays

@@ -232,7 +232,7 @@ def _plan_document(plan: Plan, key: tuple[str, int, int]) -> dict[str, Any]:
         "step": key[2],
         "thought": mask(plan.thought),
         "calls": [[call.tool, json.loads(canonical(dict(call.parameters)))] for call in plan.calls],
-        "findings": None if plan.findings is None else [masked_finding(one) for one in plan.findings],
+        "findings": None if plan.findings is None else [masked_finding(finding) for finding in plan.findings],
         "next_direction": plan.next_direction,
         "done": plan.done,
         "tokens": plan.tokens,
@@ -253,7 +253,7 @@ def _call_document(
         "text": mask(observation.text),
         "tokens": observation.tokens,
         "usd": observation.usd,
-        "findings": [masked_finding(one) for one in observation.findings],
+        "findings": [masked_finding(finding) for finding in observation.findings],
     }
 
 

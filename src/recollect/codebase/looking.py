@@ -79,18 +79,18 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
             "files_searched": result.files_searched,
             "files_matched": result.files_matched,
             "stopped_by": result.stopped_by,
-            "spans": [[one.path, one.line, one.line] for one in result.matches],
+            "spans": [[match.path, match.line, match.line] for match in result.matches],
         },
         text=f"{summary}\n" + "\n--\n".join(blocks) + note,
         findings=tuple(
             found(
-                cite(one.path, one.line, [one.text]),
-                description=f"line {one.line}: {' '.join(one.text.split())[:160]}",
+                cite(match.path, match.line, [match.text]),
+                description=f"line {match.line}: {' '.join(match.text.split())[:160]}",
                 confidence=0.4,
                 group=MATCHES,
             )
-            for one in result.matches[:_OFFERED]
-            if one.text.strip()
+            for match in result.matches[:_OFFERED]
+            if match.text.strip()
         ),
     )
 
@@ -133,12 +133,15 @@ def find_references(view: View, wanted: FindReferences) -> Observation:
         if offered is not None:
             findings.append(offered)
     rows = _use_rows(view, pages, _spread(uses, defined), last, findings)
-    paths = {one.path for one in uses}
+    paths = {use.path for use in uses}
     summary = f"{last}: {len(defined)} definitions, {len(uses)} uses in {len(paths)} files"
     listed = "\n".join(
         [
-            *(f"defined {one['path']}:{one['lines'][0]} {one['kind']} {one['name']}" for one in places),
-            *(f"{one['kind']} {one['path']}:{one['line']} in {one['inside']}: {one['text']}" for one in rows),
+            *(
+                f"defined {place['path']}:{place['lines'][0]} {place['kind']} {place['name']}"
+                for place in places
+            ),
+            *(f"{row['kind']} {row['path']}:{row['line']} in {row['inside']}: {row['text']}" for row in rows),
         ]
     )
     more = f"\n... {len(uses) - len(rows)} more uses" if len(uses) > len(rows) else ""
@@ -150,7 +153,7 @@ def find_references(view: View, wanted: FindReferences) -> Observation:
             "references": rows,
             "total": len(uses),
             "files": len(paths),
-            "spans": [[one["path"], one["line"], one["line"]] for one in rows],
+            "spans": [[row["path"], row["line"], row["line"]] for row in rows],
         },
         text=f"{summary}\n{listed}{more}",
         findings=tuple(findings),
@@ -163,8 +166,8 @@ def _spread(uses: Sequence[FoundReference], defined: Sequence[Definition]) -> li
     A file that uses a name a hundred times is one user; an import says only that it will be used.
     """
     home = {one.path for one in defined}
-    users = {one.path for one in uses if one.reference.kind != "import"}
-    uses = [one for one in uses if one.reference.kind != "import" or one.path not in users]
+    users = {use.path for use in uses if use.reference.kind != "import"}
+    uses = [use for use in uses if use.reference.kind != "import" or use.path not in users]
     seen: dict[tuple[str, str], int] = {}
     placed = []
     for order, one in enumerate(uses):
@@ -178,24 +181,24 @@ def _use_rows(
     view: View, pages: Pages, uses: Sequence[FoundReference], name: str, findings: list[Finding]
 ) -> list[dict[str, Any]]:
     rows = []
-    for one in uses:
-        line = one.reference.line
-        lines = pages.lines(one.path)
+    for use in uses:
+        line = use.reference.line
+        lines = pages.lines(use.path)
         if lines is None or not 1 <= line <= len(lines):
             continue
-        around = view.enclosing(one.path, line)
+        around = view.enclosing(use.path, line)
         inside = around.qualified_name if around else "module"
         text = " ".join(lines[line - 1].split())[:300]
         rows.append(
-            {"path": one.path, "line": line, "kind": one.reference.kind, "inside": inside, "text": text}
+            {"path": use.path, "line": line, "kind": use.reference.kind, "inside": inside, "text": text}
         )
         if len(findings) < _OFFERED + _MAX_DEFINITIONS:
             verb = {"call": "calls", "import": "imports", "inherit": "inherits from"}.get(
-                one.reference.kind, "uses"
+                use.reference.kind, "uses"
             )
             findings.append(
                 found(
-                    cite(one.path, line, [lines[line - 1]]),
+                    cite(use.path, line, [lines[line - 1]]),
                     description=f"`{inside}` {verb} `{name}`: {text[:160]}",
                     confidence=0.3,
                     group=USED_IN,

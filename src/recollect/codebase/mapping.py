@@ -120,7 +120,7 @@ def _answering(view: View, answers: Answers, query: CodeQuery) -> Observation:
             "path": [one.definition.symbol.qualified_name for one in answers.path],
             "files": listed,
             "chance": round(answers.chance, 4),
-            "answers": [[one.source_file, *(one.line_range or (1, 1))] for one in findings],
+            "answers": [[finding.source_file, *(finding.line_range or (1, 1))] for finding in findings],
             "spans": [],
         },
         text=_text(listed),
@@ -280,7 +280,11 @@ def _symbols(view: View, path: str) -> Sequence[SymbolInfo]:
 
 
 def _symbol_at(symbols: Sequence[SymbolInfo], span: RankedSpan) -> SymbolInfo | None:
-    exact = [one for one in symbols if (one.start_line, one.end_line) == (span.start_line, span.end_line)]
+    exact = [
+        symbol
+        for symbol in symbols
+        if (symbol.start_line, symbol.end_line) == (span.start_line, span.end_line)
+    ]
     named = [one for one in exact if span.name and one.qualified_name.endswith(span.name)]
     return next(iter(named or exact), None)
 
@@ -307,7 +311,7 @@ def _most_used(view: View, index: CodeIndex, folder: str) -> Observation:
         path = index.files[number].path
         symbols = _symbols(view, path)
         tops = sorted(
-            (one for one in symbols if one.kind not in _SMALL and "." not in one.qualified_name),
+            (symbol for symbol in symbols if symbol.kind not in _SMALL and "." not in symbol.qualified_name),
             key=lambda one: -int(index.referencing_files(one.name).counts.sum()),
         )[:MAX_SPANS]
         places = []

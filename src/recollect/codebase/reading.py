@@ -113,10 +113,10 @@ def extract_symbols(view: View, wanted: ExtractSymbols) -> Observation:
     path = view.tree.resolve(wanted.path)
     symbols = view.symbols(path)
     most = view.most(_MAX_SYMBOLS, chars_each=120)
-    rows = [asdict(one) for one in symbols.definitions[:most]]
+    rows = [asdict(definition) for definition in symbols.definitions[:most]]
     total = len(symbols.definitions)
     more = f"\n... {total - len(rows)} more" if total > len(rows) else ""
-    listed = "\n".join(_symbol_line(one) for one in symbols.definitions[:most])
+    listed = "\n".join(_symbol_line(definition) for definition in symbols.definitions[:most])
     return Observation(
         value={
             "summary": f"{total} symbols of {path}",
@@ -141,9 +141,10 @@ def parse_syntax(view: View, wanted: ParseAst) -> Observation:
     if language is None:
         raise GrammarMissingError(f"{path!r} is in no language there is a grammar for")
     parsed = parse_ast(view.tree.read_bytes(path), language, path=path, max_nodes=_MAX_NODES)
-    nodes: list[dict[str, Any]] = [asdict(one) for one in parsed.nodes]
+    nodes: list[dict[str, Any]] = [asdict(node) for node in parsed.nodes]
     listed = "\n".join(
-        f"{'  ' * one.depth}{one.kind} {one.start_line}-{one.end_line}: {one.text}" for one in parsed.nodes
+        f"{'  ' * node.depth}{node.kind} {node.start_line}-{node.end_line}: {node.text}"
+        for node in parsed.nodes
     )
     cut = "\n... more nodes" if parsed.truncated else ""
     return Observation(

@@ -116,8 +116,16 @@ def _record(language: str | None, lines: list[str], columns: Columns | None, not
     terms, postings, lengths, length = _count(lines, definitions)
     numbers = _numbers(terms, postings, lengths, columns, lines=len(lines), length=length)
     kept = [
-        [one.name, one.qualified_name, one.kind, one.start_line, one.end_line, one.signature, one.doc]
-        for one in definitions
+        [
+            definition.name,
+            definition.qualified_name,
+            definition.kind,
+            definition.start_line,
+            definition.end_line,
+            definition.signature,
+            definition.doc,
+        ]
+        for definition in definitions
     ]
     used: list[Any] = []
     if columns is not None:
@@ -145,11 +153,11 @@ def _count(
 ) -> tuple[dict[int, list[int]], _Postings, list[int], int]:
     """Terms of the file (key -> [number, count]), the postings of its definitions, and lengths."""
     owners = [-1] * len(lines)
-    for number, one in enumerate(definitions):
-        height = one.end_line - one.start_line + 1
+    for number, definition in enumerate(definitions):
+        height = definition.end_line - definition.start_line + 1
         # Outer definitions come before inner ones, so that the innermost is written last.
-        if one.kind in _UNITS or height >= _UNIT_LINES:
-            first, last = comment_start(lines, one.start_line), min(one.end_line, len(lines))
+        if definition.kind in _UNITS or height >= _UNIT_LINES:
+            first, last = comment_start(lines, definition.start_line), min(definition.end_line, len(lines))
             owners[first - 1 : last] = [number] * (last - first + 1)
     texts: dict[int, list[str]] = {}
     for owner, line in zip(owners, lines, strict=True):
@@ -217,12 +225,14 @@ def _numbers(
         for name, kind in zip(columns.reference_names, columns.reference_kinds, strict=True):
             (weak if kind == USE else strong)[name] += 1
     modules = [module for module, _, _ in columns.imports] if columns is not None else []
-    tail = "\x00".join(("\n".join(one.name for one in definitions), "\n".join(map(_one_line, modules))))
+    tail = "\x00".join(
+        ("\n".join(definition.name for definition in definitions), "\n".join(map(_one_line, modules)))
+    )
     return b"".join(
         (
             _HEADER.pack(len(terms), len(postings[0]), len(definitions), len(names), lines, length),
             array("Q", terms).tobytes(),
-            array("Q", (term_key(one.name) for one in definitions)).tobytes(),
+            array("Q", (term_key(definition.name) for definition in definitions)).tobytes(),
             array("Q", map(term_key, names)).tobytes(),
             array("I", (entry[1] for entry in terms.values())).tobytes(),
             array("I", lengths).tobytes(),
@@ -231,7 +241,7 @@ def _numbers(
             array("H", postings[2]).tobytes(),
             array("H", (min(count, _MAX_COUNT) for count in strong)).tobytes(),
             array("H", (min(count, _MAX_COUNT) for count in weak)).tobytes(),
-            bytes(_KIND_NUMBERS.get(one.kind, len(KINDS)) for one in definitions),
+            bytes(_KIND_NUMBERS.get(definition.kind, len(KINDS)) for definition in definitions),
             tail.encode("utf-8", "replace"),
         )
     )

@@ -46,11 +46,15 @@ def refine(
 ) -> tuple[Finding, ...]:
     """The findings of a run without a model, for its question. `tests`: uses in tests come first, and more of them."""
     ranked = ranks_of(record)
-    uses = [one for one in findings if _is_file(one) and (_is_use(one) or not ranked)]
-    places = [one for one in findings if _is_file(one) and not _is_use(one) and one.source_file in ranked]
+    uses = [finding for finding in findings if _is_file(finding) and (_is_use(finding) or not ranked)]
+    places = [
+        finding
+        for finding in findings
+        if _is_file(finding) and not _is_use(finding) and finding.source_file in ranked
+    ]
     answers = answers_of(record)
     if answers:
-        by_lines = {(one.source_file, one.line_range): one for one in places}
+        by_lines = {(place.source_file, place.line_range): place for place in places}
         kept = [by_lines[key] for key in answers if key in by_lines]
     else:
         kept = _by_file(places, ranked, list(_read_spans(record)), weights_of(query), pages)
@@ -178,7 +182,9 @@ def _places(
     placed: list[Finding] = []
     for finding in sorted(offered, key=lambda one: -one.confidence):
         first, last = finding.line_range or (1, 1)
-        whole = max((one for one in spans if one[0] == finding.source_file and one[1] == first), default=None)
+        whole = max(
+            (span for span in spans if span[0] == finding.source_file and span[1] == first), default=None
+        )
         if whole is not None:
             last = max(last, whole[2])
         lines = (pages.lines(finding.source_file) or [])[first - 1 : last]
@@ -234,7 +240,11 @@ def _read_spans(record: Trajectory) -> Iterator[tuple[str, int, int]]:
 
 def _anchored(finding: Finding, spans: Sequence[tuple[str, int, int]], pages: Pages) -> Finding | None:
     """A claim at the lines that hold its quote: among those it cites, then among all that were read."""
-    cited = [(one.file_path, one.line_start, one.line_end) for one in finding.citations if one.kind == FILE]
+    cited = [
+        (citation.file_path, citation.line_start, citation.line_end)
+        for citation in finding.citations
+        if citation.kind == FILE
+    ]
     for path, first, last in [*cited, *spans]:
         lines = (pages.lines(path) or [])[first - 1 : last]
         where = locate(finding.evidence, lines, first=first)

@@ -158,7 +158,7 @@ def _stamp(file: SourceFile) -> tuple[int, int, int]:
 def _until(results: Generator[Parsed, None, None], stop_at: float | None) -> Generator[Parsed, None, None]:
     """Results until the time is up."""
     with closing(results):
-        for found in results:
-            yield found
+        for result in results:
+            yield result
             if stop_at is not None and time.monotonic() > stop_at:
                 return

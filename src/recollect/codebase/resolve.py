@@ -66,13 +66,13 @@ class PathTable:
         parts = dotted.split(".")
         for length in range(len(parts), 1, -1):
             wanted = tuple(parts[:length])
-            found = [
+            numbers = [
                 number
                 for number in self._by_stem.get(wanted[-1], ())
                 if module_parts(self._parts[number])[-length:] == wanted
             ]
-            if found:
-                return Match(files=tuple(found), parts=length, whole=False), length
+            if numbers:
+                return Match(files=tuple(numbers), parts=length, whole=False), length
         return NOTHING, 0
 
     def stands_for_folder(self, file: int) -> bool:

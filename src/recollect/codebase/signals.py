@@ -223,7 +223,7 @@ def _add_method(index: CodeIndex, dotted: str, methods: FloatArray, evidence: Ev
     tail = ".".join(dotted.split(".")[-2:])
     if len(index.defining_files(tail.rpartition(".")[2])) > _MAX_DEFINING:
         return  # `get`, `run`: every file would have to be opened to see whose it is
-    files = sorted({found.file for found in index.definitions(tail, limit=_MAX_DEFINING)})
+    files = sorted({definition.file for definition in index.definitions(tail, limit=_MAX_DEFINING)})
     for file in files:
         methods[file] += 1.0 / len(files)
     if files:
@@ -278,13 +278,13 @@ def hint_signal(index: CodeIndex, table: PathTable, query: CodeQuery, evidence: 
     import numpy as np
 
     hinted = np.zeros(len(index.files))
-    for one in query.hinted_places:
-        match: Match = table.path(one.path)
+    for place in query.hinted_places:
+        match: Match = table.path(place.path)
         for file in match.files:
             hinted[file] = max(hinted[file], 1.0 / len(match.files))
-            _note(evidence, file, one, "hinted at")
+            _note(evidence, file, place, "hinted at")
         if not match.files:
-            _spread(hinted, table.folder(one.path))
+            _spread(hinted, table.folder(place.path))
     for order, one in enumerate(query.hinted_frames[:_FRAMES]):
         match = table.path(one.path)
         for file in match.files if match.parts > 1 or len(match.files) == 1 else ():

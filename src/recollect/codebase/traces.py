@@ -85,7 +85,7 @@ _RUST_FUNCTION = re.compile(
 
 def read_frames(text: str) -> tuple[Place, ...]:
     """The frames of all traces in a text, innermost first within each trace, in the order of the traces."""
-    found: list[Place] = []
+    places: list[Place] = []
     waiting: list[Place] = []
     before = ""
     quiet = 0
@@ -100,17 +100,17 @@ def read_frames(text: str) -> tuple[Place, ...]:
             quiet += 1
             # IPython shows a dozen lines of source between two frames of one trace.
             if waiting and quiet > 25:
-                found += reversed(waiting)
+                places += reversed(waiting)
                 waiting = []
             place = _match(_FIRST_FIRST, line, before)
             if place is not None:
-                found.append(place)
+                places.append(place)
         if line.strip():
             before = line
-        if len(found) + len(waiting) >= MAX_FRAMES:
+        if len(places) + len(waiting) >= MAX_FRAMES:
             break
-    found += reversed(waiting)
-    return tuple(found)
+    places += reversed(waiting)
+    return tuple(places)
 
 
 def _match(patterns: tuple[re.Pattern[str], ...], line: str, before: str) -> Place | None:

@@ -249,25 +249,25 @@ class _Filled:
 def _look(
     root: Path, within: Sequence[Path] | None, max_files: int
 ) -> tuple[dict[str, SourceFile], tuple[Skipped, ...]]:
-    found: list[SourceFile] = []
+    files: list[SourceFile] = []
     notes: list[Skipped] = []
     unsaid = 0
     for path, why, entry in entries(root, unwanted=_Filled(), within=within, max_entries=4 * max_files):
         file, reason = (None, why) if entry is None else _source_file(root, path, entry)
-        if file is not None and len(found) >= max_files:
+        if file is not None and len(files) >= max_files:
             notes.append(Skipped(path=path, why=f"the tree has more than {max_files:,} files; it and what follows"
                                                 " were not looked at"))  # fmt: skip
             break
         if file is not None:
-            found.append(file)
+            files.append(file)
         elif len(notes) < MAX_NOTES or reason.endswith("…"):
             notes.append(Skipped(path=path, why=reason))
         else:
             unsaid += 1
     if unsaid:
         notes.append(Skipped(path=".", why=f"{unsaid:,} more files were left out for such reasons"))
-    found.sort(key=lambda file: file.path)
-    return {file.path: file for file in found}, tuple(notes)
+    files.sort(key=lambda file: file.path)
+    return {file.path: file for file in files}, tuple(notes)
 
 
 def _source_file(root: Path, path: str, entry: os.DirEntry[str]) -> tuple[SourceFile | None, str]:

@@ -54,4 +54,4 @@ def _checked(
     def read(kind: str, path: str) -> str | None:
         return pages.text(path) if pages is not None and kind == FILE else None
 
-    return tuple(verify(one, read) for one in citations)
+    return tuple(verify(citation, read) for citation in citations)

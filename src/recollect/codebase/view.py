@@ -115,8 +115,8 @@ class View:
         except (RecollectError, OSError):
             return None
         around = [
-            one
-            for one in symbols.definitions
-            if one.kind in _SCOPES and one.start_line <= line <= one.end_line
+            definition
+            for definition in symbols.definitions
+            if definition.kind in _SCOPES and definition.start_line <= line <= definition.end_line
         ]
         return min(around, key=lambda one: one.end_line - one.start_line, default=None)

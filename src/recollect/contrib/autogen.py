@@ -53,7 +53,9 @@ class RecollectMemory(Memory):  # type: ignore[misc, unused-ignore]
     async def update_context(self, model_context: Any) -> Any:
         """Put what answers the last message before the model; nothing when nothing does."""
         messages = await model_context.get_messages()
-        said = next((one.content for one in reversed(messages) if isinstance(one.content, str)), "")
+        said = next(
+            (message.content for message in reversed(messages) if isinstance(message.content, str)), ""
+        )
         found = await self.query(said) if said.strip() else MemoryQueryResult(results=[])
         if found.results:
             known = await self._ask("context", said, scope=self._scope, max_tokens=self._max_tokens)

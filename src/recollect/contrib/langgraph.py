@@ -157,7 +157,9 @@ class RecollectStore(BaseStore):
 
     async def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         """Every item is looked at: a namespace is nothing but where items are."""
-        conditions = [(one.match_type, tuple(one.path)) for one in op.match_conditions or ()]
+        conditions = [
+            (condition.match_type, tuple(condition.path)) for condition in op.match_conditions or ()
+        ]
         prefixes = [path for kind, path in conditions if kind == "prefix"]
         filters = {"$and": [*self._below(()), *(items.prefix_filter(path) for path in prefixes)]}
         found = {items.namespace_of(memory.metadata) for memory in await self._listed(filters, None)}
@@ -173,16 +175,16 @@ class RecollectStore(BaseStore):
         return conditions
 
     async def _listed(self, filters: Mapping[str, Any], limit: int | None) -> list[Memory]:
-        found: list[Memory] = []
+        memories: list[Memory] = []
         cursor: str | None = None
-        while limit is None or len(found) < limit:
-            size = MAX_LIMIT if limit is None else min(limit - len(found), MAX_LIMIT)
+        while limit is None or len(memories) < limit:
+            size = MAX_LIMIT if limit is None else min(limit - len(memories), MAX_LIMIT)
             page = await self._client.list(limit=size, cursor=cursor, filters=filters)
-            found += page
+            memories += page
             cursor = page.next_cursor
             if cursor is None:
                 break
-        return found
+        return memories
 
     async def _refresh(self, memories: Sequence[Memory]) -> None:
         """Let items that live from their last use live on."""

@@ -157,7 +157,9 @@ def select_namespaces(
     offset: int,
 ) -> list[Namespace]:
     """The namespaces that meet all conditions ("prefix" or "suffix", and a path), cut to a depth, in order."""
-    matching = {namespace for namespace in found if all(_matches(namespace, *one) for one in conditions)}
+    matching = {
+        namespace for namespace in found if all(_matches(namespace, *condition) for condition in conditions)
+    }
     cut = {namespace[:max_depth] for namespace in matching} if max_depth is not None else matching
     return sorted(cut)[offset : offset + limit]
 

@@ -88,7 +88,7 @@ class FolderReport:
         """Several reports as one."""
         return cls(
             reports=tuple(one for report in reports for one in report.reports),
-            errors=tuple(one for report in reports for one in report.errors),
+            errors=tuple(error for report in reports for error in report.errors),
             left_out=tuple(one for report in reports for one in report.left_out),
         )
 

@@ -82,7 +82,7 @@ class CapabilityGroup:
     @property
     def documents(self) -> tuple[str, ...]:
         """The documents that it was missed for."""
-        named = (str(one.context["doc_id"]) for one in self.requests if one.context.get("doc_id"))
+        named = (str(request.context["doc_id"]) for request in self.requests if request.context.get("doc_id"))
         return tuple(dict.fromkeys(named))
 
 

@@ -90,18 +90,18 @@ class Rows:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns' names."""
-        return tuple(one.name for one in self.columns)
+        return tuple(column.name for column in self.columns)
 
     def column(self, name: str) -> Column:
         """A column by its name; an unknown one is an error that names those there are."""
-        found = next((one for one in self.columns if one.name == name), None)
+        found = next((column for column in self.columns if column.name == name), None)
         if found is None:
             raise InvalidInputError(f"there is no column {name!r}; there are {', '.join(self.names)}")
         return found
 
     def where(self, conditions: Iterable[Condition]) -> Rows:
         """The rows that meet all conditions."""
-        tests = [_test(self.column(one.column), one) for one in conditions]
+        tests = [_test(self.column(condition.column), condition) for condition in conditions]
         kept = tuple(row for row in self.rows if all(test(row) for test in tests))
         return replace(self, rows=kept)
 
@@ -126,9 +126,9 @@ class Rows:
             values[COUNT] = float(len(members))
             if summed is not None:
                 values[f"total_{summed.name}"] = sum(
-                    value for one in members if isinstance(value := one.values.get(summed.name), float)
+                    value for member in members if isinstance(value := member.values.get(summed.name), float)
                 )
-            cited = tuple(dict.fromkeys(one for row in members for one in row.citations))
+            cited = tuple(dict.fromkeys(citation for row in members for citation in row.citations))
             made.append(Row(values=values, quote=members[0].quote, citations=cited))
         columns = (*kept, Column(name=COUNT, kind="number"))
         if summed is not None:
@@ -145,7 +145,7 @@ class Rows:
         if not on:
             raise InvalidInputError("a join needs the columns that must be equal")
         own = other is self
-        rest = [one for one in other.columns if one.name not in on]
+        rest = [column for column in other.columns if column.name not in on]
         taken = {one.name: f"{one.name}_2" if one.name in self.names else one.name for one in rest}
         behind: dict[tuple[Value, ...], list[tuple[int, Row]]] = {}
         for place, row in enumerate(other.rows):
@@ -195,10 +195,10 @@ def _number(value: Any) -> float:
         raise ValueError(f"{value!r} is no number")
     if isinstance(value, (int, float)):
         return float(value)
-    found = _NUMBER.fullmatch(str(value).strip())
-    if found is None:
+    match = _NUMBER.fullmatch(str(value).strip())
+    if match is None:
         raise ValueError(f"{value!r} is no number")
-    return float(re.sub(r"[,_  ]", "", found[0]))
+    return float(re.sub(r"[,_  ]", "", match[0]))
 
 
 def _day(text: str) -> str:
@@ -220,7 +220,7 @@ def _sortable(value: Value) -> tuple[int, float, str]:
 
 def _key(row: Row, on: Sequence[str]) -> tuple[Value, ...]:
     values = (row.values.get(name) for name in on)
-    return tuple(one.casefold() if isinstance(one, str) else one for one in values)
+    return tuple(value.casefold() if isinstance(value, str) else value for value in values)
 
 
 def _test(column: Column, condition: Condition) -> Callable[[Row], bool]:

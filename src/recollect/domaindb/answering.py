@@ -168,22 +168,22 @@ class Answering:
     ) -> frozenset[str]:
         """Measures, of the rows the question is about where there is a way; gives the types measured."""
         measured = set()
-        for asked in request.measures:
-            measured.add(asked.measure.type)
+        for measure in request.measures:
+            measured.add(measure.measure.type)
             places: list[tuple[FoundRow | None, tuple[Relation, ...]]] = []
             for row in subjects:
-                path = self._ontology.path(row.type.name, asked.measure.type)
+                path = self._ontology.path(row.type.name, measure.measure.type)
                 if path:
                     places.append((row, path))
             for subject, way in places or [(None, ())]:
                 self._add(
                     self._lookups.measure_table,
-                    asked.measure,
-                    group_by=asked.group_by,
+                    measure.measure,
+                    group_by=measure.group_by,
                     row=subject,
                     path=way,
                     period=period,
-                    filters=request.filter_words(asked.measure.type),
+                    filters=request.filter_words(measure.measure.type),
                 )
         return frozenset(measured)
 

@@ -263,8 +263,8 @@ class Lookups:
             title=", ".join([measure.title, *parts]) if parts else measure.title,
             columns=(*group_by, measure.title),
             rows=tuple(
-                tuple(to_cell(value, kind) for value, kind in zip(found, kinds, strict=True))
-                for found in rows[:limit]
+                tuple(to_cell(value, kind) for value, kind in zip(row, kinds, strict=True))
+                for row in rows[:limit]
             ),
             truncated=len(rows) > limit,
             entity=row.id if row else None,

@@ -84,8 +84,8 @@ def unapplied(question: str, ontology: Ontology, known: Iterable[str] = ()) -> t
     """
     request = read_question(question, ontology)
     declared = [phrase for kind in ontology.types.values() for phrase in (*type_words(kind), *kind.filters)]
-    for asked in request.measures:
-        declared += [*asked.measure.words, *(column.replace("_", " ") for column in asked.group_by)]
+    for measure in request.measures:
+        declared += [*measure.measure.words, *(column.replace("_", " ") for column in measure.group_by)]
     clear = {form for phrase in declared for word in words_of(phrase) for form in _forms(word)}
     clear |= _NOT_NAMES | _EVERYDAY | {word for text in known for word in words_of(text)}
     words = words_of(question)

@@ -108,10 +108,10 @@ def _read_columns(session: Session, declared: EntityType) -> Mapping[str, TableC
 
     with session.guarded() as connection:
         try:
-            found = sa.inspect(connection).get_columns(declared.table, schema=declared.schema)
+            columns = sa.inspect(connection).get_columns(declared.table, schema=declared.schema)
         except NoSuchTableError:
-            found = []
-    if not found:
+            columns = []
+    if not columns:
         raise DomainFault(
             "missing", f"the domain database has no table {declared.full_table!r} (type {declared.name!r})"
         )
@@ -119,7 +119,7 @@ def _read_columns(session: Session, declared: EntityType) -> Mapping[str, TableC
         column["name"]: TableColumn(
             name=column["name"], kind=_kind(column["type"]), type=column["type"], dialect=session.dialect
         )
-        for column in found
+        for column in columns
     }
 
 

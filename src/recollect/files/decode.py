@@ -105,10 +105,10 @@ def looks_binary(data: bytes) -> bool:
 
 
 def _declared_encoding(data: bytes) -> str | None:
-    found = _DECLARED.search(data[:_DECLARED_WITHIN_BYTES])
-    if found is None:
+    match = _DECLARED.search(data[:_DECLARED_WITHIN_BYTES])
+    if match is None:
         return None
-    name = found[1].decode("ascii").lower()
+    name = match[1].decode("ascii").lower()
     if _USUAL.fullmatch(name) is None:
         return None
     # Pages that say Latin 1 mean Windows Latin, and browsers read them so.

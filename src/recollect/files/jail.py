@@ -30,9 +30,9 @@ def open_root(
     if not isinstance(text, str) or not text or "\x00" in text:
         raise InvalidInputError(f"{str(text)[:80]!r} is not a folder's path")
     real = Path(os.path.realpath(os.path.expanduser(text)))
-    roots = None if allowed_roots is None else [Path(os.path.realpath(one)) for one in allowed_roots]
+    roots = None if allowed_roots is None else [Path(os.path.realpath(root)) for root in allowed_roots]
     # Allowed or not comes first: what lies outside is not even said to exist.
-    if roots is not None and not any(real.is_relative_to(one) for one in roots):
+    if roots is not None and not any(real.is_relative_to(root) for root in roots):
         raise ForbiddenError(
             f"the folder {text!r} is outside the allowed roots"
             f" ({', '.join(map(str, roots)) or 'there are none'}); choose one inside"

@@ -29,16 +29,16 @@ class Match:
 def search_lines(pattern: str, lines: Sequence[str], *, limit: int) -> tuple[list[Match], int]:
     """The first matches, and how many lines match in all. A pattern that can't be used is an `InvalidInputError`."""
     regex = compile_pattern(pattern)
-    found: list[Match] = []
+    matches: list[Match] = []
     total = 0
     for number, line in enumerate(lines, 1):
         match = regex.search(line)
         if match is None:
             continue
         total += 1
-        if len(found) < limit:
-            found.append(Match(line=number, text=line, matched=match.group(0)))
-    return found, total
+        if len(matches) < limit:
+            matches.append(Match(line=number, text=line, matched=match.group(0)))
+    return matches, total
 
 
 def escape(text: str) -> str:

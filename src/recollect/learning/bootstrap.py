@@ -123,8 +123,8 @@ class BootstrapTrainer:
 
     async def bootstrap(self, tenant: TenantContext, iterations: int) -> BootstrapResult:
         """Train, compare on templates that did not train, and use the new policy if it isn't worse."""
-        training = [one for one in self._templates if not one.held_out]
-        testing = [one for one in self._templates if one.held_out]
+        training = [template for template in self._templates if not template.held_out]
+        testing = [template for template in self._templates if template.held_out]
         tasks = await self.generate_bootstrap_tasks(training, tenant, self._config.multiplier)
         held_out = await self.generate_bootstrap_tasks(testing, tenant, self._config.multiplier)
         async with self._store.transaction(tenant) as tx:

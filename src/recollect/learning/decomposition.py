@@ -164,7 +164,7 @@ class DecompositionTrainer:
 
     def learn(self, episodes: Sequence[Episode]) -> TrainingStep:
         """One batch of rewarded runs: moves the policy, the baseline and the rate of exploration."""
-        mean = float(np.mean([one.reward for one in episodes])) if episodes else 0.0
+        mean = float(np.mean([episode.reward for episode in episodes])) if episodes else 0.0
         if len(episodes) < self.config.min_batch:
             return TrainingStep(policy=self.policy, runs=len(episodes), mean_reward=mean, trained=False)
         self.policy = self._improved(episodes)
@@ -174,13 +174,13 @@ class DecompositionTrainer:
     def _improved(self, episodes: Sequence[Episode]) -> DecompositionPolicy:
         # Before the first training nothing is usual yet: the batch itself is.
         known = self.state.baseline
-        usual = known.value if known.count else float(np.mean([one.reward for one in episodes]))
+        usual = known.value if known.count else float(np.mean([episode.reward for episode in episodes]))
         return improve(self.policy, episodes, baseline=usual, config=self.config.gradient)
 
     def _advance(self, episodes: Sequence[Episode], mean: float) -> None:
         baseline = self.state.baseline
-        for one in episodes:
-            baseline = baseline.update(one.reward)
+        for episode in episodes:
+            baseline = baseline.update(episode.reward)
         self.state = replace(
             self.state,
             baseline=baseline,
@@ -246,7 +246,7 @@ class DecompositionTrainer:
         )
         rated = [(row, outcome) for row in rows if (outcome := outcome_of(_outcome(row))).trains]
         episodes = [self._episode(row, outcome) for row, outcome in rated]
-        telling = [one for one in episodes if one.decisions]
+        telling = [episode for episode in episodes if episode.decisions]
         needed = max(self.config.min_batch, int(self.state.turned_down_at * _GROWTH))
         mean = float(np.mean([one.reward for one in telling])) if telling else 0.0
         if len(telling) < needed:
@@ -277,7 +277,10 @@ class DecompositionTrainer:
         # What a policy that is not used yet learned from stays: with more runs it may prove itself.
         await storage.settle_runs(
             tx,
-            [_settled(row, outcome, one) for (row, outcome), one in zip(rated, episodes, strict=True)],
+            [
+                _settled(row, outcome, episode)
+                for (row, outcome), episode in zip(rated, episodes, strict=True)
+            ],
             trained=verdict.adopted,
         )
         return DecompositionReport(
@@ -312,7 +315,10 @@ def split(episodes: Sequence[Episode], held_out: float) -> tuple[list[Episode], 
     first: dict[object, int] = {}
     for number, one in enumerate(episodes):
         first.setdefault(number if one.cluster is None else one.cluster, number)
-    starts = [first[number if one.cluster is None else one.cluster] for number, one in enumerate(episodes)]
+    starts = [
+        first[number if episode.cluster is None else episode.cluster]
+        for number, episode in enumerate(episodes)
+    ]
     order = sorted(range(len(episodes)), key=lambda number: starts[number])
     border = int(len(order) * (1 - held_out))
     while 0 < border < len(order) and starts[order[border]] == starts[order[border - 1]]:

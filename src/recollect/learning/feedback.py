@@ -108,8 +108,8 @@ def _judge(context: TenantContext) -> str:
 
 
 async def _search(tx: Transaction, query_id: UUID, memory_ids: Sequence[UUID]) -> Row:
-    found = await storage.find_event(tx, query_id)
-    if found is None:
+    event = await storage.find_event(tx, query_id)
+    if event is None:
         raise NotFoundError(
             f"no search {query_id} of this caller is recorded; leave query_id out, or look whether `learning` is on"
         )
@@ -118,4 +118,4 @@ async def _search(tx: Transaction, query_id: UUID, memory_ids: Sequence[UUID]) -
         raise InvalidInputError(
             f"search {query_id} did not return memory {sorted(map(str, strangers))[0]}; name one of its hits"
         )
-    return found
+    return event

@@ -51,22 +51,27 @@ class _Table:
     """Choices as arrays: (choice, option, feature), padded with options that can't be chosen."""
 
     def __init__(self, decisions: Sequence[Decision], policy: DecompositionPolicy) -> None:
-        templates = sorted({*policy.weights, *(name for one in decisions for name in one.options)})
+        templates = sorted({*policy.weights, *(name for decision in decisions for name in decision.options)})
         names = sorted(
             {
                 *(name for known in policy.weights.values() for name in known),
-                *(name for one in decisions for features in one.options.values() for name in features),
+                *(
+                    name
+                    for decision in decisions
+                    for features in decision.options.values()
+                    for name in features
+                ),
             }
         )
         self.templates, self.features = templates, names
         place = {name: number for number, name in enumerate(templates)}
         column = {name: number for number, name in enumerate(names)}
-        widest = max((len(one.options) for one in decisions), default=1)
+        widest = max((len(decision.options) for decision in decisions), default=1)
         self.values = np.zeros((len(decisions), widest, len(names)))
         self.options: NDArray[np.int64] = np.zeros((len(decisions), widest), dtype=np.int64)
         self.possible = np.zeros((len(decisions), widest), dtype=bool)
         self.chosen: NDArray[np.int64] = np.zeros(len(decisions), dtype=np.int64)
-        self.logged = np.array([one.probability for one in decisions])
+        self.logged = np.array([decision.probability for decision in decisions])
         for row, one in enumerate(decisions):
             for number, (template, features) in enumerate(one.options.items()):
                 self.options[row, number] = place[template]
@@ -103,7 +108,7 @@ def advantages(episodes: Sequence[Episode], baseline: float) -> Array:
     Usual is the mean of the other runs of the same task, where there are any: a hard task is no fault of the policy.
     Elsewhere it is the baseline.
     """
-    rewards = np.array([one.reward for one in episodes])
+    rewards = np.array([episode.reward for episode in episodes])
     members: dict[object, list[int]] = {}
     for number, one in enumerate(episodes):
         if one.group is not None:
@@ -122,7 +127,7 @@ def improve(
     policy: DecompositionPolicy, episodes: Sequence[Episode], *, baseline: float, config: GradientConfig
 ) -> DecompositionPolicy:
     """The policy after one batch; its weights stay within their bound."""
-    decisions = [one for episode in episodes for one in episode.decisions]
+    decisions = [decision for episode in episodes for decision in episode.decisions]
     if not decisions:
         return policy
     table = _Table(decisions, policy)
@@ -201,8 +206,10 @@ def run_weights(episodes: Sequence[Episode], policy: DecompositionPolicy) -> Arr
     """
     weights = np.ones(len(episodes))
     for number, episode in enumerate(episodes):
-        for one in episode.decisions:
-            weights[number] *= policy.probabilities(one.options)[one.template] / one.probability
+        for decision in episode.decisions:
+            weights[number] *= (
+                policy.probabilities(decision.options)[decision.template] / decision.probability
+            )
     return weights
 
 
@@ -219,11 +226,13 @@ def judge(
     `expected` is what a model says each run's reward would be; being wrong only costs precision.
     """
     config = config or GateConfig()
-    rewards = np.array([one.reward for one in episodes])
+    rewards = np.array([episode.reward for episode in episodes])
     residuals = rewards - (expected if expected is not None else rewards.mean() if len(rewards) else 0.0)
     tried = run_weights(episodes, candidate)
     target = np.minimum(tried, _MAX_RUN_WEIGHT)
-    clusters = [number if one.cluster is None else one.cluster for number, one in enumerate(episodes)]
+    clusters = [
+        number if episode.cluster is None else episode.cluster for number, episode in enumerate(episodes)
+    ]
     usual = np.minimum(run_weights(episodes, current), _MAX_RUN_WEIGHT)
     gain = snips_gain(residuals, usual, target, clusters)
     low = gain.interval(config.confidence_z)[0]
@@ -255,7 +264,9 @@ def expected_rewards(train: Sequence[Episode], test: Sequence[Episode]) -> Array
         return np.full(len(test), float(rewards.mean()) if len(train) else 0.0)
 
     def table(episodes: Sequence[Episode]) -> Array:
-        return np.array([[1.0, *(_question(one).get(name, 0.0) for name in names)] for one in episodes])
+        return np.array(
+            [[1.0, *(_question(episode).get(name, 0.0) for name in names)] for episode in episodes]
+        )
 
     known = table(train)
     # One run's worth of doubt per feature, none about the mean.

@@ -23,7 +23,9 @@ async def learning_status(
     async with store.transaction(context) as tx:
         counts = await storage.count_learning(tx)
         policies = await storage.list_policies(tx)
-        running = [one for one in await storage.list_experiments(tx) if one.state == "running"]
+        running = [
+            experiment for experiment in await storage.list_experiments(tx) if experiment.state == "running"
+        ]
         baseline = await read_baseline(tx)
         counted = await runs.count_runs(tx)
         decompositions = await runs.list_decompositions(tx)

@@ -80,9 +80,9 @@ def _bare_call(call: CallRecord) -> CallRecord:
 def _bare_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Which memories were found, and how sure that was."""
     return tuple(
-        Finding(description="", evidence="", source_file=str(id), confidence=found.confidence)
-        for found in findings
-        if (id := _as_id(found.source_file)) is not None
+        Finding(description="", evidence="", source_file=str(id), confidence=finding.confidence)
+        for finding in findings
+        if (id := _as_id(finding.source_file)) is not None
     )
 
 
@@ -95,9 +95,9 @@ def _as_id(text: str | None) -> UUID | None:
 
 def found_ids(trajectory: Trajectory) -> set[UUID]:
     """The memories that a run and its children name as findings."""
-    found = {id for one in trajectory.findings if (id := _as_id(one.source_file)) is not None}
+    found = {id for finding in trajectory.findings if (id := _as_id(finding.source_file)) is not None}
     for step in trajectory.steps:
-        found.update(id for one in step.findings if (id := _as_id(one.source_file)) is not None)
+        found.update(id for finding in step.findings if (id := _as_id(finding.source_file)) is not None)
         for call in step.tool_calls:
             if call.child is not None:
                 found |= found_ids(call.child)

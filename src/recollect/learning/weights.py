@@ -245,14 +245,16 @@ def explored_gain(
     and its gain is estimated as the same sum of changes. Unlike the ranking estimator this sees memories that the
     current weights never showed.
     """
-    signals = np.array([-1 if one.signal is None else SIGNALS.index(one.signal) for one in outcomes])
+    signals = np.array(
+        [-1 if outcome.signal is None else SIGNALS.index(outcome.signal) for outcome in outcomes]
+    )
     shares = (candidate - current) / tilt
     needed = [number for number in range(len(SIGNALS)) if abs(shares[number]) > 0.05]
     if any(np.count_nonzero(signals == number) < MIN_EXPLORED for number in (-1, *needed)) or not needed:
         return None
-    logged = np.array([one.propensity for one in outcomes])
-    served = np.array([float(one.served) for one in outcomes])
-    clusters = [one.cluster for one in outcomes]
+    logged = np.array([outcome.propensity for outcome in outcomes])
+    served = np.array([float(outcome.served) for outcome in outcomes])
+    clusters = [outcome.cluster for outcome in outcomes]
 
     def worth(number: int) -> Measured:
         return snips(served, logged, (signals == number).astype(np.float64), clusters)

@@ -145,11 +145,11 @@ async def _named(material: Material, pattern: str) -> Sequence[Entry]:
     if not wanted or wanted == EVERYTHING:
         return entries
     return [
-        one
-        for one in entries
-        if wanted in one.doc_id.casefold()
-        or wanted in one.title.casefold()
-        or fnmatch.fnmatchcase(one.doc_id.casefold(), wanted)
+        entry
+        for entry in entries
+        if wanted in entry.doc_id.casefold()
+        or wanted in entry.title.casefold()
+        or fnmatch.fnmatchcase(entry.doc_id.casefold(), wanted)
     ]
 
 

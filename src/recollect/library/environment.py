@@ -226,7 +226,7 @@ class LibraryEnvironment:
             return _refused(message, suggestions=near)
         spans = spans_of(sections)
         text, read = cut(volume, spans, room_chars=self._room_chars)
-        below = [one.path for one in sections[1:]]
+        below = [section.path for section in sections[1:]]
         return Observation(
             value={
                 "doc_id": volume.doc_id,
@@ -268,8 +268,8 @@ class LibraryEnvironment:
         except NotFoundError as error:
             return _refused(str(error))
         rows: list[dict[str, Any]] = [
-            {"path": one.path, "lines": [one.line_start, one.line_end], "level": one.level}
-            for one in volume.sections[:_MAX_CHUNKS]
+            {"path": section.path, "lines": [section.line_start, section.line_end], "level": section.level}
+            for section in volume.sections[:_MAX_CHUNKS]
         ]
         listed = "\n".join(f"{row['path']} (lines {row['lines'][0]}-{row['lines'][1]})" for row in rows)
         rest = len(volume.sections) - len(rows)
@@ -334,7 +334,7 @@ class LibraryEnvironment:
             return await self._ask(question, [], content)
         lines = answering_lines(question, content)
         findings = [found for line in lines if (found := await self._place(line)) is not None]
-        spans = [[one.source_file, *one.line_range] for one in findings if one.line_range]
+        spans = [[finding.source_file, *finding.line_range] for finding in findings if finding.line_range]
         return Observation(
             value={"answer": lines, "spans": spans},
             text="\n".join(lines) or "no line of it speaks about the question",
@@ -407,7 +407,7 @@ class LibraryEnvironment:
         spans: Spans = [[volume.doc_id, first, last] for volume, first, last in parts]
         model = self._model.charged_to(self._model.purse.child())
         try:
-            asked: Reading = await ask_about(
+            reading: Reading = await ask_about(
                 model, prompt("summarize" if question is None else "query_subset"), text, question=question
             )
         except ModelError as error:
@@ -422,26 +422,30 @@ class LibraryEnvironment:
                 findings=findings,
                 passing=True,
             )
-        findings = await self._places(parts, asked.quotes)
+        findings = await self._places(parts, reading.quotes)
         placed = [
-            f"{one.source_file}:{one.line_range[0]}: {one.evidence}" for one in findings if one.line_range
+            f"{finding.source_file}:{finding.line_range[0]}: {finding.evidence}"
+            for finding in findings
+            if finding.line_range
         ]
         read = ", ".join(f"{doc_id}:{first}-{last}" for doc_id, first, last in spans)
         left_out = (
-            [f"[{asked.left_out} tokens of the text were not shown to the reader]"] if asked.left_out else []
+            [f"[{reading.left_out} tokens of the text were not shown to the reader]"]
+            if reading.left_out
+            else []
         )
         return Observation(
-            value={"answer": asked.answer, "quotes": list(asked.quotes), "spans": spans},
+            value={"answer": reading.answer, "quotes": list(reading.quotes), "spans": spans},
             text="\n".join(
                 [
-                    asked.answer or "the text says nothing about it",
-                    *(placed or asked.quotes),
+                    reading.answer or "the text says nothing about it",
+                    *(placed or reading.quotes),
                     *([f"[read: {read[:2_000]}]"] if read else []),
                     *left_out,
                 ]
             ),
-            tokens=asked.spent.tokens,
-            usd=asked.spent.usd,
+            tokens=reading.spent.tokens,
+            usd=reading.spent.usd,
             findings=findings,
         )
 
@@ -474,12 +478,12 @@ class LibraryEnvironment:
         part = only(volume, spans)
         if self._quotable:
             leads = rank(query, [part], limit=_QUOTABLE)
-            return tuple(volume.find(one.line_start, one.line_end, confidence=one.score) for one in leads)
+            return tuple(volume.find(lead.line_start, lead.line_end, confidence=lead.score) for lead in leads)
         leads = rank(query, [part], limit=_OFFERED)
-        top = max((one.score for one in leads), default=1.0) or 1.0
+        top = max((lead.score for lead in leads), default=1.0) or 1.0
         return tuple(
-            volume.find(one.line_start, one.line_end, confidence=self._leads.around * one.score / top)
-            for one in leads
+            volume.find(lead.line_start, lead.line_end, confidence=self._leads.around * lead.score / top)
+            for lead in leads
         )
 
 

@@ -128,5 +128,5 @@ async def _keep(
 async def _index(workspace: Workspace, context: TenantContext, report: DocumentReport) -> DocumentReport:
     embedded = await index_document(workspace, context, report.document.id, one_of_many=True)
     async with workspace.store.transaction(context) as tx:
-        found = await library.find_documents(tx, ids=[report.document.id])
-    return replace(report, document=found[0] if found else report.document, embedded=embedded)
+        documents = await library.find_documents(tx, ids=[report.document.id])
+    return replace(report, document=documents[0] if documents else report.document, embedded=embedded)

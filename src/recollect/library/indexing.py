@@ -41,9 +41,9 @@ async def follow(
     seen, still_s = -1, 0.0
     while True:
         async with workspace.store.transaction(context) as tx:
-            found = await library.find_documents(tx, ids=[document])
+            documents = await library.find_documents(tx, ids=[document])
             counted = await tx.fetch_one("count_sections", document=document)
-        if not found or found[0].state != "indexing":
+        if not documents or documents[0].state != "indexing":
             return True
         assert counted is not None
         if progress is not None:
@@ -150,15 +150,15 @@ class _Batch:
 
 
 async def _next_batch(tx: Transaction, document: UUID, opened: OpenSpace, after: int) -> _Batch | None:
-    held = await library.find_documents(tx, ids=[document])
-    if not held:
+    documents = await library.find_documents(tx, ids=[document])
+    if not documents:
         raise DocumentNotFoundError(f"the document {document} was removed while it was being indexed")
     rows = await tx.fetch(
         "waiting_sections", document=document, space=opened.space.id, after=after, budget=_BATCH_TOKENS
     )
     if not rows:
         return None
-    return await asyncio.to_thread(_cut, rows, held[0].title, after)
+    return await asyncio.to_thread(_cut, rows, documents[0].title, after)
 
 
 def _cut(rows: Sequence[dict[str, Any]], title: str, after: int) -> _Batch:

@@ -155,8 +155,8 @@ async def _keep_text(
 
 
 async def _known(tx: Transaction, scope_id: UUID, name: str) -> Document | None:
-    found = await library.find_documents(tx, names=[name], scope=scope_id)
-    return found[0] if found else None
+    documents = await library.find_documents(tx, names=[name], scope=scope_id)
+    return documents[0] if documents else None
 
 
 def _read(workspace: Workspace, data: bytes, name: str, kind: str | None, title: str | None) -> ReadDocument:
@@ -228,11 +228,11 @@ async def _refreshed(
     workspace: Workspace, context: TenantContext, report: DocumentReport, embedded: int
 ) -> DocumentReport:
     async with workspace.store.transaction(context) as tx:
-        found = await library.find_documents(tx, ids=[report.document.id])
-    if not found:
+        documents = await library.find_documents(tx, ids=[report.document.id])
+    if not documents:
         raise DocumentNotFoundError(
             f"the document {report.document.name!r} was removed while it was being indexed"
         )
-    if found[0].state == "failed":
-        raise InvalidInputError(f"{report.document.name!r} could not be indexed: {found[0].error}")
-    return replace(report, document=found[0], embedded=embedded)
+    if documents[0].state == "failed":
+        raise InvalidInputError(f"{report.document.name!r} could not be indexed: {documents[0].error}")
+    return replace(report, document=documents[0], embedded=embedded)

@@ -125,7 +125,10 @@ def propose(leads: Leads, query: str, *, step: int, threshold: float) -> list[Ac
         offer(
             "map_sections",
             "put the question to every section",
-            [("map_sections", {"source": one, "question": query, "in_answer": True}) for one in documents],
+            [
+                ("map_sections", {"source": document, "question": query, "in_answer": True})
+                for document in documents
+            ],
         )
     offer("look", "look the question up", [("query_subset", {"content": EVERYTHING, "question": query})])
     if parts := parts_of(query):
@@ -154,7 +157,7 @@ def propose(leads: Leads, query: str, *, step: int, threshold: float) -> list[Ac
                 for doc_id, path in list(places)[:_SECTIONS]
             ],
         )
-    offers = [one for one in offers if one.calls][step:]
+    offers = [offer for offer in offers if offer.calls][step:]
     end = Action(
         template="stop", calls=(), features={**features, "cost": 0.0}, thought="enough was read", done=True
     )

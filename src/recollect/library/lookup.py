@@ -123,7 +123,7 @@ async def search_sections(
         spelled_out=look.spelled_out,
         verdicts=verdicts,
     )
-    placed = [_placed(hits[one.candidate], one, verdicts) for one in places if one.score >= min_score]
+    placed = [_placed(hits[place.candidate], place, verdicts) for place in places if place.score >= min_score]
     timings["total"] = _ms(began)
     return SectionResults(
         hits=tuple(placed[:limit]), query=text, answered=answered, notes=tuple(notes), timings_ms=timings
@@ -162,7 +162,7 @@ async def _narrow(
         raise InvalidInputError(f"tags must be a list, not the string {tags!r}; write [{tags!r}]")
     wanted = [check_name(tag, what="tag") for tag in tags or ()]
     if documents is None:
-        return [one.id for one in await library.find_documents(tx, tags=wanted)]
+        return [document.id for document in await library.find_documents(tx, tags=wanted)]
     found = await get_documents(tx, documents)
     return [one.id for one in found if set(wanted) <= set(one.tags)]
 
@@ -182,7 +182,7 @@ def look_through(asked: Asked, rows: Sequence[Row], *, calibration: Calibration,
     if not ranked:
         return Look()
     related = _related(pool, calibration)
-    found = [
+    founds = [
         Found(
             document_id=keys[one.passages[0]][0],
             section=keys[one.passages[0]][1],
@@ -194,9 +194,9 @@ def look_through(asked: Asked, rows: Sequence[Row], *, calibration: Calibration,
         for one in ranked
     ]
     return Look(
-        found=tuple(found),
+        found=tuple(founds),
         sureness=sureness(ranked, pool, asked, calibration=calibration),
-        spelled_out=_spelled_out(asked, [row for one in found[:CITED_SECTIONS] for row in one.passages]),
+        spelled_out=_spelled_out(asked, [row for one in founds[:CITED_SECTIONS] for row in one.passages]),
     )
 
 

@@ -54,7 +54,9 @@ class Volume:
 
     def section_at(self, line: int) -> Section | None:
         """The section that a line stands in."""
-        return next((one for one in self.sections if one.line_start <= line <= one.line_end), None)
+        return next(
+            (section for section in self.sections if section.line_start <= line <= section.line_end), None
+        )
 
     def body_of(self, section: Section) -> int:
         """The first line of a section behind its heading; its own first line when it has none, or nothing else."""
@@ -103,7 +105,7 @@ class Volume:
     def find_lead(self, lead: Lead) -> Finding:
         """The lines of a lead as a finding, as sure as the lead is."""
         finding = self.find(lead.line_start, lead.line_end, confidence=lead.score)
-        cited = tuple(replace(one, supports=lead.supports) for one in finding.citations)
+        cited = tuple(replace(citation, supports=lead.supports) for citation in finding.citations)
         return replace(finding, citations=cited)
 
 
@@ -161,10 +163,14 @@ class PlainMaterial:
     def entries(self) -> Mapping[str, Entry]:
         """The catalogue, by id."""
         return {
-            one.doc_id: Entry(
-                doc_id=one.doc_id, kind=one.kind, title=one.title, digest=one.digest, tokens=one.tokens
+            volume.doc_id: Entry(
+                doc_id=volume.doc_id,
+                kind=volume.kind,
+                title=volume.title,
+                digest=volume.digest,
+                tokens=volume.tokens,
             )
-            for one in self.volumes.values()
+            for volume in self.volumes.values()
         }
 
     async def catalogue(self) -> Sequence[Entry]:
@@ -184,7 +190,7 @@ class PlainMaterial:
         """Passages by the share of the question's words in them."""
         from recollect.library.extract import rank
 
-        named = self.volumes if doc_ids is None else [one for one in doc_ids if one in self.volumes]
+        named = self.volumes if doc_ids is None else [id_ for id_ in doc_ids if id_ in self.volumes]
         return rank(question, [self.volumes[one] for one in named], limit=limit)
 
 

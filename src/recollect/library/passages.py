@@ -93,7 +93,7 @@ def split_passages(lines: Sequence[str], *, line_start: int = 1) -> list[Passage
             close()
             if moved:
                 open_lines.append(moved)
-            size = sum(len(one.text) + 1 for one in open_lines)
+            size = sum(len(line.text) + 1 for line in open_lines)
         open_lines.append(line)
         size += len(line.text) + 1
     close()

@@ -197,9 +197,9 @@ def missing_names(ranked: Sequence[RankedSection], pool: Pool, asked: Asked) -> 
     if not total:
         return 0.0
     rows = np.isin(pool.sections, [one.section for one in ranked[:_NAMED_SECTIONS]])
-    found: Flags = np.logical_or.reduce(_has_terms(pool)[rows], axis=0)
+    flags: Flags = np.logical_or.reduce(_has_terms(pool)[rows], axis=0)
     is_name = np.array([term in asked.names for term in asked.terms], dtype=bool)
-    return float(pool.idf[np.logical_and(is_name, ~found)].sum()) / total
+    return float(pool.idf[np.logical_and(is_name, ~flags)].sum()) / total
 
 
 def _named(pool: Pool, asked: Asked) -> Floats:
@@ -257,8 +257,8 @@ def _alone(meaning: Floats, words: Floats, has_terms: Flags, idf: Floats, weight
 def _has_terms(pool: Pool) -> Flags:
     """A row per passage, a column per term."""
     bits = np.arange(len(pool.idf), dtype=np.int64)
-    found: Flags = ((pool.matched[:, None] >> bits) & 1).astype(bool)
-    return found
+    flags: Flags = ((pool.matched[:, None] >> bits) & 1).astype(bool)
+    return flags
 
 
 def _covered(has_terms: Flags, idf: Floats, group: Integers, groups: int) -> Floats:

@@ -55,7 +55,7 @@ def passage_of(parts: Sequence[Passage], *, part: int, first: int, last: int) ->
     """
     if part < len(parts) and (parts[part].line_start, parts[part].line_end) == (first, last):
         return parts[part]
-    same = [one for one in parts if (one.line_start, one.line_end) == (first, last)]
+    same = [part for part in parts if (part.line_start, part.line_end) == (first, last)]
     # What older versions did not have are passages of single strange sentences, beside those of the whole text.
     return next((one for one in same if not one.strange), same[0] if same else None)
 
@@ -64,7 +64,7 @@ def _by_lines(row: Row, parts: Sequence[Passage]) -> Passage:
     """Lines that are no passage today: in the entries of the one they begin in."""
     first, last = row["line_first"], row["line_last"]
     lines = row["text"].split("\n")[first : last + 1]
-    around = [one for one in parts if one.line_start <= first <= one.line_end and not one.strange]
+    around = [part for part in parts if part.line_start <= first <= part.line_end and not part.strange]
     return Passage(
         line_start=first,
         line_end=last,

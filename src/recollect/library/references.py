@@ -59,12 +59,14 @@ def find_sections(volume: Volume, path: str) -> list[Section]:
     wanted = _plain(path)
     if not wanted:
         return []
-    exact = [one for one in volume.sections if _plain(one.path) == wanted]
+    exact = [section for section in volume.sections if _plain(section.path) == wanted]
     for form in (_plain, _unnumbered):
         if not exact:
             ending = form(path)
             exact = [
-                one for one in volume.sections if ending and f" > {form(one.path)}".endswith(f" > {ending}")
+                section
+                for section in volume.sections
+                if ending and f" > {form(section.path)}".endswith(f" > {ending}")
             ]
             if len({one.path for one in exact}) != 1:
                 exact = []
@@ -72,14 +74,14 @@ def find_sections(volume: Volume, path: str) -> list[Section]:
         return []
     tops = {one.path for one in exact}
     below = tuple(f"{top}{PATH_SEPARATOR}" for top in tops)
-    return [one for one in volume.sections if one.path in tops or one.path.startswith(below)]
+    return [section for section in volume.sections if section.path in tops or section.path.startswith(below)]
 
 
 def suggest_sections(volume: Volume, path: str, *, limit: int = 5) -> list[str]:
     """Paths that look like a path that is not there."""
     from rapidfuzz import fuzz, process
 
-    paths = list(dict.fromkeys(one.path for one in volume.sections if one.path))
+    paths = list(dict.fromkeys(section.path for section in volume.sections if section.path))
     ranked = process.extract(
         path, paths, scorer=fuzz.WRatio, processor=str.casefold, limit=limit, score_cutoff=45
     )

@@ -105,7 +105,8 @@ def pieces_of(volume: Volume, first: int = 1, last: int | None = None) -> list[P
     """The sections of a document within a range of lines, each a piece; headings alone are none."""
     last = len(volume.lines) if last is None else last
     ranges = [
-        (max(volume.body_of(one), first), min(one.line_end, last), one.path) for one in volume.sections
+        (max(volume.body_of(section), first), min(section.line_end, last), section.path)
+        for section in volume.sections
     ] or [(first, last, "")]
     made = []
     for start, end, path in ranges:

@@ -34,25 +34,27 @@ async def find_document(
     """A visible document by its name or id; None when there is none. Of one name, that of the most specific layer."""
     place = None if scope is None else (await scopes.get_scope(tx, scope))["scope_id"]
     if not isinstance(name_or_id, UUID):
-        found = await library.find_documents(tx, names=[check_name(name_or_id, what="document")], scope=place)
-        if found:
-            return found[0]
+        documents = await library.find_documents(
+            tx, names=[check_name(name_or_id, what="document")], scope=place
+        )
+        if documents:
+            return documents[0]
         try:
             name_or_id = UUID(name_or_id)
         except ValueError:
             return None
-    found = await library.find_documents(tx, ids=[name_or_id], scope=place)
-    return found[0] if found else None
+    documents = await library.find_documents(tx, ids=[name_or_id], scope=place)
+    return documents[0] if documents else None
 
 
 async def get_document(
     tx: Transaction, name_or_id: str | UUID, *, scope: ScopeName | None = None
 ) -> Document:
     """A visible document by its name or id; an error that suggests close names otherwise."""
-    found = await find_document(tx, name_or_id, scope=scope)
-    if found is None:
+    document = await find_document(tx, name_or_id, scope=scope)
+    if document is None:
         raise DocumentNotFoundError(await _not_found(tx, str(name_or_id)))
-    return found
+    return document
 
 
 async def get_documents(tx: Transaction, names_or_ids: Sequence[str | UUID]) -> list[Document]:
@@ -61,7 +63,7 @@ async def get_documents(tx: Transaction, names_or_ids: Sequence[str | UUID]) -> 
         raise InvalidInputError(
             f"documents must be a list, not the string {names_or_ids!r}; write [{names_or_ids!r}]"
         )
-    return [await get_document(tx, one) for one in dict.fromkeys(names_or_ids)]
+    return [await get_document(tx, id_) for id_ in dict.fromkeys(names_or_ids)]
 
 
 async def _not_found(tx: Transaction, wanted: str) -> str:
@@ -150,7 +152,7 @@ async def load_text(tx: Transaction, document: Document) -> str:
 async def reader_for(tx: Transaction, citations: Sequence[Citation]) -> Callable[[str, str], str | None]:
     """What `runs.citations.verify` reads these citations' documents with: their texts as they are now."""
     texts: dict[str, str | None] = {}
-    for path in dict.fromkeys(one.file_path for one in citations if one.kind == DOCUMENT):
+    for path in dict.fromkeys(citation.file_path for citation in citations if citation.kind == DOCUMENT):
         document = await find_document(tx, path) if path.strip() else None
         texts[path] = None if document is None else await load_text(tx, document)
 

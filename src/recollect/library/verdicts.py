@@ -80,7 +80,7 @@ def decide(
     """
     if not candidates:
         return [], False
-    relevance = np.array([one.relevance for one in candidates])
+    relevance = np.array([candidate.relevance for candidate in candidates])
     accepted = np.zeros(len(candidates), dtype=bool)
     if verdicts is not None and len(verdicts):
         read = len(verdicts)

@@ -134,7 +134,7 @@ async def _refuse_repeat(tx: Transaction, row: Row, digest: bytes) -> None:
     if row["conversation_id"] is not None or row["superseded_at"] is not None:
         return
     repeats = await writing.find_repeats(tx, [(row["scope_id"], digest)])
-    others = [found for found in repeats.values() if found != row["memory_id"]]
+    others = [repeat for repeat in repeats.values() if repeat != row["memory_id"]]
     if others:
         raise ConflictError(f"the same text is stored already as memory {others[0]}")
 

@@ -51,7 +51,7 @@ class Wanted:
     def add(self, description: str, context: Mapping[str, Any], *, raised_by: str) -> None:
         """Something is missing; the same for the same document counts once."""
         about = (description, context.get("doc_id"))
-        if any((one.description, one.context.get("doc_id")) == about for one in self.requests):
+        if any((request.description, request.context.get("doc_id")) == about for request in self.requests):
             return
         request = CapabilityRequest(
             id=new_id(),
@@ -99,7 +99,7 @@ async def top_requests(
     if not requests:
         return []
     embedder = (await workspace.open_space(context)).embedder
-    texts = [one.description for one in requests]
+    texts = [request.description for request in requests]
     vectors = await asyncio.to_thread(embedder.embed, texts)
     return group_by_meaning(requests, vectors, limit=limit)
 

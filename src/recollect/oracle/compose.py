@@ -69,7 +69,7 @@ def with_tables(answered: Answered, tables: Sequence[Rows]) -> Answered:
 
 def texts_of(volumes: Mapping[str, Volume]) -> dict[tuple[str, str], str]:
     """The texts of documents, as citations name them."""
-    return {(one.kind, one.doc_id): "\n".join(one.lines) for one in volumes.values()}
+    return {(volume.kind, volume.doc_id): "\n".join(volume.lines) for volume in volumes.values()}
 
 
 async def compose(
@@ -94,7 +94,7 @@ async def compose(
         return Answered(text=made.text, citations=made.citations, found=True, notes=notes)
     if model is None:
         # What is listed as it stands must answer by itself.
-        findings = [one for one in findings if one.confidence >= threshold]
+        findings = [finding for finding in findings if finding.confidence >= threshold]
     return replace(_quoted(problem, findings), notes=notes)
 
 
@@ -103,7 +103,7 @@ def _spoken(findings: Sequence[Finding]) -> Answered:
     citations: dict[Citation, int] = {}
     parts = []
     for finding in findings:
-        numbers = [citations.setdefault(one, len(citations) + 1) for one in finding.citations]
+        numbers = [citations.setdefault(citation, len(citations) + 1) for citation in finding.citations]
         mark = "".join(f"[{number}]" for number in numbers)
         own_line = finding.description.endswith(("|", "```"))
         parts.append(f"{finding.description}{chr(10) if own_line else ' '}{mark}")

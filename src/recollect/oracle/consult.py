@@ -192,7 +192,7 @@ class _Consultation:
         self._announcer.say(
             EventType.ORACLE_CONSULTATION_THINKING,
             thought=f"{self._work.mode}: {reason}",
-            documents=[one.doc_id for one in gathered.documents[:50]],
+            documents=[document.doc_id for document in gathered.documents[:50]],
             files=len(gathered.files),
             material_tokens=gathered.tokens,
         )
@@ -239,7 +239,7 @@ class _Consultation:
         work, settings = self._work, self._workspace.settings
         cache = cache_of(self._workspace, self._context, self._request.session)
         if models.root:
-            files = [one.doc_id for one in gathered.files]
+            files = [file.doc_id for file in gathered.files]
             await take_up(self._workspace, self._context, self._request.session, cache, files=files)
         before = set(cache.entries())
         try:
@@ -267,7 +267,7 @@ class _Consultation:
         work.stopped_by = explored.stopped_by
         work.spans = spans_read(explored.trajectory)
         work.notes += explored.trajectory.notes
-        work.tables = tuple(one for one in explored.tables if one.rows)
+        work.tables = tuple(table for table in explored.tables if table.rows)
         for mapped in explored.mapped:
             work.notes += [f"sections: {mapped.coverage}", *mapped.notes]
         if explored.error:
@@ -276,7 +276,7 @@ class _Consultation:
             work.notes.append(
                 f"{explored.unplaced} findings of the model quote no line of a document and were dropped"
             )
-        if explored.stopped_by != "done" and not any(one.confidence > 0 for one in explored.findings):
+        if explored.stopped_by != "done" and not any(finding.confidence > 0 for finding in explored.findings):
             # A planner that failed is no reason to say that the documents don't.
             if models.root:
                 work.notes.append("what follows was found without the model")
@@ -286,10 +286,12 @@ class _Consultation:
         work, material = self._work, gathered.material
         spoken = work.spoken
         # What a model chose is a choice already; without one, places that lie in each other are one.
-        claimed = self._models.root is not None and any(one.confidence > 0 for one in work.findings)
+        claimed = self._models.root is not None and any(finding.confidence > 0 for finding in work.findings)
         chosen = work.findings if spoken or claimed else distinct(work.findings)
         await self._open(gathered)
-        cited = [one.citations for one in chosen] + [row.citations for one in work.tables for row in one.rows]
+        cited = [one.citations for one in chosen] + [
+            row.citations for table in work.tables for row in table.rows
+        ]
         texts = await self._read_again(gathered, cited)
 
         def present(kind: str, path: str) -> str | None:
@@ -351,7 +353,7 @@ class _Consultation:
 
     async def _open_named(self, gathered: Gathered) -> set[str]:
         """The documents that were named, at hand; not all of a long list."""
-        named = [one.doc_id for one in gathered.documents[:_NAMED]] if self._request.doc_ids else []
+        named = [document.doc_id for document in gathered.documents[:_NAMED]] if self._request.doc_ids else []
         for doc_id in named:
             with suppress(NotFoundError):
                 await gathered.material.open(doc_id)
@@ -430,7 +432,7 @@ class _Consultation:
             tools_used=self._tools_used(),
             recursive_calls=sum(call.tool in _READING_TOOLS and not call.refused for call in calls)
             + sum(call.child is not None for call in calls),
-            capability_requests=tuple(one.document() for one in self._wanted.requests),
+            capability_requests=tuple(request.document() for request in self._wanted.requests),
             docs_consulted=tuple(one for one in consulted if one not in files),
             workflow=self._request.workflow,
             agent=self._request.agent,

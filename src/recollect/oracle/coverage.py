@@ -29,7 +29,7 @@ def coverage_of(gathered: Gathered, spans: Sequence[Span]) -> Coverage:
             chars = sum(len(volume.lines[line - 1]) + 1 for line in lines if line <= len(volume.lines))
             total = sum(len(line) + 1 for line in volume.lines)
             read_tokens += round(volume.tokens * chars / max(total, 1))
-    unread = [one for one in material.entries.values() if one.doc_id not in by_document]
+    unread = [entry for entry in material.entries.values() if entry.doc_id not in by_document]
     skipped = [*gathered.skipped]
     skipped += [
         Skipped(what=one.doc_id, reason="searched, and nothing in it spoke about the problem")
@@ -41,7 +41,7 @@ def coverage_of(gathered: Gathered, spans: Sequence[Span]) -> Coverage:
     searched = gathered.tokens
     if gathered.library is not None:
         documents, tokens = gathered.library
-        found = sum(one.tokens for one in gathered.documents)
+        found = sum(document.tokens for document in gathered.documents)
         searched += max(tokens - found, 0)
         if documents > len(gathered.documents):
             what = f"{documents - len(gathered.documents)} other documents of the library"

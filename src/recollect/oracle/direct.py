@@ -148,8 +148,8 @@ async def choose_parts(material: ConsultedMaterial, leads: Sequence[Lead], *, ma
     """All of the material if it fits, else the sections that a first look leads to, the best first."""
     entries = list(material.entries.values())
     around = _AROUND_TOKENS * len(entries)
-    if sum(one.tokens for one in entries) + around <= max_tokens:
-        volumes = [await material.open(one.doc_id) for one in entries]
+    if sum(entry.tokens for entry in entries) + around <= max_tokens:
+        volumes = [await material.open(entry.doc_id) for entry in entries]
         return [(volume, 1, len(volume.lines)) for volume in volumes]
     parts: list[Part] = []
     left = max_tokens

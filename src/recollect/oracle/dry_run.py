@@ -55,10 +55,10 @@ async def dry_run(workspace: Workspace, context: TenantContext, request: Consult
         reason=reason,
         model=model,
         documents=tuple(
-            {"doc_id": one.doc_id, "title": one.title, "tokens": one.tokens}
-            for one in gathered.documents[:_SHOWN]
+            {"doc_id": document.doc_id, "title": document.title, "tokens": document.tokens}
+            for document in gathered.documents[:_SHOWN]
         ),
-        files=tuple({"path": one.doc_id, "tokens": one.tokens} for one in gathered.files[:_SHOWN]),
+        files=tuple({"path": file.doc_id, "tokens": file.tokens} for file in gathered.files[:_SHOWN]),
         skipped=gathered.skipped,
         material_tokens=gathered.tokens,
         max_tool_calls=0

@@ -45,17 +45,17 @@ class Gathered:
     @property
     def documents(self) -> tuple[Entry, ...]:
         """The library's documents in the catalogue."""
-        return tuple(one for one in self.material.entries.values() if one.kind != FILE)
+        return tuple(entry for entry in self.material.entries.values() if entry.kind != FILE)
 
     @property
     def files(self) -> tuple[Entry, ...]:
         """The files in the catalogue."""
-        return tuple(one for one in self.material.entries.values() if one.kind == FILE)
+        return tuple(entry for entry in self.material.entries.values() if entry.kind == FILE)
 
     @property
     def tokens(self) -> int:
         """Of everything in the catalogue."""
-        return sum(one.tokens for one in self.material.entries.values())
+        return sum(entry.tokens for entry in self.material.entries.values())
 
 
 async def gather(

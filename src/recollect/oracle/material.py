@@ -138,8 +138,8 @@ class ConsultedMaterial:
     ) -> Sequence[Lead]:
         if self._door is None:
             return []
-        known = [one for one in self._entries if one not in self._files]
-        wanted = known if doc_ids is None else [one for one in doc_ids if one in known]
+        known = [entry for entry in self._entries if entry not in self._files]
+        wanted = known if doc_ids is None else [id_ for id_ in doc_ids if id_ in known]
         everywhere = doc_ids is None and self.whole_library
         if not wanted and not everywhere:
             return []
@@ -152,7 +152,7 @@ class ConsultedMaterial:
     async def _look_in_files(
         self, question: str, doc_ids: Sequence[str] | None, limit: int
     ) -> Sequence[Lead]:
-        named = list(self._files) if doc_ids is None else [one for one in doc_ids if one in self._files]
+        named = list(self._files) if doc_ids is None else [id_ for id_ in doc_ids if id_ in self._files]
         if not named:
             return []
         volumes = [self._files[name] for name in named]

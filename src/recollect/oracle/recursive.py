@@ -89,7 +89,7 @@ async def explore(
     on_capability: Callable[[str, Mapping[str, Any]], None],
 ) -> Explored:
     """Run the question. It never raises for what a planner, a model or a tool does."""
-    material_tokens = sum(one.tokens for one in material.entries.values())
+    material_tokens = sum(entry.tokens for entry in material.entries.values())
     root_model = models.root
     environment = LibraryEnvironment(
         material,
@@ -119,14 +119,14 @@ async def explore(
         cache=cache,
         on_event=on_event,
     )
-    findings = [found for one in ended.findings if (found := _anchored(one, material)) is not None]
-    claimed = sum(one.confidence > 0 for one in ended.findings)
+    findings = [found for finding in ended.findings if (found := _anchored(finding, material)) is not None]
+    claimed = sum(finding.confidence > 0 for finding in ended.findings)
     return Explored(
         findings=tuple(findings),
         trajectory=ended.trajectory,
         stopped_by=ended.stopped_by,
         error=ended.error,
-        unplaced=claimed - sum(one.confidence > 0 for one in findings),
+        unplaced=claimed - sum(finding.confidence > 0 for finding in findings),
         tables=environment.book.answers,
         mapped=environment.book.sources,
     )
@@ -138,7 +138,7 @@ def _for_model(problem: str, material: ConsultedMaterial, guidance: str) -> str:
     It can call for documents only by their ids. Their titles are words of the documents, so they stay out.
     """
     entries = list(material.entries.values())
-    listed = "\n".join(f"- {one.doc_id} ({one.tokens:,} tokens)" for one in entries[:_LISTED])
+    listed = "\n".join(f"- {entry.doc_id} ({entry.tokens:,} tokens)" for entry in entries[:_LISTED])
     if listed:
         rest = f"\n{len(entries) - _LISTED} more: see list_documents" if len(entries) > _LISTED else ""
         others = ", or any other that list_documents shows" if material.whole_library else ""
@@ -149,7 +149,7 @@ def _for_model(problem: str, material: ConsultedMaterial, guidance: str) -> str:
 
 def _anchored(finding: Finding, material: ConsultedMaterial) -> Finding | None:
     """A claim that quotes an observation, at the lines it was observed from; None when they are nowhere."""
-    real = tuple(one for one in finding.citations if one.kind != OBSERVATION)
+    real = tuple(citation for citation in finding.citations if citation.kind != OBSERVATION)
     if real:
         return _narrowed(replace(finding, citations=real), material)
     for volume in material.opened.values():

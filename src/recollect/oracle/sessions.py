@@ -141,6 +141,6 @@ async def take_up(
         for span in row["value"].get("spans", ())
     }
     documents = await Shelves(workspace, context).describe(sorted(named - set(files)))
-    seen = {*files, *(one.doc_id for one in documents)}
+    seen = {*files, *(document.doc_id for document in documents)}
     for one in stored:
         read_answers(cache, one, roles=context.roles, seen=seen)

@@ -39,29 +39,30 @@ class Shelves:
     async def find(self, names: Sequence[str]) -> Sequence[Entry]:
         """Documents by name or id, in order; an unknown one is a `DocumentNotFoundError` with suggestions."""
         async with self._workspace.store.transaction(self._context) as tx:
-            found = await shelf.get_documents(tx, names)
-            return [await _entry(tx, one) for one in {one.id: one for one in found}.values()]
+            documents = await shelf.get_documents(tx, names)
+            return [await _entry(tx, one) for one in {one.id: one for one in documents}.values()]
 
     async def describe(self, doc_ids: Sequence[str]) -> Sequence[Entry]:
         """Documents that a look found; one that is gone by now is left out."""
         async with self._workspace.store.transaction(self._context) as tx:
-            found = [await shelf.find_document(tx, one) for one in doc_ids]
+            found = [await shelf.find_document(tx, id_) for id_ in doc_ids]
             return [await _entry(tx, one) for one in found if one is not None]
 
     async def keys(self, doc_ids: Sequence[str]) -> list[str]:
         """What the store calls these documents, as far as they are still there."""
         async with self._workspace.store.transaction(self._context) as tx:
-            found = [await shelf.find_document(tx, one) for one in doc_ids]
+            found = [await shelf.find_document(tx, id_) for id_ in doc_ids]
         return [str(one.id) for one in found if one is not None]
 
     async def list(self) -> Sequence[Entry]:
         """Every document that the caller sees, by name."""
         async with self._workspace.store.transaction(self._context) as tx:
-            found = await shelf.list_documents(tx)
-            names = Counter(one.name for one in found)
+            documents = await shelf.list_documents(tx)
+            names = Counter(one.name for one in documents)
             # Only of one name that several have it must be asked which of them it means.
             return [
-                _described(one, one.name) if names[one.name] == 1 else await _entry(tx, one) for one in found
+                _described(one, one.name) if names[one.name] == 1 else await _entry(tx, one)
+                for one in documents
             ]
 
     async def open(self, doc_id: str) -> Volume:
@@ -86,7 +87,7 @@ class Shelves:
     async def texts(self, doc_ids: Sequence[str]) -> dict[tuple[str, str], str]:
         """The texts of documents as they are now, as citations name them; those that are gone are left out."""
         async with self._workspace.store.transaction(self._context) as tx:
-            found = {one: await shelf.find_document(tx, one) for one in doc_ids}
+            found = {id_: await shelf.find_document(tx, id_) for id_ in doc_ids}
             texts = await shelf.load_texts(tx, [one for one in found.values() if one is not None])
         return {(DOCUMENT, name): texts.get(one.id, "") for name, one in found.items() if one is not None}
 

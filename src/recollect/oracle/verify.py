@@ -45,7 +45,7 @@ async def verify_result(
     """What reading every citation again shows."""
     citations, recorded = read_result(document)
     texts = await _texts(workspace, context, citations, working_dir or recorded)
-    checked = tuple(verify(one, lambda kind, path: texts.get((kind, path))) for one in citations)
+    checked = tuple(verify(citation, lambda kind, path: texts.get((kind, path))) for citation in citations)
     return Verification.of(checked)
 
 
@@ -54,7 +54,7 @@ async def _texts(
 ) -> dict[tuple[str, str], str]:
     texts: dict[tuple[str, str], str] = {}
     named = {
-        kind: list(dict.fromkeys(one.file_path for one in citations if one.kind == kind))
+        kind: list(dict.fromkeys(citation.file_path for citation in citations if citation.kind == kind))
         for kind in (DOCUMENT, FILE, _MEMORY)
     }
     texts |= await Shelves(workspace, context).texts(

@@ -64,12 +64,12 @@ def find_price(name: str) -> Price | None:
     """The price of a model by the name it is opened with; None when none is published. Ollama's are free."""
     if name.startswith("ollama:"):
         return FREE
-    found = find_published(name)
-    if found is None:
+    published = find_published(name)
+    if published is None:
         return None
     from datetime import UTC, datetime
 
-    return _read(found.get_prices(datetime.now(tz=UTC)))
+    return _read(published.get_prices(datetime.now(tz=UTC)))
 
 
 @cache

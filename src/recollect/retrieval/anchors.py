@@ -85,19 +85,19 @@ class AnchorReading:
 def find_anchors(query: str) -> list[Anchor]:
     """The events that a question uses as dates. Times that can be read without looking anything up are none."""
     tokens = tokenize(query)
-    found: list[Anchor] = []
+    anchors: list[Anchor] = []
     if not any(token.low in _RELATION_STARTS for token in tokens):
-        return found
+        return anchors
     taken = _times_in(query)
     place = 0
-    while place < len(tokens) and len(found) < MAX_ANCHORS:
+    while place < len(tokens) and len(anchors) < MAX_ANCHORS:
         read = _anchor_at(query, tokens, place, taken)
         if read is None:
             place += 1
         else:
-            found.append(read[0])
+            anchors.append(read[0])
             place = read[1]
-    return found
+    return anchors
 
 
 def _anchor_at(
@@ -127,10 +127,10 @@ def _times_in(query: str) -> list[Place]:
     """Where the query names times; any moment will do to find them."""
     spans = []
     begin = 0
-    for one in read_times(query, now=datetime(2024, 5, 15, tzinfo=UTC)).ranges:
-        start = query.find(one.phrase, begin)
+    for range_ in read_times(query, now=datetime(2024, 5, 15, tzinfo=UTC)).ranges:
+        start = query.find(range_.phrase, begin)
         if start >= 0:
-            begin = start + len(one.phrase)
+            begin = start + len(range_.phrase)
             spans.append((start, begin))
     return spans
 
@@ -249,9 +249,9 @@ def _date_of(row: Row, wanted: frozenset[str], zone: tzinfo) -> Dates | None:
         if wanted.isdisjoint(terms(sentence)):
             continue
         ranges = [
-            (one.start, one.end)
-            for one in read_times(sentence, now=row["created_at"], timezone=zone).ranges
-            if one.start is not None and one.end is not None and one.end - one.start <= _LONGEST
+            (range_.start, range_.end)
+            for range_ in read_times(sentence, now=row["created_at"], timezone=zone).ranges
+            if range_.start is not None and range_.end is not None and range_.end - range_.start <= _LONGEST
         ]
         if len(set(ranges)) == 1:
             return ranges[0]

@@ -170,7 +170,7 @@ async def follow_links(
 
     `answers` lead to what was said later and may replace them.
     """
-    found = await fetch_linked(
+    linked = await fetch_linked(
         tx,
         caller,
         hits,
@@ -180,21 +180,21 @@ async def follow_links(
         generated.expanded.keys,
         answers=answers,
     )
-    if not found:
+    if not linked:
         return None
     edges = [
         (hit, row["memory_id"], given, others)
-        for row in found
+        for row in linked
         if row["link_hits"] is not None
         for hit, given, others in zip(row["link_hits"], row["link_given"], row["link_others"], strict=True)
     ]
-    apart = {row["memory_id"]: row["later_distance"] for row in found if row["later_distance"] is not None}
+    apart = {row["memory_id"]: row["later_distance"] for row in linked if row["later_distance"] is not None}
     known = set(generated.pool.ids)
     rows = [
         {**row, "sources": [*(row["sources"] or ()), "later"]} if row["memory_id"] in apart else row
         for row in generated.rows
     ]
-    rows += [row for row in found if row["memory_id"] not in known]
+    rows += [row for row in linked if row["memory_id"] not in known]
     ids = [row["memory_id"] for row in rows]
     return replace(
         to_pool(rows, generated.matches),

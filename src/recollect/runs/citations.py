@@ -79,10 +79,10 @@ def read_citations(document: object) -> tuple[Citation, ...]:
 
 def _check(citation: Citation) -> None:
     texts = (citation.kind, citation.file_path, citation.content_hash, citation.quote)
-    if not all(isinstance(one, str) for one in texts):
+    if not all(isinstance(text, str) for text in texts):
         raise TypeError("kind, file_path, content_hash and quote must be strings")
     numbers = (citation.line_start, citation.line_end)
-    if not all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
+    if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
         raise TypeError("line_start and line_end must be whole numbers")
     if not isinstance(citation.supports, bool):
         raise TypeError("supports must be true or false")
@@ -142,7 +142,7 @@ def standing(findings: Sequence[Finding], read: Read) -> tuple[tuple[Finding, ..
     kept = tuple(
         finding
         for finding in verify_findings(findings, read)
-        if finding.citations and all(one.status in _UNCHANGED for one in finding.citations)
+        if finding.citations and all(citation.status in _UNCHANGED for citation in finding.citations)
     )
     lost = len(findings) - len(kept)
     return kept, [f"{lost} findings did not hold when read again and were dropped"] if lost else []
@@ -152,7 +152,7 @@ def reread(cited: Sequence[Sequence[Citation]], read: Read) -> list[tuple[Citati
     """Each of some lists of citations, checked; empty where one of them does not stand where it is read now."""
     read_once = cache(read)
     verify_once = cache(lambda citation: verify(citation, read_once))
-    checked = [tuple(verify_once(one) for one in citations) for citations in cited]
+    checked = [tuple(verify_once(citation) for citation in citations) for citations in cited]
     return [some if all(one.status in _UNCHANGED for one in some) else () for some in checked]
 
 

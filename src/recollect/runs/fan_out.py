@@ -93,7 +93,7 @@ def batches(pieces: Sequence[Piece], most_tokens: int) -> list[list[Piece]]:
     """The pieces in their order, as many together as fit; a longer one was cut to lines before."""
     made: list[list[Piece]] = []
     room = 0
-    for piece in (part for one in pieces for part in _cut(one, most_tokens)):
+    for piece in (part for whole in pieces for part in _cut(whole, most_tokens)):
         size = _tokens(piece)
         if not made or size > room:
             made.append([])
@@ -152,7 +152,7 @@ def _part(piece: Piece, first: int, last: int) -> Piece:
 
 def check_columns(columns: Sequence[Column]) -> None:
     """Names that a form can have; an error says what is wrong."""
-    names = [one.name for one in columns]
+    names = [column.name for column in columns]
     if twice := [name for name in names if names.count(name) > 1]:
         raise InvalidInputError(f"the column {twice[0]!r} is there twice")
     for name in names:
@@ -183,7 +183,7 @@ class FanOut:
         self._cache, self._afford = cache, afford
         taken, self._left_off = _within(pieces, max_tokens)
         self.tokens = sum(map(_tokens, taken))
-        self._units = {one.unit for one in pieces}
+        self._units = {piece.unit for piece in pieces}
         self._batches = batches(taken, batch_tokens(profile))
         self.bound = bound_rows(profile, taken)
         self._purse = model.purse.child()
@@ -269,7 +269,7 @@ class FanOut:
         return self._read(seen.value["rows"], batch)
 
     def _key(self, batch: Sequence[Piece]) -> CacheKey:
-        asked = {"question": self._question, "columns": [_asked(one) for one in self._columns]}
+        asked = {"question": self._question, "columns": [_asked(column) for column in self._columns]}
         text = "\0".join([self._model.name, *(f"{one.label}\0{one.text}" for one in batch)])
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         return CacheKey("rows", "map_rows", canonical(asked), digest)
@@ -299,7 +299,7 @@ class FanOut:
             self._flying[0], self._flying[1] = self._flying[0] - worst[0], self._flying[1] - worst[1]
         self._failed_in_a_row = 0
         spans = [list(one.span) for one in batch if one.span]
-        made = Observation(value={"rows": [one.model_dump() for one in answer.value.rows], "spans": spans})
+        made = Observation(value={"rows": [row.model_dump() for row in answer.value.rows], "spans": spans})
         if self._cache is not None:
             self._cache.put(key, made)
         return made
@@ -322,7 +322,7 @@ class FanOut:
 
     def _text(self, batch: Sequence[Piece]) -> str:
         boundary = new_boundary()
-        columns = "\n".join(_described(one) for one in self._columns)
+        columns = "\n".join(_described(column) for column in self._columns)
         shown: list[str] = []
         number = 0
         for piece in batch:
@@ -460,16 +460,16 @@ def match_sentences(
     spread = Counter(term for one in held for term in one)
     weights = {term: math.log(1.0 + len(split) / (1.0 + spread[term])) for term in wanted}
     least = _HELD * sum(weights.values())
-    named = next((one.name for one in columns if one.kind == "text" and not one.one_of), None)
+    named = next((column.name for column in columns if column.kind == "text" and not column.one_of), None)
     rows: list[Row] = []
     for (piece, (text, first, last)), own in zip(split, held, strict=True):
         known = own.union(terms(f"{piece.label} {text}"))
         if not own.intersection(wanted) or sum(weights[one] for one in wanted if one in known) < least:
             continue
-        values: dict[str, Value] = dict.fromkeys((one.name for one in columns), None)
+        values: dict[str, Value] = dict.fromkeys((column.name for column in columns), None)
         if named is not None:
             values[named] = text
         rows.append(Row(values=values, quote=text, citations=(piece.cite(first, last),)))
-    units = {one.unit for one in pieces}
+    units = {piece.unit for piece in pieces}
     note = "found by the question's words: what says it in other words is missing, and not every row has to belong"
     return Rows(columns=tuple(columns), rows=tuple(rows), looked=len(units), total=len(units), notes=(note,))

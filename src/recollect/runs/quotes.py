@@ -33,8 +33,8 @@ def cleaned(quote: str) -> str:
 
 def line_hint(quote: str) -> int | None:
     """The number of the line that a quote begins with, if a tool put one there."""
-    found = _BEFORE.match(quote)
-    return int(found["line"]) if found else None
+    match = _BEFORE.match(quote)
+    return int(match["line"]) if match else None
 
 
 def spellings(quote: str) -> Iterator[str]:

@@ -67,7 +67,7 @@ async def ask_about(
     )
     return Reading(
         answer=answer.value.answer.strip(),
-        quotes=tuple(one.strip() for one in answer.value.quotes if one.strip()),
+        quotes=tuple(quote.strip() for quote in answer.value.quotes if quote.strip()),
         spent=answer.spent,
         left_out=max(size - room, 0),
     )

@@ -84,7 +84,7 @@ class Record:
             added = self.add(offered)
         else:
             self._unread = offered
-        self.observed.append(tuple(Seen(text=one.text, findings=one.findings) for one in answers))
+        self.observed.append(tuple(Seen(text=answer.text, findings=answer.findings) for answer in answers))
         self.memos.append(plan.memo)
         for note in plan.notes:
             self.note(note)
@@ -167,7 +167,8 @@ def _fingerprint(record: CallRecord) -> tuple[str, str, str]:
 def _identity(finding: Finding) -> object:
     """What makes two findings one: they speak for the same group by the same words of the same place."""
     cited = tuple(
-        (one.kind, one.file_path, one.line_start, one.line_end, one.content_hash) for one in finding.citations
+        (citation.kind, citation.file_path, citation.line_start, citation.line_end, citation.content_hash)
+        for citation in finding.citations
     )
     if cited:
         return finding.group, cited, finding.evidence

@@ -66,7 +66,7 @@ class MapParameters(_Parameters):
 
     def wanted(self) -> tuple[Column, ...]:
         """The columns, or the one that is there without any."""
-        return tuple(one.column() for one in self.columns) or (ITEM,)
+        return tuple(column.column() for column in self.columns) or (ITEM,)
 
 
 class ConditionForm(_Parameters):
@@ -113,7 +113,7 @@ class RowBook:
     @property
     def sources(self) -> tuple[Rows, ...]:
         """The tables that questions to the material made, with how much was looked at for each."""
-        return tuple(one for one in self._tables.values() if one.total)
+        return tuple(table for table in self._tables.values() if table.total)
 
     def tool(self) -> Tool:
         """`query_rows`, for the tools of an environment."""
@@ -146,7 +146,7 @@ class RowBook:
         columns = wanted.wanted()
         if wanted.dry_run:
             bound = None if self._model is None else bound_rows(self._model.profile, pieces)
-            units = len({one.unit for one in pieces})
+            units = len({piece.unit for piece in pieces})
             return Observation(value={"total": units, "spans": []}, text=_would(units, what, bound))
         mapped = Mapped(rows=Rows(columns=columns, rows=()), spent=Spent(), spans=[])
         if self._model is not None:
@@ -160,13 +160,13 @@ class RowBook:
             # Without a model, or with one that is gone: that is no reason to say nothing.
             rows = match(wanted.question, columns, pieces)
             rows = replace(rows, notes=(*mapped.rows.notes, *rows.notes))
-            mapped.spans = [one.span for one in pieces if one.span]
+            mapped.spans = [piece.span for piece in pieces if piece.span]
         rows = replace(rows, notes=(*rows.notes, *missing))
         name = self._keep(wanted.model_dump_json(exclude={"in_answer"}), rows, wanted.in_answer)
         return Observation(
             value={**_record(name, rows), "spans": joined_spans(mapped.spans)},
             text=self._shown(name, rows, f"{len(rows.rows):,} rows; {what}: {rows.coverage}"),
-            tokens=mapped.spent.tokens or sum(len(one.text) for one in pieces) // 4,
+            tokens=mapped.spent.tokens or sum(len(piece.text) for piece in pieces) // 4,
             usd=mapped.spent.usd,
             findings=findings_of(rows),
             passing=mapped.passing,
@@ -213,7 +213,7 @@ class RowBook:
         return name
 
     def _shown(self, name: str, rows: Rows, headline: str, *, skip: int = 0) -> str:
-        lines = [f"{name}: {headline}", *(f"note: {one}" for one in rows.notes)]
+        lines = [f"{name}: {headline}", *(f"note: {note}" for note in rows.notes)]
         lines.append(f"count: {len(rows.rows):,}")
         room = self._room_chars - sum(map(len, lines))
         for place, row in enumerate(rows.rows[skip:], skip + 1):
@@ -264,7 +264,7 @@ def findings_of(rows: Rows) -> tuple[Finding, ...]:
     made = [_finding(row.written(), row) for row in rows.rows[:_OFFERED]]
     if not rows.rows:
         return ()
-    cited = tuple(dict.fromkeys(one for row in rows.rows for one in row.citations))
+    cited = tuple(dict.fromkeys(citation for row in rows.rows for citation in row.citations))
     counted = Row(values={}, quote="", citations=cited)
     return (*made, _finding(f"count: {len(rows.rows):,}", counted))
 

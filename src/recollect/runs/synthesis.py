@@ -93,7 +93,7 @@ def compare(findings: Sequence[Finding], *, max_chars: int = MAX_CHARS, per_grou
     left_out = 0
     for group, members in groups(findings).items():
         tried = marks.copy()
-        cells = [f"{_cell(_words(one))}{tried.of(one.citations)}" for one in members[:per_group]]
+        cells = [f"{_cell(_words(member))}{tried.of(member.citations)}" for member in members[:per_group]]
         row = f"| {_cell(group or 'other')} | {'<br>'.join(cells)} |"
         left_out += len(members) - len(cells)
         if used + len(row) + 1 > max_chars:
@@ -292,7 +292,7 @@ async def synthesise_with_model(
     if not parts:
         plain = synthesise(findings)
         return Synthesis(text=plain.text, citations=plain.citations, left_out=plain.left_out, dropped=dropped)
-    holding = sum(one.confidence > 0 for one in findings)
+    holding = sum(finding.confidence > 0 for finding in findings)
     return Synthesis(
         text=("\n" if small else "\n\n").join(parts),
         citations=marks.citations,

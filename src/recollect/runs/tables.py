@@ -20,7 +20,7 @@ def write_tables(
 ) -> tuple[str, tuple[Citation, ...]]:
     """Tables one below the other, and what all marks stand for: those of the text before them first."""
     marks = Marks({citation: number for number, citation in enumerate(citations, 1)})
-    return "\n\n".join(_written(one, marks) for one in tables), marks.citations
+    return "\n\n".join(_written(table, marks) for table in tables), marks.citations
 
 
 def standing_tables(tables: Sequence[Rows], read: Read) -> tuple[tuple[Rows, ...], list[str]]:
@@ -51,7 +51,9 @@ def _written(table: Rows, marks: Marks) -> str:
             cells = " | ".join(_cell(write(row.values.get(name))) for name in table.names)
             lines.append(f"| {cells} |{marks.of(row.citations)} |")
     if rest:
-        lines.append(f"\nand {len(rest):,} more{marks.of([one for row in rest for one in row.citations])}")
+        lines.append(
+            f"\nand {len(rest):,} more{marks.of([citation for row in rest for citation in row.citations])}"
+        )
     return "\n".join(lines)
 
 

@@ -48,7 +48,7 @@ async def tell_of(tx: Transaction, type: str, ids: Sequence[tuple[UUID, UUID]]) 
     for scope, memory in ids:
         by_scope.setdefault(scope, []).append(memory)
     for scope, memories in by_scope.items():
-        named = [str(one) for one in memories[:MAX_IDS]]
+        named = [str(memory) for memory in memories[:MAX_IDS]]
         await tell(tx, type, scope, {"ids": named, "count": len(memories)})
 
 

@@ -54,16 +54,16 @@ async def insert_consultation(
     if events:
         rows = [
             {
-                "number": one.number,
-                "at": one.at.isoformat(),
-                "type": one.type.value,
-                "detail": dict(one.detail),
+                "number": event.number,
+                "at": event.at.isoformat(),
+                "type": event.type.value,
+                "detail": dict(event.detail),
             }
-            for one in events
+            for event in events
         ]
         await tx.execute("insert_consultation_events", id=consultation.id, user=user, events=_json(rows))
     if requests:
-        asked = [one.document() for one in requests]
+        asked = [request.document() for request in requests]
         await tx.execute("insert_capability_requests", id=consultation.id, user=user, requests=_json(asked))
     return True
 
@@ -138,7 +138,7 @@ async def forget_user(tx: Transaction, user: str) -> int:
 
 async def forget_documents(tx: Transaction, documents: Sequence[UUID]) -> int:
     """Erase the consultations that quote documents which are gone, whoever asked; returns how many."""
-    row = await tx.fetch_one("forget_consultations", documents=[str(one) for one in documents])
+    row = await tx.fetch_one("forget_consultations", documents=[str(document) for document in documents])
     return int(row["consultations"]) if row else 0
 
 

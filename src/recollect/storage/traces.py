@@ -29,11 +29,11 @@ async def list_traces(
 
 async def find_trace(tx: Transaction, query: UUID) -> Trace | None:
     """A search with what it returned."""
-    found = await list_traces(tx, limit=1, query=query)
-    if not found:
+    traces = await list_traces(tx, limit=1, query=query)
+    if not traces:
         return None
     hits = await tx.fetch("trace_hits", query=query)
-    return replace(found[0], returned=tuple(TracedHit(**row) for row in hits))
+    return replace(traces[0], returned=tuple(TracedHit(**row) for row in hits))
 
 
 def _trace(row: Row) -> Trace:

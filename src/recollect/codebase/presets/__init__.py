@@ -40,10 +40,10 @@ class Preset:
 
 def get_preset(name: str) -> Preset:
     """A preset by its name."""
-    found = find_preset(name)
-    if found is None:
+    preset = find_preset(name)
+    if preset is None:
         raise InvalidInputError(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")
-    return found
+    return preset
 
 
 @cache

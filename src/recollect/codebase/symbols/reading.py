@@ -279,8 +279,8 @@ def _doc(one: _Named, start_line: int, lines: _LineStarts, language: str) -> str
         elif not _ANNOTATION.match(text):
             break
         line -= 1
-    said = (text for text in reversed(above) if any(letter.isalpha() for letter in text))
-    return next((re.sub(r"</?\w+>", "", text) for text in said), "")[:_DOC_CHARS]
+    texts = (text for text in reversed(above) if any(letter.isalpha() for letter in text))
+    return next((re.sub(r"</?\w+>", "", text) for text in texts), "")[:_DOC_CHARS]
 
 
 def _docstring(node: Node) -> str:

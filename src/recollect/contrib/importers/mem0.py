@@ -106,7 +106,7 @@ def _line(item: Any, changes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if (end := end_of(item.get("expiration_date"))) is not None:
         line["expires_at"] = end.isoformat()
     if changes:
-        line["history"] = [_change(one) for one in changes]
+        line["history"] = [_change(change) for change in changes]
     return {key: value for key, value in line.items() if value is not None}
 
 

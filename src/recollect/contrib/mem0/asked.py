@@ -238,8 +238,8 @@ def _whose(name: str, value: Any) -> dict[str, Any]:
         raise IncompatibleCallError(
             f"{operator} on {name} takes a list of at most {MAX_VALUES:,} ids, got {operand!r}"
         )
-    ids = [check_id(one, name) for one in values]
-    parts = [{"scope": {"$in": [f"{ID_LAYERS[name]}/{one}" for one in ids]}}]
+    ids = [check_id(value, name) for value in values]
+    parts = [{"scope": {"$in": [f"{ID_LAYERS[name]}/{id_}" for id_ in ids]}}]
     if name != "user_id":
         parts.append({f"metadata.{name}": {"$in": ids}})
     found = {"$or": parts}

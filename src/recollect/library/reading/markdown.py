@@ -118,9 +118,9 @@ def _front_matter(lines: Sequence[str]) -> tuple[int, str]:
         line = lines[index]
         if line.rstrip() == mark or (mark == "---" and line.rstrip() == "..."):
             return index + 1, shorten(title)
-        found = _FRONT_TITLE.match(line)
-        if found is not None and not title:
-            title = fold(found[1] or found[2] or found[3] or "")
+        match = _FRONT_TITLE.match(line)
+        if match is not None and not title:
+            title = fold(match[1] or match[2] or match[3] or "")
     return 0, ""
 
 

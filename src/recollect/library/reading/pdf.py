@@ -154,19 +154,19 @@ def _read_page(page: Any, index: int, read: _Pages, tables: TableReader) -> list
 def _bookmarks(pdf: Any) -> list[Bookmark]:
     import pypdfium2
 
-    found: list[Bookmark] = []
+    bookmarks: list[Bookmark] = []
     try:
         for mark in pdf.get_toc(max_depth=8):
             target = mark.get_dest()
             page = target.get_index() if target is not None else None
             text = shorten(canonical(mark.get_title())[0])
             if page is not None and text:
-                found.append(Bookmark(level=mark.level + 1, text=text, page=page + 1))
-            if len(found) >= _MAX_BOOKMARKS:
+                bookmarks.append(Bookmark(level=mark.level + 1, text=text, page=page + 1))
+            if len(bookmarks) >= _MAX_BOOKMARKS:
                 break
     except (pypdfium2.PdfiumError, ValueError):
         return []
-    return found
+    return bookmarks
 
 
 def _gaps(pages: _Pages) -> tuple[Gap, ...]:

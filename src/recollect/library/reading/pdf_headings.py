@@ -104,7 +104,7 @@ def _stands_out(line: Line, body: float) -> bool:
 
 def _stands_alone(blocks: Blocks, number: int) -> bool:
     """Of a line that is hardly larger than the text: it is apart from what is above, and no table is below."""
-    below = next((one for one in blocks.lines[number : number + 2] if one.text.strip()), None)
+    below = next((line for line in blocks.lines[number : number + 2] if line.text.strip()), None)
     return number in blocks.apart and below is not None and bool(below.size)
 
 

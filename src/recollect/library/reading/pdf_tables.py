@@ -143,7 +143,7 @@ def mark_spread(lines: Sequence[Line], rows: Sequence[Sequence[Box]]) -> list[Li
 def _is_over(line: Line, row: Sequence[Box]) -> bool:
     middle = line.y + line.size / 4
     cells = [one for one in row if one[1] <= middle <= one[3] and line.left - 2 <= one[0] < line.right]
-    width = sum(one[2] - one[0] for one in cells)
+    width = sum(cell[2] - cell[0] for cell in cells)
     return len(cells) > 1 and width < _JUSTIFIED * (line.right - line.left)
 
 

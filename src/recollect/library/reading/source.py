@@ -63,14 +63,14 @@ def _python_definitions(text: str) -> list[Heading] | None:
             module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    found: list[Heading] = []
+    headings: list[Heading] = []
     for node in module.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             line = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             word = "class" if isinstance(node, ast.ClassDef) else "def"
-            if not found or line > found[-1].line:
-                found.append(Heading(line=line, level=1, text=f"{word} {node.name}"))
-    return found
+            if not headings or line > headings[-1].line:
+                headings.append(Heading(line=line, level=1, text=f"{word} {node.name}"))
+    return headings
 
 
 def _definitions(lines: Sequence[str], extension: str) -> list[Heading]:

@@ -124,7 +124,9 @@ async def _derive(
         memories = await reading.get_memories(tx, [stored])
     done = Decision(kind="add", reason=found.why, text=text, memory_id=stored)
     rest: list[tuple[Decision, Memory | None]] = [(decision, None) for decision in report.decisions]
-    if found.replaces is not None and found.replaces not in {one.other_id for one in report.decisions}:
+    if found.replaces is not None and found.replaces not in {
+        decision.other_id for decision in report.decisions
+    }:
         rest += [(await _replace(workspace, context, found, stored), None)]
     return [(done, memories[0] if memories else None), *rest]
 

@@ -49,7 +49,7 @@ class Findings:
 
     def name(self, entities: Iterable[str], chunk: Sequence[Memory]) -> None:
         """Keep the names that a model saw, where they stand."""
-        for entity in dict.fromkeys(one.strip() for one in entities):
+        for entity in dict.fromkeys(entity.strip() for entity in entities):
             if 2 <= len(entity) <= 100:
                 whole = re.compile(rf"(?<!\w){re.escape(entity)}(?!\w)")
                 for memory in chunk:

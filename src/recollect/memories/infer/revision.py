@@ -42,7 +42,7 @@ async def revise(
     workspace: Workspace, model: ChatModel, memories: Sequence[Memory], context: TenantContext
 ) -> Findings:
     """Ask the model about all memories; the first failure ends the asking and becomes a note."""
-    turns = [one for one in memories if not (one.subject and one.predicate)]
+    turns = [memory for memory in memories if not (memory.subject and memory.predicate)]
     room = model.profile.part_tokens
 
     async def ask(chunk: list[Memory], findings: Findings) -> None:

@@ -233,7 +233,7 @@ class _Maker:
 
     async def look(self, tx: Transaction, key: SummaryKey) -> Target | None:
         """A thing as it is now; None when it has not enough memories."""
-        found = await summaries.list_targets(
+        targets = await summaries.list_targets(
             tx,
             key.kind,
             [key.scope_id],
@@ -241,7 +241,7 @@ class _Maker:
             least=_LEAST[key.kind],
             now=self.workspace.clock(),
         )
-        return found[0] if found else None
+        return targets[0] if targets else None
 
     def without_words(self) -> list[str]:
         """A note about what has nothing to quote; many are counted, not named."""

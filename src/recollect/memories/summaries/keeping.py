@@ -94,19 +94,19 @@ async def _store(tx: Transaction, ready: _Ready, *, force: bool) -> str:
     # Sources before the summary's own row: whoever erases a source locks in this order, too.
     if not await summaries.hold_sources(tx, key, sources, now=now):
         return "moved"
-    found = await summaries.find_kept(tx, key)
-    if found is not None and found.inputs == ready.target.inputs and not found.stale and not force:
+    kept = await summaries.find_kept(tx, key)
+    if kept is not None and kept.inputs == ready.target.inputs and not kept.stale and not force:
         return "unchanged"  # another process was faster, and saw the same
-    if found is None:
+    if kept is None:
         memory_id = new_id()
         await _insert(tx, memory_id, ready)
     else:
-        memory_id = found.memory_id
+        memory_id = kept.memory_id
         await _replace(tx, memory_id, ready)
     await summaries.store_links(
         tx, memory_id, ready.target, sources, model=ready.written.model, stale=ready.stale, now=now
     )
-    return "made" if found is None else "refreshed"
+    return "made" if kept is None else "refreshed"
 
 
 async def _insert(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:

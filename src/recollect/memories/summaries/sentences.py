@@ -120,7 +120,7 @@ def candidates(passages: Sequence[Passage], name: frozenset[str] = frozenset()) 
 
     A sentence that has all terms of `name` may be shorter.
     """
-    found: list[Sentence] = []
+    sentences: list[Sentence] = []
     for place, passage in enumerate(passages):
         for raw in split_sentences(passage.text):
             text = _trimmed(raw) if passage.turn else raw
@@ -132,8 +132,8 @@ def candidates(passages: Sequence[Passage], name: frozenset[str] = frozenset()) 
                 text.endswith(("?", "？")) and len(passage.text) > len(raw)
             ):
                 continue
-            found.append(Sentence(passage=place, text=_shortened(text), content=content))
-    return found
+            sentences.append(Sentence(passage=place, text=_shortened(text), content=content))
+    return sentences
 
 
 def dangles(text: str) -> bool:

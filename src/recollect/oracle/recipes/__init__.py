@@ -40,10 +40,10 @@ class Recipe:
 
 def get_recipe(name: str) -> Recipe:
     """A recipe by its name."""
-    found = find_recipe(name)
-    if found is None:
+    recipe = find_recipe(name)
+    if recipe is None:
         raise InvalidInputError(f"there is no recipe {name!r}; there are {', '.join(RECIPES)}")
-    return found
+    return recipe
 
 
 @cache

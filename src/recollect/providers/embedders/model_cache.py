@@ -26,9 +26,9 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 
 def cached_bytes(cache_dir: Path, name: str, build: Callable[[], bytes]) -> bytes:
     """What `build` gives, taken from the cache if a whole copy is there."""
-    found = read_checked(cache_dir / name)
-    if found is not None:
-        return found
+    checked = read_checked(cache_dir / name)
+    if checked is not None:
+        return checked
     made = build()
     _write(cache_dir / name, hashlib.sha256(made).digest() + made)
     return made

@@ -183,13 +183,17 @@ class PydanticChatModel:
 
         offered = [
             ToolDefinition(
-                name=one.name, description=one.description, parameters_json_schema=dict(one.schema)
+                name=tool.name, description=tool.description, parameters_json_schema=dict(tool.schema)
             )
-            for one in tools
+            for tool in tools
         ]
         messages = _messages(instructions, opening, exchanges)
-        said = [result for one in exchanges for result in (*one.results, one.remark, _spoken(one.reply))]
-        written = [json.dumps(one.schema) + one.description for one in tools]
+        said = [
+            result
+            for exchange in exchanges
+            for result in (*exchange.results, exchange.remark, _spoken(exchange.reply))
+        ]
+        written = [json.dumps(tool.schema) + tool.description for tool in tools]
         counted = await self._count(instructions, opening, *said, *written)
 
         async def ask(deadline: float) -> Reply:
@@ -281,7 +285,8 @@ class PydanticChatModel:
                     return (await agent.run(text)).output
                 finally:
                     sending.response = next(
-                        (one for one in reversed(messages) if isinstance(one, ModelResponse)), None
+                        (message for message in reversed(messages) if isinstance(message, ModelResponse)),
+                        None,
                     )
 
         return await self._send(send, counted, cap, deadline)

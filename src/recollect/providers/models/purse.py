@@ -32,7 +32,9 @@ class Spent:
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: Spent) -> Spent:
-        summed = {one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)}
+        summed = {
+            field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)
+        }
         return Spent(
             **{**summed, "usd": round(self.usd + other.usd, 9), "unpriced": self.unpriced or other.unpriced}
         )
@@ -100,7 +102,7 @@ class Purse:
             one.by_model[name] = one.by_model.get(name, Spent()) + spent
 
     def _chain(self) -> Iterator[Purse]:
-        one: Purse | None = self
-        while one is not None:
-            yield one
-            one = one._above
+        purse: Purse | None = self
+        while purse is not None:
+            yield purse
+            purse = purse._above

@@ -152,15 +152,15 @@ def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> F
     wants_number = bool(_NUMBER.search(question))
     wants_time = bool(_TIME.search(question)) and not _HAPPENED.search(question)
     wants_person = bool(_PERSON.search(question))
-    best = max(one.verdict for one in candidates)
+    best = max(candidate.verdict for candidate in candidates)
     aim = asked.aim
     end = _end_of_past(question) if aim.past else frozenset()
-    rivals = [one.at for one in candidates if one.verdict >= best - _RIVAL]
+    rivals = [candidate.at for candidate in candidates if candidate.verdict >= best - _RIVAL]
     stranger = share_of_strangers(question, named, candidates)
     rows = []
     for one in candidates:
-        told = set(_WORD.findall(one.statement.casefold()))
-        share = sum(not told.isdisjoint(name) for name in names) / len(names) if names else 0.0
+        matches = set(_WORD.findall(one.statement.casefold()))
+        share = sum(not matches.isdisjoint(name) for name in names) / len(names) if names else 0.0
         rows.append(
             (
                 one.verdict,
@@ -179,7 +179,7 @@ def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> F
                 0.0 if one.inside is None else one.inside,
                 0.0 if one.inside is None else 1.0 - one.inside,
                 sum(at > one.at for at in rivals) / len(rivals) if aim.past else 0.0,
-                float(not told.isdisjoint(end)),
+                float(not matches.isdisjoint(end)),
                 float(aim.want is Want.TASK),
                 float(aim.want is Want.YES_NO),
                 stranger,
@@ -225,7 +225,10 @@ def share_of_strangers(
     if not asked:
         return 0.0
     told = frozenset[str]().union(
-        *(words_of(f"{one.speaker or ''} {one.text} {one.statement}") for one in candidates)
+        *(
+            words_of(f"{candidate.speaker or ''} {candidate.text} {candidate.statement}")
+            for candidate in candidates
+        )
     )
     return sum(told.isdisjoint(words) for words in asked) / len(asked)
 
@@ -242,8 +245,8 @@ def is_other_number(question: str, text: str) -> bool:
 
 def _end_of_past(question: str) -> frozenset[str]:
     """The words of what a question names as the end of the time it asks about: "Hamburg" in "before Hamburg"."""
-    found = _BOUNDARY.search(question)
-    return frozenset(_WORD.findall(found["end"].casefold())) - _NO_END if found else frozenset()
+    match = _BOUNDARY.search(question)
+    return frozenset(_WORD.findall(match["end"].casefold())) - _NO_END if match else frozenset()
 
 
 def _only_asks(text: str, question: str) -> bool:

@@ -145,7 +145,7 @@ def judge_rows(
         related = np.array([relation_of(shown[row], relations) is not None for row in rows])
         unnamed = evidence[:, FEATURES.index("unnamed")] > 0.0
         scores = sigmoid(logit(scores) + np.where(related, _RELATED, np.where(unnamed, _UNRELATED, 0.0)))
-    other = np.array([is_other_number(asked.query, one.text) for one in candidates], dtype=bool)
+    other = np.array([is_other_number(asked.query, candidate.text) for candidate in candidates], dtype=bool)
     scores = sigmoid(logit(scores) + np.where(other, _UNRELATED, 0.0))
     if presupposed:
         scores = sigmoid(logit(scores) + _PRESUPPOSED)
@@ -177,7 +177,9 @@ def _compare(
     vectors: Sequence[Floats | None],
 ) -> tuple[Currency, dict[int, dict[str, float]]]:
     """Which answer holds now; and what was measured of each candidate that the best was compared with."""
-    moments = Moments([one.at for one in candidates], [one.conversation for one in candidates])
+    moments = Moments(
+        [candidate.at for candidate in candidates], [candidate.conversation for candidate in candidates]
+    )
     pairs = [
         pair
         for pair in pairs_to_compare(scores, moments)

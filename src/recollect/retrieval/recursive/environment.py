@@ -239,23 +239,23 @@ class MemoryEnvironment:
         """Memories that a model found rows in, among what was found."""
         hits = [
             Hit(
-                id=one.id,
-                text=one.text,
+                id=memory.id,
+                text=memory.text,
                 score=_ROW_SCORE,
-                layer=one.layer,
-                scope=one.scope,
-                type=one.type,
-                group=one.scope,
-                created_at=one.created_at,
-                metadata=one.metadata,
-                conversation=one.conversation,
-                speaker=one.speaker,
-                position=one.position,
+                layer=memory.layer,
+                scope=memory.scope,
+                type=memory.type,
+                group=memory.scope,
+                created_at=memory.created_at,
+                metadata=memory.metadata,
+                conversation=memory.conversation,
+                speaker=memory.speaker,
+                position=memory.position,
             )
-            for one in memories
+            for memory in memories
         ]
-        shown = [ShownHit(id=one.id, place=1, score=one.score, signals={}) for one in hits]
-        self._gathered.add([self._labelled(one) for one in hits], shown, {})
+        shown = [ShownHit(id=hit.id, place=1, score=hit.score, signals={}) for hit in hits]
+        self._gathered.add([self._labelled(hit) for hit in hits], shown, {})
 
     async def _search_layer(self, wanted: SearchLayer, call: CallContext) -> Observation:
         groups = self._named(wanted.scopes)

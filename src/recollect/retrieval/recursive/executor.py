@@ -302,7 +302,7 @@ class RlmExecutor:
 
 def _for_model(request: SearchRequest, ground: _Ground, context: TenantContext) -> str:
     """The question with what a planning model needs beside it: the day, where memories live, and since when."""
-    named = [one for one in ground.scopes if one.memories]
+    named = [scope for scope in ground.scopes if scope.memories]
     listed = [f"{one.layer.value}/{one.name} ({one.memories} memories)" for one in named[:_SCOPES_NAMED]]
     own = [f"user/{context.user_id} (the asker's own)"] if context.user_id and not request.scope else []
     left = f" and {len(named) - _SCOPES_NAMED} more" if len(named) > _SCOPES_NAMED else ""

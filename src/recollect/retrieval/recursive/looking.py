@@ -43,7 +43,7 @@ class Looking:
         request = replace(self.request, query=query, diverse=False)
         if layers is not None:
             own = self.request.layers
-            request = replace(request, layers=[one for one in layers if own is None or one in own])
+            request = replace(request, layers=[layer for layer in layers if own is None or layer in own])
         found = await look(self.workspace, self.context, request, self.query_id, watch=self.watch, part=part)
         assert found is not None  # only a look that may leave comes back without anything
         self.notes.extend(note for note in found.notes if note not in self.notes)

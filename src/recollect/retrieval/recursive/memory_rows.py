@@ -71,7 +71,7 @@ async def read_memories(
 ) -> tuple[list[Memory], list[str]]:
     """The memories that the caller sees now, the newest first, and a note when there are more than may be read."""
     past = request.as_of if request is not None else None
-    found: list[Memory] = []
+    memories: list[Memory] = []
     read, listed, cursor = 0, 0, None
     async with workspace.store.transaction(context) as tx:
         await scopes.describe_caller(tx)
@@ -90,19 +90,19 @@ async def read_memories(
                 at = memory.valid_from or memory.created_at
                 if (wanted.since and at < wanted.since) or (wanted.until and at >= wanted.until):
                     continue
-                found.append(memory)
+                memories.append(memory)
                 read += len(memory.text) // 4 + 1
             cursor = page.next_cursor
             if cursor is None:
-                return found, []
+                return memories, []
             if wanted.max_tokens is not None and read > wanted.max_tokens:
                 left = await reading.count_memories(tx, chosen) - listed
-                return found, [f"{left:,} older memories were not read (rows_max_tokens)"]
+                return memories, [f"{left:,} older memories were not read (rows_max_tokens)"]
 
 
 def pieces_of(memories: Sequence[Memory]) -> list[Piece]:
     """Each memory a piece, with who said it, when and where it lives before it."""
-    return [_piece(one) for one in memories]
+    return [_piece(memory) for memory in memories]
 
 
 def _piece(memory: Memory) -> Piece:
@@ -142,7 +142,7 @@ def memory_row_tools(
             wanted, pieces_of(memories), call, what="memories", match=match_memories, missing=notes
         )
         cited = {citation.file_path for finding in seen.findings for citation in finding.citations}
-        keep([one for one in memories if str(one.id) in cited])
+        keep([memory for memory in memories if str(memory.id) in cited])
         return seen
 
     return [

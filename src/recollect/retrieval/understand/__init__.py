@@ -63,11 +63,11 @@ def read_query(
     """What the words of a query tell without looking anything up."""
     text = check_text(query, what="query", limit=MAX_QUERY_CHARS)
     now = now or datetime.now(UTC)
-    found = query_terms(text)
+    terms = query_terms(text)
     notes = []
-    if len(found) > MAX_QUERY_TERMS:
+    if len(terms) > MAX_QUERY_TERMS:
         notes.append(
-            f"the query has {len(found)} distinct terms; the lexical search used the first {MAX_QUERY_TERMS}"
+            f"the query has {len(terms)} distinct terms; the lexical search used the first {MAX_QUERY_TERMS}"
         )
     if len(text) > _READ_CHARS:
         notes.append(
@@ -77,7 +77,7 @@ def read_query(
     kind = classify_query(text, time_range=times.scope, domain_terms=_domain_terms(ontology))
     return Understanding(
         query=text,
-        terms=tuple(found[:MAX_QUERY_TERMS]),
+        terms=tuple(terms[:MAX_QUERY_TERMS]),
         type=kind,
         strategy=select_strategy(kind),
         time_range=times.scope,

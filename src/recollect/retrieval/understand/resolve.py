@@ -304,7 +304,7 @@ def _is_same(one: _Candidate, other: _Candidate) -> bool:
 
 def _lower_case(mentions: Mentions, rows: Sequence[Row]) -> list[ResolvedEntity]:
     """Names typed in lower case: whole names and aliases that are known; a part or a slip would be guessing."""
-    found: list[ResolvedEntity] = []
+    entities: list[ResolvedEntity] = []
     covered: set[str] = set()
     for key, written in sorted(mentions.phrases.items(), key=lambda item: -item[0].count(" ")):
         if not covered.isdisjoint(key.split()):
@@ -316,9 +316,9 @@ def _lower_case(mentions: Mentions, rows: Sequence[Row]) -> list[ResolvedEntity]
         resolved = resolve_entity(Name(written, "name"), hits)
         if resolved.method is Resolution.NEW:
             continue
-        found.append(replace(resolved, confidence=round(resolved.confidence * (1.0 if firm else 0.9), 3)))
+        entities.append(replace(resolved, confidence=round(resolved.confidence * (1.0 if firm else 0.9), 3)))
         covered |= set(key.split())
-    return found
+    return entities
 
 
 def _is_telling(key: str) -> bool:

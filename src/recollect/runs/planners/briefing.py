@@ -61,7 +61,7 @@ def brief(situation: Situation, *, boundary: str, max_tokens: int) -> Briefing:
     question = fence("question", first_tokens(situation.query, max(max_tokens // 4, 64)), boundary)
     parts = [preface(boundary), _left(situation.remaining), question]
     left = max_tokens - sum(count_tokens(part) + 2 for part in parts)
-    notes = next((one for one in reversed(situation.memos) if isinstance(one, str) and one), "")
+    notes = next((memo for memo in reversed(situation.memos) if isinstance(memo, str) and memo), "")
     if notes:
         parts.append(fence("your notes", first_tokens(notes, max(left // 8, 64)), boundary))
         left -= count_tokens(parts[-1]) + 2
@@ -111,14 +111,14 @@ def _findings(situation: Situation, room: int) -> str:
 def _results(situation: Situation, boundary: str, left: int) -> tuple[list[str], tuple[Share, ...]]:
     results = _all(situation)
     last = situation.steps[-1].iteration if situation.steps else 0
-    newest = [one for one in results if one.step == last]
-    allowed = dict.fromkeys((one.number for one in results), 0)
+    newest = [result for result in results if result.step == last]
+    allowed = dict.fromkeys((result.number for result in results), 0)
     for one, room in zip(
         newest, share_out([one.tokens for one in newest], left - _AROUND_TOKENS * len(newest)), strict=True
     ):
         allowed[one.number] = room
         left -= room + _AROUND_TOKENS
-    for one in reversed([one for one in results if one.step != last]):
+    for one in reversed([result for result in results if result.step != last]):
         room = min(one.tokens, left - _AROUND_TOKENS)
         if room >= min(_LEAST_TOKENS, one.tokens):
             allowed[one.number] = room

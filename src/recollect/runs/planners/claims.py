@@ -90,7 +90,9 @@ def _offered(quote: str, seen: Seen, plains: dict[int, str]) -> Finding | None:
         for finding in seen.findings
         if quote
         in _plain_of(
-            f"{finding.evidence}\n{' '.join(one.quote for one in finding.citations)}", plains, id(finding)
+            f"{finding.evidence}\n{' '.join(citation.quote for citation in finding.citations)}",
+            plains,
+            id(finding),
         )
     ]
     return min(holding, key=lambda one: len(one.evidence), default=None)
@@ -116,8 +118,8 @@ def _citation(name: str, content_hash: str, quote: str, status: CitationStatus) 
 
 def _observed(situation: Situation, named: str) -> Iterator[tuple[str, Seen]]:
     """Every result with the name of its call: the one that a claim names first, then the newest."""
-    found = _NUMBER.search(named)
-    wanted = (int(found[1]), int(found[2])) if found else None
+    match = _NUMBER.search(named)
+    wanted = (int(match[1]), int(match[2])) if match else None
     every = [
         ((step.iteration, place), f"step {step.iteration}, call {place}: {call.tool}", one)
         for step, seen in zip(situation.steps, situation.observed, strict=True)

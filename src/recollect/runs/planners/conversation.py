@@ -79,12 +79,12 @@ def talk_of(situation: Situation, *, boundary: str, max_tokens: int) -> Talk:
         ]
         if isinstance(memo, Turn):
             results = tuple(
-                one
-                if isinstance(one, str)
-                else texts[one]
-                if one < len(texts)
+                place
+                if isinstance(place, str)
+                else texts[place]
+                if place < len(texts)
                 else "error: it was not called"
-                for one in memo.places
+                for place in memo.places
             )
             exchanges.append(Exchange(reply=memo.reply, results=results))
         elif exchanges and texts:
@@ -98,8 +98,11 @@ def _thinned(opening: str, exchanges: Sequence[Exchange], max_tokens: int) -> Ta
 
     How many is found by going through the run from its beginning, as the requests before did: so it grows by leaps.
     """
-    sizes = [[count_tokens(one) for one in exchange.results] for exchange in exchanges]
-    replies = [count_tokens(f"{one.reply.text}{_written(one.reply)}{one.remark}") + 20 for one in exchanges]
+    sizes = [[count_tokens(result) for result in exchange.results] for exchange in exchanges]
+    replies = [
+        count_tokens(f"{exchange.reply.text}{_written(exchange.reply)}{exchange.remark}") + 20
+        for exchange in exchanges
+    ]
     total = count_tokens(opening)
     saved, gone = 0, 0
     for number in range(len(exchanges)):
@@ -191,11 +194,12 @@ def _end_form() -> Any:
 
 def verdict(findings: Sequence[Finding]) -> str:
     """What the model is told of the findings it recorded."""
-    kept = sum(one.confidence > 0 for one in findings)
+    kept = sum(finding.confidence > 0 for finding in findings)
     lost = [
-        f"not kept: {one.description[:120]!r}: its quote {one.evidence[:120]!r} is in no result; copy the words exactly"
-        for one in findings
-        if one.confidence <= 0
+        f"not kept: {finding.description[:120]!r}: its quote {finding.evidence[:120]!r} is in no result; "
+        "copy the words exactly"
+        for finding in findings
+        if finding.confidence <= 0
     ]
     return "\n".join([f"{kept} recorded", *lost])
 

@@ -58,7 +58,7 @@ class ModelPlanner:
         self._toolless: set[str] = set()
         # One word for the whole run: what was read in one step can't be written into the material by the next.
         self._boundary = new_boundary()
-        unpriced = dict.fromkeys(one.name for one in self._models if one.profile.price is None)
+        unpriced = dict.fromkeys(model.name for model in self._models if model.profile.price is None)
         self.name = f"model:{root_model.name}"
         self.policy_label = policy_label(root_model.profile)
         self.notes = tuple(f"no price is known for {name!r}: it counts as 0 dollars" for name in unpriced)
@@ -115,7 +115,7 @@ class ModelPlanner:
         answer = await model.answer(told, asked, form)
         value: Any = answer.value
         calls = tuple(
-            Call(tool=one.tool, parameters=one.parameters.model_dump(mode="json")) for one in value.calls
+            Call(tool=call.tool, parameters=call.parameters.model_dump(mode="json")) for call in value.calls
         )
         claimed = findings_of(value.findings, situation)
         # It has asked for more, so it has not seen everything yet, whatever it says.
@@ -139,7 +139,7 @@ class ModelPlanner:
 
     async def _converse(self, model: ChatModel, situation: Situation) -> Plan:
         forms = conversation.tool_forms(situation.environment.tools)
-        around = sum(count_tokens(json.dumps(one.schema) + one.description) for one in forms)
+        around = sum(count_tokens(json.dumps(form.schema) + form.description) for form in forms)
         around += count_tokens(conversation.instructions())
         talk = conversation.talk_of(
             situation, boundary=self._boundary, max_tokens=max(model.profile.input_tokens() - around, 256)
@@ -156,22 +156,22 @@ class ModelPlanner:
         claimed: list[Finding] = []
         places: list[int | str] = []
         finished, left_open = not reply.calls, ""
-        for one in reply.calls:
-            if one.name == conversation.RECORD:
+        for call in reply.calls:
+            if call.name == conversation.RECORD:
                 try:
-                    given = conversation.claims_form().model_validate(dict(one.arguments or {}))
+                    given = conversation.claims_form().model_validate(dict(call.arguments or {}))
                 except ValidationError as error:
                     places.append(f"error: {_first(error)}")
                     continue
                 found = findings_of(given.findings, situation)
                 claimed += [finding for finding in found if finding.confidence > 0]
                 places.append(conversation.verdict(found))
-            elif one.name == conversation.FINISH:
-                finished, left_open = True, str((one.arguments or {}).get("open", ""))
+            elif call.name == conversation.FINISH:
+                finished, left_open = True, str((call.arguments or {}).get("open", ""))
                 places.append("noted")
             else:
                 places.append(len(calls))
-                calls.append(conversation.call_of(one.name, one.arguments))
+                calls.append(conversation.call_of(call.name, call.arguments))
         memo = conversation.Turn(reply=reply, places=tuple(places))
         thought = reply.text or left_open
         notes = (f"left open: {left_open.strip()[:1_000]}",) if finished and left_open.strip() else ()

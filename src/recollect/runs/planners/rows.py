@@ -18,7 +18,7 @@ class RowsPlanner:
         if situation.steps:
             return Plan(done=True)
         offers = situation.environment.actions(situation.query, situation.depth, 0)
-        mapping = next((one for one in offers if one.template.startswith("map_")), None)
+        mapping = next((offer for offer in offers if offer.template.startswith("map_")), None)
         if mapping is None:
             return Plan(done=True)
         calls = tuple(Call(tool=tool, parameters=given) for tool, given in mapping.calls)

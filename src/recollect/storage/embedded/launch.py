@@ -112,16 +112,16 @@ def ensure_running(
     with start_lock(folder, deadline) as lock:
         if (joined := _try_join(folder, wish)) is not None:
             return joined
-        found = process.find_ready_postmaster(folder, deadline)
-        if found is None:
-            found = _create_and_start(folder, wish, lock=lock, deadline=deadline)
+        ready_postmaster = process.find_ready_postmaster(folder, deadline)
+        if ready_postmaster is None:
+            ready_postmaster = _create_and_start(folder, wish, lock=lock, deadline=deadline)
         secrets = find_secrets(folder)
         if secrets is None:
             raise StoreError(f"the password file {str(folder.secrets)!r} is missing; {password_advice()}")
-        endpoint = _endpoint(found, secrets, wish)
+        endpoint = _endpoint(ready_postmaster, secrets, wish)
         databases.prepare(
             folder,
-            maintenance=_conninfo(found, wish, OWNER_ROLE, secrets.owner, "postgres"),
+            maintenance=_conninfo(ready_postmaster, wish, OWNER_ROLE, secrets.owner, "postgres"),
             owner=endpoint.owner,
             database=wish.database,
             secrets=secrets,
@@ -145,21 +145,21 @@ def stop(home: Path, *, timeout_s: float = 30.0) -> bool:
 def status(home: Path) -> ServerStatus:
     """Whether the server runs, and where; never starts or changes anything."""
     folder = _checked_folder(home)
-    found = process.find_postmaster(folder)
-    if found is None and is_locked(folder.running):
+    postmaster = process.find_postmaster(folder)
+    if postmaster is None and is_locked(folder.running):
         # It runs where this process can't see it, such as in another container on the same files.
-        found = process.read_pid_file(folder)
+        postmaster = process.read_pid_file(folder)
     with reporting("read", folder.home):
         created = folder.data.is_dir()
     return ServerStatus(
-        running=found is not None,
-        pid=None if found is None else found.pid,
+        running=postmaster is not None,
+        pid=None if postmaster is None else postmaster.pid,
         version=_server_version() if created else None,
         data=folder.data,
-        socket=None if found is None else found.socket,
-        port=None if found is None else found.port,
+        socket=None if postmaster is None else postmaster.socket,
+        port=None if postmaster is None else postmaster.port,
         size_bytes=_size_bytes(folder.data) if created else None,
-        started_at=None if found is None else found.started_at,
+        started_at=None if postmaster is None else postmaster.started_at,
     )
 
 
@@ -252,11 +252,11 @@ def _try_join(folder: Folder, wish: _Wish) -> Endpoint | None:
         if not folder.home.exists():
             return None
         check_owner(folder)
-        found = process.read_pid_file(folder)
+        pid_file = process.read_pid_file(folder)
     secrets = find_secrets(folder)
-    if found is None or not found.ready or secrets is None or not _serves(found, wish):
+    if pid_file is None or not pid_file.ready or secrets is None or not _serves(pid_file, wish):
         return None
-    endpoint = _endpoint(found, secrets, wish)
+    endpoint = _endpoint(pid_file, secrets, wish)
     return endpoint if databases.is_prepared(endpoint.app) else None
 
 
@@ -358,11 +358,11 @@ def _port(wish: _Wish) -> int:
 
 
 def _stop_locked(folder: Folder, deadline: float) -> bool:
-    found = process.find_postmaster(folder)
-    if found is None:
+    postmaster = process.find_postmaster(folder)
+    if postmaster is None:
         return False
-    process.stop_postmaster(folder, found.pid, deadline)
-    forget_socket_folder(folder, found.socket)
+    process.stop_postmaster(folder, postmaster.pid, deadline)
+    forget_socket_folder(folder, postmaster.socket)
     return True
 
 

@@ -82,9 +82,9 @@ def read_pid_file(folder: Folder) -> Postmaster | None:
 
 def find_postmaster(folder: Folder) -> Postmaster | None:
     """The server that runs on this data directory, as far as this process can see."""
-    found = read_pid_file(folder)
-    if found is not None and is_postmaster(found.pid, folder.data):
-        return found
+    pid_file = read_pid_file(folder)
+    if pid_file is not None and is_postmaster(pid_file.pid, folder.data):
+        return pid_file
     return None
 
 
@@ -218,9 +218,9 @@ def wait_until_ready(folder: Folder, pid: int, deadline: float) -> Postmaster:
     """Wait for the server with this process id; crash recovery may take its time."""
     while True:
         alive = is_alive(pid)
-        found = read_pid_file(folder)
-        if alive and found is not None and found.pid == pid and found.ready:
-            return found
+        pid_file = read_pid_file(folder)
+        if alive and pid_file is not None and pid_file.pid == pid and pid_file.ready:
+            return pid_file
         if not alive:
             raise _EndedError
         if time.monotonic() > deadline:

@@ -35,12 +35,12 @@ def ask(
 ) -> None:
     """Answer a question in words, with citations; "Not known." when nothing answers."""
     inv = invocation(ctx)
-    asked = read_argument(question, what="question")
+    argument = read_argument(question, what="question")
     sources = source or ["memories", "library"]
     several = len(sources) + (working_dir is not None) > 1
     with inv.client() as client:
         answer = client.ask(
-            asked,
+            argument,
             sources,
             working_dir=working_dir,
             depth=depth,

@@ -88,13 +88,13 @@ def graph(
     if inv.out.as_json:
         inv.out.document(found)
         return
-    names = {one.key: one.name for one in found.entities}
+    names = {entity.key: entity.name for entity in found.entities}
     columns = [
         Column(name="one", style="cyan"),
         Column(name="other", style="cyan"),
         Column(name="memories", right=True),
     ]
-    inv.out.table(columns, [(names[one.source], names[one.target], one.memories) for one in found.links])
+    inv.out.table(columns, [(names[link.source], names[link.target], link.memories) for link in found.links])
 
 
 @entities_app.command("forget")

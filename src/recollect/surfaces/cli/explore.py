@@ -89,12 +89,12 @@ def explore(
     Reads only, below that folder. Without a model the answer is made of the code itself.
     """
     inv = invocation(ctx)
-    asked = read_argument(query, what="query")
+    argument = read_argument(query, what="query")
     hints = [_hint(one) for one in hint or ()]
     with inv.unopened_client() as client:
         if dry_run:
             plan = client.explore_dry_run(
-                path, asked, hints, task_id=task_id, preset=preset, model=model, max_subcalls=max_subcalls,
+                path, argument, hints, task_id=task_id, preset=preset, model=model, max_subcalls=max_subcalls,
                 max_subcalls_per_iteration=max_per_iteration, timeout_seconds=timeout, max_tokens=max_tokens,
                 max_usd=max_usd, audit_dir=audit_dir,
             )  # fmt: skip
@@ -102,7 +102,7 @@ def explore(
             return
         with watch_steps(inv.out) as (on_event, progress):
             result = client.explore(
-                path, asked, hints, task_id=task_id, preset=preset, model=model, max_subcalls=max_subcalls,
+                path, argument, hints, task_id=task_id, preset=preset, model=model, max_subcalls=max_subcalls,
                 max_subcalls_per_iteration=max_per_iteration, timeout_seconds=timeout, max_tokens=max_tokens,
                 max_usd=max_usd, audit_dir=audit_dir, resume=resume, on_event=on_event, progress=progress,
             )  # fmt: skip
@@ -174,13 +174,14 @@ def _show_result(out: Output, result: RLMResult) -> None:
         out.line(line, style="bold" if heading else "" if result.success else "yellow")
     if result.citations and out.on_terminal:
         out.line("")
-    evidence = {one.citations[0]: one.evidence for one in result.findings if one.citations}
-    for number, one in enumerate(result.citations, 1):
+    evidence = {finding.citations[0]: finding.evidence for finding in result.findings if finding.citations}
+    for number, citation in enumerate(result.citations, 1):
         out.line(
-            f"[{number}] {one.file_path}:{one.line_start}-{one.line_end} {one.status.value}", style="cyan"
+            f"[{number}] {citation.file_path}:{citation.line_start}-{citation.line_end} {citation.status.value}",
+            style="cyan",
         )
         if out.on_terminal and number <= _WITH_CODE:
-            _show_code(out, one.line_start, evidence.get(one, one.quote))
+            _show_code(out, citation.line_start, evidence.get(citation, citation.quote))
     for note in result.notes:
         out.aside(f"note: {note}", style="yellow")
     usage = result.usage

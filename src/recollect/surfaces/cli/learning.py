@@ -280,14 +280,14 @@ def report(
     ]
     rows = [
         (
-            one.arm,
-            f"{one.share:.0%}",
-            one.queries,
-            _share(one.used),
-            _share(one.refined),
-            _score(one.feedback),
+            arm.arm,
+            f"{arm.share:.0%}",
+            arm.queries,
+            _share(arm.used),
+            _share(arm.refined),
+            _score(arm.feedback),
         )
-        for one in found.arms
+        for arm in found.arms
     ]
     inv.out.table(columns, rows)
     inv.out.line(found.verdict)
@@ -316,8 +316,9 @@ def _decomposition(policies: Sequence[DecompositionStatus]) -> str:
     if not policies:
         return "base policy"
     return "; ".join(
-        f"{one.state} since {one.created_at:%Y-%m-%d} from {one.runs} runs ({one.evaluation.get('reason', '')})"
-        for one in policies
+        f"{policy.state} since {policy.created_at:%Y-%m-%d} from {policy.runs} runs "
+        f"({policy.evaluation.get('reason', '')})"
+        for policy in policies
     )
 
 
@@ -340,13 +341,13 @@ def _show_policies(inv: Invocation, policies: Sequence[Policy]) -> None:
     ]
     rows = [
         (
-            one.strategy,
-            one.user_id or "everybody",
-            one.state,
-            one.events,
-            ", ".join(f"{name} {weight:.2f}" for name, weight in one.weights.items()),
-            one.evaluation.get("reason", ""),
+            policy.strategy,
+            policy.user_id or "everybody",
+            policy.state,
+            policy.events,
+            ", ".join(f"{name} {weight:.2f}" for name, weight in policy.weights.items()),
+            policy.evaluation.get("reason", ""),
         )
-        for one in policies
+        for policy in policies
     ]
     inv.out.table(columns, rows)

@@ -284,8 +284,8 @@ def _show_plan(out: Output, plan: DryRun) -> None:
     out.pairs(
         [
             ("mode", f"{plan.processing_mode}: {plan.reason}"),
-            ("documents", tuple(str(one["doc_id"]) for one in plan.documents[:10])),
-            ("files", tuple(str(one["path"]) for one in plan.files[:10])),
+            ("documents", tuple(str(document["doc_id"]) for document in plan.documents[:10])),
+            ("files", tuple(str(file["path"]) for file in plan.files[:10])),
             ("left out", tuple(f"{one.what} ({one.reason})" for one in plan.skipped[:10])),
             ("material", f"{plan.material_tokens:,} tokens"),
             ("tool calls", f"at most {plan.max_tool_calls}"),
@@ -321,12 +321,12 @@ def _show_groups(out: Output, groups: Sequence[CapabilityGroup]) -> None:
         out.document(
             [
                 {
-                    "description": one.description,
-                    "count": one.count,
-                    "documents": list(one.documents),
-                    "requests": [request.document() for request in one.requests],
+                    "description": group.description,
+                    "count": group.count,
+                    "documents": list(group.documents),
+                    "requests": [request.document() for request in group.requests],
                 }
-                for one in groups
+                for group in groups
             ]
         )
         return
@@ -337,7 +337,7 @@ def _show_groups(out: Output, groups: Sequence[CapabilityGroup]) -> None:
         Column(name="missing", wide=True),
         Column(name="documents", style="dim"),
     ]
-    out.table(columns, [(one.count, one.description, ", ".join(one.documents[:3])) for one in groups])
+    out.table(columns, [(group.count, group.description, ", ".join(group.documents[:3])) for group in groups])
 
 
 def _show_verification(out: Output, found: Verification) -> None:
@@ -345,8 +345,10 @@ def _show_verification(out: Output, found: Verification) -> None:
         out.document(found)
         return
     styles = {"quoted": "green", "moved": "yellow"}
-    for number, one in enumerate(found.citations, 1):
-        out.line(f"[{number}] {one.place} {one.standing}", style=styles.get(one.status.value, "red"))
+    for number, citation in enumerate(found.citations, 1):
+        out.line(
+            f"[{number}] {citation.place} {citation.standing}", style=styles.get(citation.status.value, "red")
+        )
     out.aside(
         f"{found.quoted} quoted, {found.moved} moved, {found.stale} stale, {found.unsupported} unsupported"
     )

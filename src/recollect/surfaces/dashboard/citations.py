@@ -44,13 +44,13 @@ async def sources(visitor: Visitor, citations: Sequence[Citation]) -> Callable[[
         await opened.refresh(number)
 
     with ui.column().classes("w-full gap-1"):
-        for number, one in enumerate(citations, start=1):
+        for number, citation in enumerate(citations, start=1):
             with ui.row().classes("items-center gap-2 no-wrap w-full"):
                 ui.button(f"[{number}]", on_click=lambda number=number: show(number)).props(
                     f'flat dense no-caps aria-label="Show source {number}"'
                 )
-                tag(one.standing, _TONES[one.status])
-                ui.label(_place(one)).classes("text-sm ellipsis")
+                tag(citation.standing, _TONES[citation.status])
+                ui.label(_place(citation)).classes("text-sm ellipsis")
     await opened()
     return show
 

@@ -74,7 +74,7 @@ async def _told(visitor: Visitor, since: datetime) -> list[OracleEvent]:
 async def form(visitor: Visitor) -> None:
     """Where one is begun."""
     documents = await (await visitor.store()).library.list(limit=1_000)
-    names = {str(one.id): one.name for one in documents}
+    names = {str(document.id): document.name for document in documents}
     with ui.card().classes("card w-full"):
         problem = ui.textarea("Ask the documents").classes("w-full")
         problem.props('outlined autogrow rows=2 data-search aria-label="Question"')

@@ -62,14 +62,14 @@ async def build(visitor: Visitor, q: str = "") -> None:
                 "quiet text-sm"
             )
             _picture(graph, height_px=460)
-        found: Sequence[Entity] = graph.entities
+        entities: Sequence[Entity] = graph.entities
     else:
-        found = await store.entities.list(prefix=q.strip(), limit=_LISTED)
-        if not found:
+        entities = await store.entities.list(prefix=q.strip(), limit=_LISTED)
+        if not entities:
             empty("search_off", "No name begins so", then="Another beginning, or an alias, may find it.")
             return
     with ui.card().classes("card rows w-full"):
-        for one in sorted(found, key=lambda one: (-one.memories, one.name)):
+        for one in sorted(entities, key=lambda one: (-one.memories, one.name)):
             with ui.link(target=address(one.key)), ui.row().classes("items-center gap-2 w-full"):
                 ui.label(one.name).classes("font-medium prose")
                 if one.kind not in ("name", "thing"):
@@ -87,19 +87,19 @@ def _counted(memories: int) -> str:
 def _picture(graph: EntityGraph, *, height_px: int) -> None:
     """The graph; names are drawn, never read as markup."""
     zoom = 0.8 if len(graph.entities) > _AROUND else 0.9
-    most = max((one.memories for one in graph.entities), default=1)
-    kinds = sorted({one.kind for one in graph.entities})
+    most = max((entity.memories for entity in graph.entities), default=1)
+    kinds = sorted({entity.kind for entity in graph.entities})
     nodes = [
         {
-            "id": one.key,
-            "name": one.name,
-            "value": one.memories,
-            "symbolSize": 14 + 34 * (one.memories / most) ** 0.5,
-            "category": kinds.index(one.kind),
-            "label": {"show": one.key == graph.centre or place < 40},
-            **({"itemStyle": {"color": PALETTE[2]}} if one.key == graph.centre else {}),
+            "id": entity.key,
+            "name": entity.name,
+            "value": entity.memories,
+            "symbolSize": 14 + 34 * (entity.memories / most) ** 0.5,
+            "category": kinds.index(entity.kind),
+            "label": {"show": entity.key == graph.centre or place < 40},
+            **({"itemStyle": {"color": PALETTE[2]}} if entity.key == graph.centre else {}),
         }
-        for place, one in enumerate(graph.entities)
+        for place, entity in enumerate(graph.entities)
     ]
     links = [
         {
@@ -166,7 +166,7 @@ async def build_one(visitor: Visitor, name: str) -> None:
             _timeline(memories.items)
         with ui.card().classes("card grow basis-72 gap-2"):
             ui.label("Named together with").classes("title")
-            others = [one for one in graph.entities if one.key != graph.centre]
+            others = [entity for entity in graph.entities if entity.key != graph.centre]
             if not others:
                 empty("hub", "Nothing yet", then="Memories that name two things join them here.")
                 return
@@ -201,7 +201,7 @@ def _head(title: str, entity: Entity | None) -> None:
 
 def _known(title: str, memories: Sequence[Memory]) -> None:
     """Summaries and facts that are believed."""
-    believed = [one for one in memories if one.superseded_at is None]
+    believed = [memory for memory in memories if memory.superseded_at is None]
     known = [one for one in believed if one.type is MemoryType.SUMMARY]
     known += [one for one in believed if one.type is not MemoryType.SUMMARY and one.predicate]
     known += [one for one in believed if one.type is MemoryType.SEMANTIC and one not in known]

@@ -73,7 +73,7 @@ def _facts(result: RLMResult) -> list[tuple[str, object]]:
         ("Began", f"{result.trajectory.start_time:%Y-%m-%d %H:%M:%S} UTC"),
         ("Tool calls", f"{calls:,}, {100 * result.usage.cache_hit_rate:.0f} % from the cache"),
         ("Model calls", f"{result.usage.model_calls:,}"),
-        ("Missing", "; ".join(str(one.get("description", "")) for one in result.capability_requests)),
+        ("Missing", "; ".join(str(request.get("description", "")) for request in result.capability_requests)),
         ("Record", result.audit_file),
     ]
 

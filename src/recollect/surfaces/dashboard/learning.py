@@ -72,7 +72,7 @@ async def build(visitor: Visitor) -> None:
 def _say(report: TrainReport) -> None:
     """What a training did, in a few words."""
     said = [f"{report.rewarded} memories rated anew"]
-    said += [f"{one.strategy}: {one.state}" for one in report.policies]
+    said += [f"{policy.strategy}: {policy.state}" for policy in report.policies]
     said += list(report.skipped)
     if report.decomposition is not None:
         used = "a new policy is used" if report.decomposition.adopted else "no new policy"
@@ -180,7 +180,7 @@ def _bars(counts: Mapping[str, int]) -> None:
 def _weights(status: LearningStatus) -> None:
     from recollect.retrieval.understand import STRATEGY_WEIGHTS
 
-    active = [one for one in status.policies if one.state == "active"]
+    active = [policy for policy in status.policies if policy.state == "active"]
     if not active:
         then = (
             f"These are the weights of the table. {status.needed:,} judged searches of a kind teach better ones; "

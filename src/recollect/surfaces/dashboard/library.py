@@ -207,8 +207,8 @@ async def build_one(visitor: Visitor, id: str, line: str = "") -> None:
 def _tree(sections: Sequence[Section]) -> list[dict[str, Any]]:
     """Sections as nested nodes."""
     nodes = {
-        one.number: {"id": str(one.number), "label": one.heading or one.path, "children": []}
-        for one in sections
+        section.number: {"id": str(section.number), "label": section.heading or section.path, "children": []}
+        for section in sections
     }
     top: list[dict[str, Any]] = []
     for one in sections:
@@ -220,13 +220,15 @@ def _tree(sections: Sequence[Section]) -> list[dict[str, Any]]:
 
 def _section_at(sections: Sequence[Section], line: int) -> int | None:
     """The section that a line is in."""
-    return next((one.number for one in sections if one.line_start <= line <= one.line_end), None)
+    return next(
+        (section.number for section in sections if section.line_start <= line <= section.line_end), None
+    )
 
 
 async def _section(
     visitor: Visitor, document: Document, sections: Sequence[Section], number: int | None, *, cited: int
 ) -> None:
-    chosen = next((one for one in sections if one.number == number), None)
+    chosen = next((section for section in sections if section.number == number), None)
     if chosen is None:
         empty("article", "Choose a section to read it")
         return

@@ -25,13 +25,13 @@ _BATCH = 1_000
 async def told(visitor: Visitor, types: Iterable[str], *, since: datetime) -> list[Happening]:
     """What happened of some types since a moment, the oldest first, as far as the visitor may know of it."""
     events, wanted = (await visitor.store()).events, sorted(types)
-    found: list[Happening] = []
+    happenings: list[Happening] = []
     begin: dict[str, Any] = {"since": since}
     while True:
         batch = await events.list(types=wanted, limit=_BATCH, **begin)
-        found += batch
+        happenings += batch
         if len(batch) < _BATCH:
-            return found
+            return happenings
         begin = {"after": batch[-1].id}
 
 

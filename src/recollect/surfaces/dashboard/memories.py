@@ -158,8 +158,8 @@ async def _form(visitor: Visitor, view: View) -> None:
 
 async def _filters(visitor: Visitor, view: View) -> None:
     scopes = [one for one in await (await visitor.store()).scopes.list() if one.memories][:_MOST_SCOPES]
-    places = {str(one): f"{one} ({one.memories:,})" for one in scopes}
-    people = {one.name: one.name for one in scopes if one.layer is Layer.USER}
+    places = {str(scope): f"{scope} ({scope.memories:,})" for scope in scopes}
+    people = {scope.name: scope.name for scope in scopes if scope.layer is Layer.USER}
     with ui.element("div").classes("grid w-full gap-3 grid-cols-1 sm:grid-cols-2 lg:grid-cols-4"):
         layers = _several("Layers", [layer.value for layer in Layer], view.layers)
         types = _several("Types", [kind.value for kind in MemoryType], view.types)

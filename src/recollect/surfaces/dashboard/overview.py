@@ -119,7 +119,7 @@ def _searches(found: Overview) -> None:
         return
     now = datetime.now(UTC).replace(second=0, microsecond=0)
     minutes = [now - timedelta(minutes=back) for back in range(found.minutes, -1, -1)]
-    by_minute = {one.at.astimezone(UTC): one for one in found.searches}
+    by_minute = {search.at.astimezone(UTC): search for search in found.searches}
     shown = [by_minute.get(minute) for minute in minutes]
     chart(
         {

@@ -77,27 +77,25 @@ async def build(visitor: Visitor, kind: str = "") -> None:
 
     async def rows() -> list[_Run]:
         store = await visitor.store()
-        found: list[_Run] = []
+        runs: list[_Run] = []
         if kind in ("", "consultation"):
             past = await store.consultations.list(limit=_SHOWN)
             known = {one.id for one in past}
-            found += [
+            runs += [
                 _begun(event) for event in consulting.begun.values() if event.consultation_id not in known
             ]
-            found += [_consultation(one) for one in past]
+            runs += [_consultation(one) for one in past]
         if kind in ("", "exploration") and operator:
             made = await store.explorations.list(limit=_SHOWN)
             tasks = {one.task_id for one in made}
-            found += [_exploring(told) for told in exploring.begun.values() if told.task_id not in tasks]
-            found += [_exploration(one) for one in made]
+            runs += [_exploring(told) for told in exploring.begun.values() if told.task_id not in tasks]
+            runs += [_exploration(one) for one in made]
         if kind in ("", "search") and admin:
             asked: dict[UUID | None, str | None] = {
                 one.id: one.question for one in await store.traces.list(limit=1_000)
             }
-            found += [
-                _search(one, asked.get(one.query_id)) for one in await store.learning.runs(limit=_SHOWN)
-            ]
-        return sorted(found, key=lambda one: one.at, reverse=True)[:_SHOWN]
+            runs += [_search(run, asked.get(run.query_id)) for run in await store.learning.runs(limit=_SHOWN)]
+        return sorted(runs, key=lambda one: one.at, reverse=True)[:_SHOWN]
 
     @ui.refreshable
     async def listed() -> None:

@@ -46,7 +46,7 @@ def _tree(
     visitor: Visitor, scopes: Sequence[Scope], members: Mapping[str, list[Member]], refresh: Any
 ) -> None:
     """Each scope below its parent; one whose parent is not to be seen stands at the top."""
-    known = {str(one) for one in scopes}
+    known = {str(scope) for scope in scopes}
     below: dict[str | None, list[Scope]] = defaultdict(list)
     for one in sorted(scopes, key=lambda one: (-one.layer.precedence, one.name.casefold())):
         below[one.parent if one.parent in known else None].append(one)

@@ -48,10 +48,10 @@ async def passage(settings: Settings, root: str, cited: Citation) -> Passage:
     """The cited lines with some around them as they are now, or as they were quoted where they can't be read again."""
     try:
         check_roots(BY_NAME["explore"], {"path": root}, served_roots(settings))
-        found = await asyncio.to_thread(_read, root, cited, settings.roots)
+        lines = await asyncio.to_thread(_read, root, cited, settings.roots)
     except (RecollectError, OSError):
         return quoted(cited, "")
-    return found or quoted(cited, "The file changed since; this is what was quoted.")
+    return lines or quoted(cited, "The file changed since; this is what was quoted.")
 
 
 def in_document(text: str, cited: Citation) -> Passage:

@@ -81,7 +81,7 @@ async def _tenants(visitor: Visitor) -> None:
         tenants = await (await visitor.store()).tenants.list()
         if look != newest:
             return  # somebody typed on meanwhile; both would draw their rows, one list below the other
-        fitting = [one for one in tenants if wanted in f"{one.id}\n{one.name}".casefold()]
+        fitting = [tenant for tenant in tenants if wanted in f"{tenant.id}\n{tenant.name}".casefold()]
         fitting.sort(key=lambda one: one.created_at, reverse=True)
         for tenant in fitting[:_SHOWN]:
             _row(visitor, tenant, shown.refresh)

@@ -117,7 +117,10 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def _malformed(request: Request, error: RequestValidationError) -> Response:
         fields = [_field(one) for one in error.errors()[:20]]
-        detail = "; ".join(f"{one.field}: {one.message}" for one in fields[:3]) or "the request can't be read"
+        detail = (
+            "; ".join(f"{field.field}: {field.message}" for field in fields[:3])
+            or "the request can't be read"
+        )
         return respond(HTTPStatus.BAD_REQUEST, "invalid_input", detail, fields=fields)
 
     @app.exception_handler(HTTPException)

@@ -76,7 +76,7 @@ def _answer(verb: Verb) -> dict[str, Any]:
 def _endpoint(verb: Verb, roots: Sequence[Path], turns: Turns, running: Running) -> Callable[..., Any]:
     """The function that FastAPI calls, with the verb's own parameters as its signature."""
     in_path = _SLOT.findall(verb.path)
-    rest = [one for one in parameters(verb) if one.name not in in_path]
+    rest = [parameter for parameter in parameters(verb) if parameter.name not in in_path]
     example = EXAMPLES.get(operation(verb), {})
     form = _form(verb, rest, example) if rest else None
 

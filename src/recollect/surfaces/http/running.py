@@ -52,7 +52,10 @@ class Running:
     async def settled(self) -> None:
         """Wait until nobody needs the store any more, for a moment."""
         self.hand_back()
-        left = [*self._work, *(one for one in self._requests if one is not asyncio.current_task())]
+        left = [
+            *self._work,
+            *(request for request in self._requests if request is not asyncio.current_task()),
+        ]
         if left:
             await asyncio.wait(left, timeout=_PUTTING_DOWN_S)
 

@@ -9,7 +9,7 @@ def period_in(sentence: str, *, now: datetime) -> tuple[datetime | None, datetim
     """Start and end of the first period a sentence names; (None, None) when it names none."""
     from recollect.text.times import find_times
 
-    for found in find_times(sentence, now=now):
-        if found.start is not None:
-            return found.start, found.end
+    for time_ in find_times(sentence, now=now):
+        if time_.start is not None:
+            return time_.start, time_.end
     return None, None

@@ -122,9 +122,9 @@ def year_behind(source: Source, place: int, *, short: bool = False) -> tuple[int
     spot = source.skip(place, (",",))
     joined = source.skip(spot, ("of", "in", "-", "/"))
     joined = source.skip(joined, ("the",)) if source.low(joined + 1) == "year" else joined
-    found = read_year(source, source.skip(joined, ("year",)))
-    if found is not None:
-        return found
+    year = read_year(source, source.skip(joined, ("year",)))
+    if year is not None:
+        return year
     number = read_number(source, joined) if short and source.low(joined - 1) == "of" else None
     if number is not None and number.figures == 2 and not number.ordinal:
         return full_year(number.value, source.now), number.after
@@ -294,15 +294,15 @@ def _year_last(source: Source, place: int, found: re.Match[str]) -> Match | None
 
 def _short(source: Source, place: int) -> Match | None:
     """5/8 and the like: with a sign that versions and scores have too, only after "on", "by" or a weekday."""
-    found = _SHORT.match(source.text, source.tokens[place].start)
-    if found is None or found[0] == "24/7":
+    match = _SHORT.match(source.text, source.tokens[place].start)
+    if match is None or match[0] == "24/7":
         return None
-    first, sign, second = int(found[1]), found[2], int(found[3])
+    first, sign, second = int(match[1]), match[2], int(match[3])
     before = source.low(place - 1)
     dated = before in _DATED or before in WEEKDAYS
     large = max(first, second) > 12
     dated = dated or (sign == "/" and before in ("from", "between"))
-    ranged = source.low(source.at(found.end(), place)) in ("-", "–", "to") or before in (
+    ranged = source.low(source.at(match.end(), place)) in ("-", "–", "to") or before in (
         "-",
         "–",
         "to",
@@ -316,17 +316,17 @@ def _short(source: Source, place: int) -> Match | None:
     if not 1 <= number <= 12:
         return None
     period = day_of_year(None, number, day)
-    return (period, source.at(found.end(), place)) if period else None
+    return (period, source.at(match.end(), place)) if period else None
 
 
 def _compact(source: Source, place: int) -> Match | None:
-    found = _COMPACT.match(source.text, source.tokens[place].start)
-    if found is None or source.low(place - 1) in ID_WORDS or source.low(place - 1) in ("#", "$"):
+    match = _COMPACT.match(source.text, source.tokens[place].start)
+    if match is None or source.low(place - 1) in ID_WORDS or source.low(place - 1) in ("#", "$"):
         return None
     if source.glued(place) and (source.low(place - 1).isalpha() or source.low(place - 1) == "+"):
         return None
-    year = int(found[1])
-    return _built(source, place, found, year, int(found[2]), int(found[3])) if 1900 <= year <= 2099 else None
+    year = int(match[1])
+    return _built(source, place, match, year, int(match[2]), int(match[3])) if 1900 <= year <= 2099 else None
 
 
 def has_day_first(text: str) -> bool:

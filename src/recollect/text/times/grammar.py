@@ -57,8 +57,8 @@ def period(source: Source, place: int, depth: int = 0) -> Match | None:
     if key not in source.memo:
         source.memo[key] = None
         source.memo[key] = _read(source, place, depth)
-    found: Match | None = source.memo[key]
-    return found
+    match: Match | None = source.memo[key]
+    return match
 
 
 def _read(source: Source, place: int, depth: int) -> Match | None:

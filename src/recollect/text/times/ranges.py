@@ -71,9 +71,9 @@ def expression(source: Source, place: int) -> Reading | None:
     word = source.low(place)
     try:
         if word in ("between", "from"):
-            found = read_pair(source, place + 1, opened=word)
-            if found is not None:
-                return _closed(source, found, place)
+            pair = read_pair(source, place + 1, opened=word)
+            if pair is not None:
+                return _closed(source, pair, place)
             return _from(source, place) if word == "from" else None
         if word in _OPENERS:
             found_open = _opened(source, place)

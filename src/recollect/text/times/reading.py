@@ -118,8 +118,8 @@ def _range(source: Source, reading: Reading, zone: tzinfo) -> TimeRange | None:
 
 def _scope(ranges: Sequence[TimeRange], notes: list[str]) -> TimeRange | None:
     """One range from all: closed ones spanned, then cut by the open ones."""
-    closed = [one for one in ranges if one.start is not None and one.end is not None]
-    opened = [one for one in ranges if one.start is None or one.end is None]
+    closed = [range_ for range_ in ranges if range_.start is not None and range_.end is not None]
+    opened = [range_ for range_ in ranges if range_.start is None or range_.end is None]
     hull = _hull(closed)
     limit = limited(opened, notes)
     if hull is None or limit is None:
@@ -137,10 +137,10 @@ def _hull(ranges: Sequence[TimeRange]) -> TimeRange | None:
     if len(ranges) < 2:
         return ranges[0] if ranges else None
     return TimeRange(
-        start=min(one.start for one in ranges if one.start is not None),
-        end=max(one.end for one in ranges if one.end is not None),
+        start=min(range_.start for range_ in ranges if range_.start is not None),
+        end=max(range_.end for range_ in ranges if range_.end is not None),
         phrase=_phrases(ranges),
-        slack=max(one.slack for one in ranges),
+        slack=max(range_.slack for range_ in ranges),
     )
 
 
@@ -148,13 +148,15 @@ def limited(ranges: Sequence[TimeRange], notes: list[str]) -> TimeRange | None:
     """What lies in all ranges; None with a note when nothing does."""
     if len(ranges) < 2:
         return ranges[0] if ranges else None
-    start = max((one.start for one in ranges if one.start is not None), default=None)
-    end = min((one.end for one in ranges if one.end is not None), default=None)
+    start = max((range_.start for range_ in ranges if range_.start is not None), default=None)
+    end = min((range_.end for range_ in ranges if range_.end is not None), default=None)
     if start is not None and end is not None and end <= start:
         notes.append(f"{_phrases(ranges)} contradict each other; the question was not limited in time")
         return None
-    return TimeRange(start=start, end=end, phrase=_phrases(ranges), slack=max(one.slack for one in ranges))
+    return TimeRange(
+        start=start, end=end, phrase=_phrases(ranges), slack=max(range_.slack for range_ in ranges)
+    )
 
 
 def _phrases(ranges: Sequence[TimeRange]) -> str:
-    return ", ".join(dict.fromkeys(one.phrase for one in ranges[:5]))
+    return ", ".join(dict.fromkeys(range_.phrase for range_ in ranges[:5]))

@@ -109,22 +109,22 @@ def _named_year(source: Source, place: int) -> Match | None:
             return None
     fiscal = source.low(place) in ("fy", "fiscal")
     spot = source.skip(spot + 1, ("of",))
-    found = read_year(source, spot)
-    if found is None and source.low(place) in ("fy", "cy"):
+    year = read_year(source, spot)
+    if year is None and source.low(place) in ("fy", "cy"):
         token = source.tokens[spot] if spot < len(source.tokens) else None
         if token is not None and token.number is not None and token.glued:
             size = token.end - token.start
             value = token.number if size == 4 else full_year(token.number, source.now) if size == 2 else 0
-            found = (value, spot + 1) if value >= 1000 else None
-    if found is None and source.low(place) == "year":
+            year = (value, spot + 1) if value >= 1000 else None
+    if year is None and source.low(place) == "year":
         number = read_number(source, spot)
         if number is not None and 32 <= number.value <= 9998 and not number.ordinal:
-            found = (number.value, number.after)
-    if found is None:
+            year = (number.value, number.after)
+    if year is None:
         return None
     if fiscal:
-        source.notes.append(f"took fiscal year {found[0]} for the calendar year")
-    return Period(grain=Grain.YEAR, span=years(found[0])), found[1]
+        source.notes.append(f"took fiscal year {year[0]} for the calendar year")
+    return Period(grain=Grain.YEAR, span=years(year[0])), year[1]
 
 
 def _is_plain_year(source: Source, place: int) -> bool:
