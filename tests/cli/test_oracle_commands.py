@@ -72,7 +72,7 @@ def test_files_of_the_current_folder_are_consulted(
     asked = cli("consult", "What are receipts printed on?", "--file", "*.md", "--json").json
     assert asked["citations"][0]["file_path"] == "notes.md"
     assert json.loads(cli("verify", "-", "--json", input=json.dumps(asked)).out)["holds"]
-    assert "unknown" not in cli("consult", "x", "--working-dir", str(tmp_path / "gone"), code=2).err
+    assert "unknown" not in cli("consult", "x", "--working-dir", str(tmp_path / "gone"), code=3).err
 
 
 def test_nothing_was_missing_says_so(cli: Any) -> None:

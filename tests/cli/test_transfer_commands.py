@@ -99,4 +99,4 @@ def test_broken_entries_of_another_package_are_named_and_nothing_is_stored(cli: 
 
 def test_options_for_other_packages_need_one(cli: Any, tmp_path: Path) -> None:
     assert "--from" in cli("import", "-", "--skip-broken", input=b"", code=2).err
-    assert "'zep'" in cli("import", "--from", "zep", str(tmp_path), code=2).err
+    assert "'pinecone'" in cli("import", "--from", "pinecone", str(tmp_path), code=2).err

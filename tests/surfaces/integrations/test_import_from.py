@@ -210,7 +210,7 @@ def test_broken_entries_are_named_and_nothing_is_stored_unless_they_are_skipped(
 
 
 REFUSED: list[tuple[str, bytes, str]] = [
-    ("zep", b"[]", "can't import from 'zep'"),
+    ("pinecone", b"[]", "can't import from 'pinecone'"),
     ("mem0", b'{"results": [{"id": "1", "memo', "is it complete"),
     ("mem0", b"\xff\xfe", "not UTF-8"),
     ("mem0", b'{"answer": 42}', "no export of mem0"),

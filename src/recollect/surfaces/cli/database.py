@@ -148,7 +148,10 @@ def add_node(
 
 @db_app.command()
 def rebalance(ctx: typer.Context, json: JsonOption = False) -> None:
-    """Give every node of the cluster its share of the shards, while the store is in use."""
+    """Share the shards out among the nodes of the cluster.
+
+    Searches and writes go on meanwhile.
+    """
     inv = invocation(ctx)
     from recollect.storage.cluster import nodes
 
