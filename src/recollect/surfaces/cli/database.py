@@ -91,7 +91,7 @@ def distribute(
     yes: YesOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Spread the store over the machines of a Citus cluster, in place.
+    """Spread the store over the machines of a Citus cluster.
 
     The URL is that of the coordinator. The store is closed meanwhile; a run that was interrupted goes on where it
     stopped. Make a backup first.
@@ -133,7 +133,10 @@ def add_node(
     address: Annotated[str, typer.Argument(help="host:port of a PostgreSQL with Citus and pgvector.")],
     json: JsonOption = False,
 ) -> None:
-    """Make one more machine part of the cluster; 'db rebalance' gives it its share."""
+    """Make one more machine part of the cluster.
+
+    `db rebalance` then gives it its share.
+    """
     inv = invocation(ctx)
     from recollect.storage.cluster import nodes
 
