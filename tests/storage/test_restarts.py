@@ -162,7 +162,9 @@ def test_connections_that_nobody_needs_are_closed_but_for_one(home: Path) -> Non
         connections = Connections(connector.connect, size=3, timeout_s=10, idle_s=0.3)
         async with AsyncExitStack() as together:
             used = [
-                await together.enter_async_context(connections.transaction(sql.SQL("begin").format()))
+                await together.enter_async_context(
+                    connections.transaction(lambda _: sql.SQL("begin").format())
+                )
                 for _ in range(3)
             ]
         assert [connection.closed for connection in used] == [False] * 3
