@@ -58,6 +58,7 @@ BEFORE: Mapping[str, Sequence[Call]] = {
     "learning.stop_experiment": [_NO_EXPERIMENT, _EXPERIMENT],
     "entities.alias": [("entities.declare", {})],
     "entities.forget": [("entities.declare", {})],
+    "entities.graph": [("add", {})],
     "tenants.create": [("tenants.forget", {})],
     "tenants.forget": [("tenants.create", {})],
     "scopes.create": [("scopes.delete", {"scope": "team/api"})],
