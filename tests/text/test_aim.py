@@ -112,6 +112,19 @@ def test_one_thing_of_a_topic_is_no_question_for_the_topic(question: str, topic:
     assert read_aim(question).topic is topic
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What temperature do Tern Pharma's vaccines need, compared with Bellweather's yoghurt?",
+        "Compare the deadlines of Acme and Zenith.",
+        "What is the difference between the old and the new oven?",
+    ],
+)
+def test_a_comparison_in_plain_words_surely_wants_several(question: str) -> None:
+    aim = read_aim(question)
+    assert (aim.want, aim.several) == (Want.COMPARISON, 1.0)
+
+
 def test_a_comparison_names_its_sides() -> None:
     assert read_aim("Compare the databases of Atlas and Borealis").sides == ("Atlas", "Borealis")
 

@@ -141,6 +141,8 @@ def _several(want: Want, text: str, weight: float) -> float:
     """How sure it is that several are wanted; what was read from plain words is."""
     if not want.several:
         return 0.0
+    if want is Want.COMPARISON and _PLAIN_COMPARISON.search(text):
+        return 1.0
     if weight > 0.0:
         return 1.0 / (1.0 + math.exp(_STEEP * (_EVEN - weight)))
     return _MAYBE if want is Want.ALL and not _PLAIN_LIST.search(text) else 1.0

@@ -7,6 +7,7 @@ that the hits come with (their scopes). Without two sides that something is know
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -123,10 +124,11 @@ def _words(text: str) -> set[str]:
 
 
 def comparison_table(sides: Mapping[str, Sequence[Recalled]], tell: Callable[[Recalled], str]) -> str:
-    """A Markdown table with a column per side. Facts about the same predicate stand in one row."""
+    """A Markdown table with a column per side. Facts of a predicate share a row; what most sides have is first."""
     rows: list[list[str]] = []
     columns = list(sides.values())
-    for predicate in dict.fromkeys(_predicate(item) for items in columns for item in items):
+    having = Counter(predicate for items in columns for predicate in dict.fromkeys(map(_predicate, items)))
+    for predicate, _ in having.most_common():
         of_side = [[tell(item) for item in items if _predicate(item) == predicate] for items in columns]
         rows += [list(row) for row in zip_longest(*of_side, fillvalue="")]
     lines = [
