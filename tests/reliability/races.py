@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
@@ -21,7 +21,7 @@ from tests.reliability.histories import dump
 from tests.reliability.results import kept, open_store
 
 from recollect import AsyncRecollect, Memory, Recollect, Settings, TenantContext
-from recollect.errors import MemoryNotFoundError, RecollectError
+from recollect.errors import MemoryNotFoundError, NotFoundError, RecollectError
 from recollect.storage import migrations
 from recollect.storage.endpoint import open_door
 
@@ -64,9 +64,11 @@ class Scene:
         self.tenant = f"t-{uuid4().hex[:12]}"
         self.marker = f"Zy{uuid4().hex[:8]}"
         await asyncio.to_thread(self.store.tenants.create, self.tenant)
+        # An order of steps that embeds anew leaves the store with the other embedder.
+        settings = self.settings.replace(embedder=self.embedder() or self.settings.embedder)
         self.first, self.second = (
             AsyncRecollect(
-                settings=self.settings,
+                settings=settings,
                 context=TenantContext(tenant_id=self.tenant, user_id="ana", roles=("admin", "operator")),
             )
             for _ in range(2)
@@ -75,6 +77,11 @@ class Scene:
         self.other = await self.text("Ana drinks green tea.")
         await self.second.open()
 
+    def embedder(self) -> str | None:
+        """What the store is embedded with, if it is by now."""
+        spaces = self.owner.execute("select name from recollect.space where state = 'active'").fetchall()
+        return spaces[0][0] if spaces else None
+
     async def text(self, text: str) -> UUID:
         """Add a memory."""
         memory = await self.first.add(text)
@@ -82,9 +89,11 @@ class Scene:
         return memory.id
 
     async def clear(self) -> None:
-        """Close the clients."""
+        """Close the clients, and forget the tenant: what works on all of them would take longer every time."""
         await self.first.close()
         await self.second.close()
+        with suppress(NotFoundError):  # forgotten by the pair itself
+            await asyncio.to_thread(self.store.tenants.forget, self.tenant)
 
     def marked(self) -> list[str]:
         """The tables that hold the marker, in any spelling."""
@@ -133,8 +142,7 @@ async def forget_all(client: AsyncRecollect, scene: Scene) -> None:
 
 async def reembed(client: AsyncRecollect, scene: Scene) -> None:
     """Embed the store anew, with the other of two embedders."""
-    spaces = scene.owner.execute("select name from recollect.space where state = 'active'").fetchall()
-    await client.reembed("wordllama" if "minilm" in str(spaces) else "minilm")
+    await client.reembed("wordllama" if scene.embedder() == "minilm" else "minilm")
 
 
 async def migrate(client: AsyncRecollect, scene: Scene) -> None:
