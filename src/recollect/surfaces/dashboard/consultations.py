@@ -5,6 +5,7 @@ A consultation shows itself while it runs, wherever it was asked: its events rea
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ _TYPES = frozenset(kind.value for kind in EventType)
 _ENDS = frozenset({EventType.ORACLE_CONSULTATION_COMPLETED, EventType.ORACLE_CONSULTATION_FAILED})
 #: One that began longer ago and never said that it ended was cut off.
 _RUNNING_FOR = timedelta(hours=1)
+#: Between two looks whether what was asked can be shown.
+_MOMENT_S = 0.1
 
 
 @dataclass(slots=True)
@@ -71,6 +74,12 @@ async def _told(visitor: Visitor, since: datetime) -> list[OracleEvent]:
     return [event for one in await told(visitor, _TYPES, since=since) if (event := _event(one)) is not None]
 
 
+async def _so_far(visitor: Visitor, id: UUID) -> list[OracleEvent]:
+    """What one consultation has told until now."""
+    since = datetime.now(UTC) - _RUNNING_FOR
+    return [event for event in await _told(visitor, since) if event.consultation_id == id]
+
+
 async def form(visitor: Visitor) -> None:
     """Where one is begun."""
     documents = await (await visitor.store()).library.list(limit=1_000)
@@ -90,7 +99,7 @@ async def form(visitor: Visitor) -> None:
 
 
 async def _start(visitor: Visitor, problem: str, depth: str, documents: list[str]) -> None:
-    """Ask, and go to where the steps are shown as soon as there is one."""
+    """Ask, and go to where the steps are shown as soon as there is one that can be read there."""
     page = ui.context.client
     shown = False
 
@@ -98,8 +107,14 @@ async def _start(visitor: Visitor, problem: str, depth: str, documents: list[str
         nonlocal shown
         if not shown:
             shown = True
-            with page:
-                ui.navigate.to(f"/consultations/{event.consultation_id}")
+            background_tasks.create(go_to(event.consultation_id), name="to a consultation")
+
+    async def go_to(id: UUID) -> None:
+        # Events are kept a moment after they are heard; all are when it is over.
+        while not asked.done() and not await _so_far(visitor, id):
+            await asyncio.wait({asked}, timeout=_MOMENT_S)
+        with page:
+            ui.navigate.to(f"/consultations/{id}")
 
     store = await visitor.store()
 
@@ -113,7 +128,7 @@ async def _start(visitor: Visitor, problem: str, depth: str, documents: list[str
                     ui.notify(str(error), type="negative", multi_line=True, close_button=True)
 
     # It goes on when this page is left.
-    background_tasks.create(consult(), name="a consultation")
+    asked = background_tasks.create(consult(), name="a consultation")
 
 
 def cost(one: OracleConsultation) -> str:
@@ -136,13 +151,7 @@ async def build_one(visitor: Visitor, id: str) -> None:
         return
     began = datetime.now(UTC)
     stored = await _stored(visitor, wanted)
-    events = (
-        stored[1]
-        if stored
-        else [
-            event for event in await _told(visitor, began - _RUNNING_FOR) if event.consultation_id == wanted
-        ]
-    )
+    events = stored[1] if stored else await _so_far(visitor, wanted)
     if not stored and not events:
         _missing()
         return
