@@ -82,6 +82,11 @@ class Process:
         assert self.process.stdout is not None
         return self.process.stdout.readline()
 
+    def restart(self) -> None:
+        """End it if it still lives, and start it again."""
+        self.end()
+        self.start()
+
     def end(self) -> None:
         """End it for good."""
         self.process.kill()
@@ -159,7 +164,7 @@ class World:
         trouble.start()
         for worker in self.workers:
             if not worker.heard():
-                worker.start()
+                worker.restart()
         over.set()
         trouble.join()
         self.clocks[1].set(0)
@@ -234,8 +239,7 @@ class World:
                         ended_one = True
                         os.kill(random.choice(self.workers).process.pid, signal.SIGKILL)
                     elif target < 0.3:
-                        self.server.end()
-                        self.server.start()
+                        self.server.restart()
                     elif (pid := embedded.status(self.home).pid) is not None:
                         os.kill(pid, signal.SIGKILL)
 
