@@ -11,7 +11,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,12 +38,11 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import EmbedderError
 from recollect.providers.models.purse import Purse
-from recollect.runs.announcer import Announcer, Words
 from recollect.runs.budget import Limits
 from recollect.runs.cache import Cache
 from recollect.runs.citations import standing
 from recollect.runs.engine import Run, run
-from recollect.runs.events import Event, Subscriber
+from recollect.runs.events import Announcer, Subscriber, Words
 from recollect.runs.models import Models, open_models
 from recollect.runs.synthesis import NO_MORE_QUESTIONS, Synthesis
 
@@ -156,6 +155,8 @@ class RLMOrchestrator:
             make=lambda type, number, detail: mask_values(
                 {"task_id": request.task_id, "number": number, "detail": dict(detail)}
             ),
+            subscriber=on_event,
+            engine_events=True,
         )
         announcer.say(ExplorationEvent.STARTED, query=request.query)
         try:
@@ -163,9 +164,7 @@ class RLMOrchestrator:
             models = open_models(self.settings, self._model, preferred=self.settings.rlm_model)
             try:
                 with telemetry.traced("explore", on=self.settings.telemetry):
-                    work = _Exploration(
-                        self, request, tree, models, announcer, on_event, purse, resume=resume
-                    )
+                    work = _Exploration(self, request, tree, models, announcer, purse, resume=resume)
                     return await work.go(on_progress)
             finally:
                 await models.close()
@@ -186,7 +185,6 @@ class _Exploration:
         tree: SourceTree,
         models: Models,
         announcer: Announcer,
-        on_event: Subscriber | None,
         purse: Purse | None,
         *,
         resume: bool,
@@ -198,7 +196,6 @@ class _Exploration:
         self._request = request
         self._query = read_query(request.query, request.context_hints)
         self._tree = tree
-        self._on_event = on_event
         self._announcer = announcer
         self._began = time.monotonic()
         self._notes: list[str] = list(models.notes)
@@ -232,10 +229,6 @@ class _Exploration:
             self._journal.close(remove=False)
             if index is not None:
                 index.close()
-
-    def _hear(self, event: Event) -> Awaitable[None] | None:
-        self._announcer.hear(event)
-        return self._on_event(event) if self._on_event is not None else None
 
     # ---------------------------------------------------------------- the stages
 
@@ -303,7 +296,7 @@ class _Exploration:
             planner=JournaledPlanner(self._agent, self._journal, self._past, spent=spent),
             limits=limits,
             cache=self._cache,
-            on_event=self._hear,
+            on_event=self._announcer,
         )
 
     def _choose(self, ended: Run) -> tuple[Finding, ...]:

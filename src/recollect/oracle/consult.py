@@ -41,8 +41,8 @@ from recollect.oracle.request import ConsultRequest
 from recollect.oracle.sessions import cache_of, take_up, write_answers
 from recollect.oracle.shelves import Shelves
 from recollect.providers.models.purse import Purse
-from recollect.runs.announcer import Announcer, Words
 from recollect.runs.citations import standing
+from recollect.runs.events import Announcer, Words
 from recollect.runs.models import open_models
 from recollect.runs.router import ComplexityRouter
 from recollect.runs.synthesis import NO_MORE_QUESTIONS
@@ -133,7 +133,7 @@ class _Consultation:
             context,
             words=_WORDS,
             make=self._event,
-            on_said=on_event,
+            subscriber=on_event,
         )
         self._wanted = Wanted(
             problem=request.problem,
@@ -257,7 +257,7 @@ class _Consultation:
                 models=models,
                 guidance=self._guidance,
                 max_rows_tokens=settings.rows_max_tokens,
-                on_event=self._announcer.hear,
+                on_event=self._announcer,
                 on_capability=lambda what, about: self._wanted.add(what, about, raised_by="planner"),
             )
         finally:

@@ -19,7 +19,7 @@ from recollect.runs.budget import ANSWER_TIMEOUT_S, Limits
 from recollect.runs.cache import Cache
 from recollect.runs.dense import wants_rows
 from recollect.runs.engine import run
-from recollect.runs.events import Event
+from recollect.runs.events import Subscriber
 from recollect.runs.fan_out import rows_room
 from recollect.runs.planners.claims import OBSERVATION
 from recollect.runs.planners.contract import Planner
@@ -85,7 +85,7 @@ async def explore(
     models: Models,
     guidance: str,
     max_rows_tokens: int,
-    on_event: Callable[[Event], None],
+    on_event: Subscriber,
     on_capability: Callable[[str, Mapping[str, Any]], None],
 ) -> Explored:
     """Run the question. It never raises for what a planner, a model or a tool does."""

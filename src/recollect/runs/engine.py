@@ -91,7 +91,7 @@ async def run(
         budget = budget.branch(limits)
     budget = budget.branch() if budget is not None else Budget(limits, clock=clock)
     budget.depth = max(budget.depth, depth)
-    publisher = Publisher(on_event)
+    publisher = on_event if isinstance(on_event, Publisher) else Publisher(on_event)
     loop = Loop(
         query,
         environment=environment,
@@ -105,6 +105,9 @@ async def run(
         verify=verify,
         policy=policy,
     )
+    if publisher is on_event:
+        # Whoever made it closes it: it may have more to tell.
+        return await loop.go()
     try:
         finished = await loop.go()
         await publisher.close()

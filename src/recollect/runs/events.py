@@ -1,7 +1,10 @@
-"""What a run tells while it goes on: typed events, and `Publisher`, which hands them to a subscriber.
+"""What a run tells while it goes on: typed events, `Publisher`, which hands them to a subscriber, and `Announcer`.
 
 A subscriber is a function of one event; one that returns an awaitable is waited for in the background, in order. A
 subscriber that raises or hangs never hurts the run. The record of a run is its trajectory: events are for watching.
+
+An `Announcer` is the publisher of a run that others may watch. It numbers what happens, in the words of whoever asks
+(`Words`), and keeps it in the store for watchers in other processes: what happens close together in one transaction.
 """
 
 from __future__ import annotations
@@ -10,9 +13,10 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
 from recollect.domain.codec import encode_fields
@@ -20,10 +24,20 @@ from recollect.domain.findings import Finding
 from recollect.domain.trajectory import Usage
 from recollect.runs.planners.contract import Call, Remaining
 
+if TYPE_CHECKING:
+    from recollect.domain.tenancy import TenantContext
+    from recollect.storage.store import Store
+
 _log = logging.getLogger(__name__)
 
 #: A subscriber that is slower than the run: so many events wait for it, the newest are dropped.
 _MAX_WAITING = 10_000
+#: Of a parameter or a thought.
+_SHOWN_CHARS = 300
+#: What happens within this time is kept together: steps without a model take milliseconds.
+_TOGETHER_S = 0.2
+#: For the store to keep the last of it. On a busy machine that took more than a second, and was lost.
+_CATCH_UP_S = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +211,125 @@ class Publisher:
             reason = str(error) or type(error).__name__
             _log.warning("a subscriber to the events of a run failed; the run goes on: %s", reason)
             _log.debug("where it failed", exc_info=error)
+
+
+#: Makes what is told of a type, a number in the run and details: JSON, or a value that has it as `document()`.
+Make = Callable[[str, int, Mapping[str, Any]], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """The types of events of one kind of run; what has none is not told. `resume` is said of one that is cut short."""
+
+    thinking: str
+    tool_call: str
+    failed: str
+    resume: str
+    finding: str | None = None
+    budget: str | None = None
+
+
+class Announcer(Publisher):
+    """Numbers, keeps and hands out what happens in one run. Without a store only `subscriber` hears of it.
+
+    The subscriber hears what is said, or with `engine_events` what the engine tells.
+    """
+
+    def __init__(
+        self,
+        store: Store | None,
+        context: TenantContext | None,
+        *,
+        words: Words,
+        make: Make,
+        subscriber: Callable[[Any], Awaitable[None] | None] | None = None,
+        engine_events: bool = False,
+    ) -> None:
+        super().__init__(subscriber)
+        self.said: list[Any] = []
+        self._store, self._context = store, context
+        self._words, self._make = words, make
+        self._engine_events = engine_events
+        self._calls: dict[tuple[UUID, int, int], Mapping[str, Any]] = {}
+        self._waiting_for_store: list[tuple[str, dict[str, Any]]] = []
+        self._keeper: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
+
+    def say(self, type: str, /, **detail: Any) -> None:
+        """Something happened."""
+        said = self._make(type, len(self.said) + 1, detail)
+        self.said.append(said)
+        if not self._engine_events:
+            super().__call__(said)
+        if self._store is not None and len(self._waiting_for_store) < _MAX_WAITING:
+            self._waiting_for_store.append((type, said if isinstance(said, dict) else said.document()))
+            if self._keeper is None or self._keeper.done():
+                self._keeper = asyncio.get_running_loop().create_task(self._keep())
+
+    def __call__(self, event: Event) -> None:
+        """What the engine tells, in the words of this kind of run."""
+        if self._engine_events:
+            super().__call__(event)
+        words = self._words
+        if isinstance(event, StepPlanned):
+            thought, calls = event.thought[:_SHOWN_CHARS], [call.tool for call in event.calls]
+            self.say(words.thinking, step=event.iteration, depth=event.depth, thought=thought, calls=calls)
+        elif isinstance(event, CallStarted):
+            self._calls[event.run_id, event.iteration, event.call] = event.parameters
+        elif isinstance(event, CallEnded):
+            parameters = self._calls.pop((event.run_id, event.iteration, event.call), {})
+            self.say(
+                words.tool_call,
+                step=event.iteration,
+                depth=event.depth,
+                tool=event.tool,
+                parameters={name: _shown(value) for name, value in parameters.items()},
+                duration_ms=round(event.duration_ms, 3),
+                cached=event.cached,
+                error=event.error,
+            )
+        elif isinstance(event, FindingAdded) and words.finding is not None:
+            self.say(words.finding, step=event.iteration, finding=event.finding.document())
+        elif isinstance(event, BudgetUpdated) and words.budget is not None:
+            self.say(words.budget, **event.document())
+
+    def fail(self, error: BaseException) -> None:
+        """It ends without an answer."""
+        if isinstance(error, asyncio.CancelledError):
+            self.say(self._words.failed, error=self._words.resume, code="run_interrupted")
+        else:
+            code = getattr(error, "code", "unexpected")
+            self.say(self._words.failed, error=str(error)[:1_000], code=code)
+
+    async def close(self, *, timeout_s: float = 1.0) -> None:
+        """Let the store and the subscriber catch up, for a while."""
+        self._closing.set()
+        if self._keeper is not None:
+            _, late = await asyncio.wait({self._keeper}, timeout=_CATCH_UP_S)
+            for keeper in late:
+                keeper.cancel()
+                _log.warning("the last events of a run were not kept: the store was too slow")
+        await super().close(timeout_s=timeout_s)
+
+    async def _keep(self) -> None:
+        """Write down what waits, and what comes in the meantime."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), _TOGETHER_S)
+        from recollect.storage.happenings import tell_all
+
+        while self._waiting_for_store and self._store is not None and self._context is not None:
+            batch, self._waiting_for_store = self._waiting_for_store, []
+            try:
+                async with self._store.transaction(self._context) as tx:
+                    await tell_all(tx, batch)
+            except Exception as error:
+                _log.warning("what happens in a run can't be kept; the run goes on: %s", error)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _SHOWN_CHARS:
+        return f"{value[:_SHOWN_CHARS]}…"
+    return value
 
 
 def _discard(awaitable: Awaitable[None]) -> None:

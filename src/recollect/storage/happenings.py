@@ -42,6 +42,18 @@ async def tell(tx: Transaction, type: str, scope_id: UUID | None, detail: Mappin
     )
 
 
+async def tell_all(tx: Transaction, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    """Keep several things that the caller did, in their order, at once."""
+    await tx.execute(
+        "tell_all",
+        ids=[new_id() for _ in events],
+        types=[type for type, _ in events],
+        user=tx.context.user_id or "",
+        details=[Jsonb(dict(detail)) for _, detail in events],
+    )
+    await tx.execute("wake_watchers")
+
+
 async def tell_of(tx: Transaction, type: str, ids: Sequence[tuple[UUID, UUID]]) -> None:
     """One event for each scope of (scope, memory) pairs."""
     by_scope: dict[UUID, list[UUID]] = {}

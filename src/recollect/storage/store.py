@@ -199,7 +199,7 @@ _CHANGE_RIGHTS = frozenset(
 #: possible it inserts. None is: their keys were made for these rows.
 _SELECTED = frozenset(
     "insert_staged_postings archive_memory insert_postings_of share_mentions insert_sources insert_sections"
-    " insert_consultation insert_consultation_events insert_capability_requests".split()
+    " insert_consultation insert_consultation_events insert_capability_requests tell_all".split()
 )
 _INSERT = sql.SQL(" on conflict do nothing")
 #: Queries that reach rows of all users of a tenant: on one machine by a function with its owner's rights.

@@ -5,6 +5,16 @@ with kept as (
     values (%(tenant)s, %(id)s, %(type)s, %(user)s, %(scope)s, %(detail)s))
 select pg_notify('recollect_event', %(tenant)s);
 
+-- name: tell_all
+-- Several things happened, of no scope: kept in their order.
+insert into recollect.event (tenant_id, event_id, type, by_user, detail)
+select %(tenant)s, t.id, t.type, %(user)s, t.detail
+from unnest(%(ids)s::uuid[], %(types)s::text[], %(details)s::jsonb[]) as t (id, type, detail);
+
+-- name: wake_watchers
+-- Tell every process that listens that something happened, once this is committed.
+select pg_notify('recollect_event', %(tenant)s);
+
 -- name: happened_since
 -- What happened since a moment, as far as the caller may know, the oldest first.
 select e.event_id, e.at, e.type, e.by_user, e.detail, s.layer, s.name as scope_name
