@@ -122,7 +122,7 @@ def test_the_doctor_kills_a_throw_away_database_when_asked_and_nothing_is_lost(
         assert embedded.status(home).pid == pid  # the store itself is left alone
     crash, indexes = found["checks"][-2:]  # the indexes of the database that was killed
     assert (crash["name"], crash["ok"]) == ("crash", True)
-    assert (indexes["name"], indexes["ok"]) == ("indexes", True)
+    assert (indexes["name"], indexes["ok"]) == ("indexes after crashes", True)
     assert re.match(
         r"3 rounds of kill -9 under 3 writers: 0 of \d+ acknowledged memories lost", crash["detail"]
     )

@@ -95,6 +95,21 @@ def test_a_link_can_be_neither_reused_nor_fixed(dashboard: Dashboard, client: Re
     assert memories(dashboard, link) == 303
 
 
+def test_no_page_elsewhere_logs_its_reader_in(
+    browser: Browser, dashboard: Dashboard, client: Recollect
+) -> None:
+    link = f"{dashboard.url}{ROOT}/enter?code={client.keys.link().token}"
+    page = browser.new_page()
+    # Another site: the same server under another name.
+    page.goto(f"{dashboard.url.replace('127.0.0.1', 'localhost')}{ROOT}/login")
+    page.evaluate("link => { location.href = link }", link)
+    page.get_by_text("Log in only if you asked for this link yourself").wait_for()
+    assert not [cookie for cookie in page.context.cookies() if cookie.get("name") == COOKIE]
+    page.get_by_role("button", name="Log in with this link").click()
+    page.get_by_role("heading", name="Overview").wait_for()
+    page.context.close()
+
+
 def test_the_printed_link_opens_once(browser: Browser, dashboard: Dashboard) -> None:
     page = browser.new_page()
     page.goto(dashboard.link)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -75,7 +76,8 @@ def _crash(embedder: str, rounds: int, progress: Progress | None) -> list[Check]
         async with AsyncRecollect(settings=Settings(home=home, embedder=embedder)) as client:
             found = await examine_crashes(client, home, rounds=rounds, progress=progress)
             checks = await client.doctor(indexes=True)
-        return [found.check(), *(check for check in checks if check.name == "indexes")]
+        after = (replace(check, name="indexes after crashes") for check in checks if check.name == "indexes")
+        return [found.check(), *after]
 
     with temporary_home() as home:
         return asyncio.run(run(home))

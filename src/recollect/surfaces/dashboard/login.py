@@ -40,14 +40,17 @@ input:focus-visible, button:focus-visible {{ outline: 3px solid var(--mark); out
 .fault {{ color: #c0392b; opacity: 1; }} code {{ font-size: 14px; }}
 @media (prefers-color-scheme: dark) {{ .fault {{ color: #ff8a7a; }} button {{ color: #12141b; }} }}
 </style></head><body><main>
-<h1>Recollect</h1>{fault}
-<form method="post" action="{action}">
+<h1>Recollect</h1>{said}
+{form}
+</main></body></html>"""
+_ASK_FOR_KEY = """<form method="post" action="{action}">
 <label for="key">Your key</label>
 <input id="key" name="key" type="password" autocomplete="current-password" placeholder="rcl_…" required autofocus>
 <input type="hidden" name="to" value="{to}">
 <button type="submit">Log in</button></form>
-<p style="margin: 20px 0 0">No key? <code>recollect keys link</code> prints a link that logs you in.</p>
-</main></body></html>"""
+<p style="margin: 20px 0 0">No key? <code>recollect keys link</code> prints a link that logs you in.</p>"""
+_ASK_WHETHER = """<form method="post" action="{action}"><input type="hidden" name="code" value="{code}">
+<button type="submit">Log in with this link</button></form>"""
 
 
 def add_login(app: FastAPI, client: AsyncRecollect, doorkeeper: Doorkeeper) -> None:
@@ -68,7 +71,18 @@ def add_login(app: FastAPI, client: AsyncRecollect, doorkeeper: Doorkeeper) -> N
         return _welcome(request, token, to)
 
     @app.get(ENTER_PATH, include_in_schema=False)
-    async def enter(request: Request, code: str = "") -> Response:
+    async def follow(request: Request, code: str = "") -> Response:
+        # A page elsewhere may lead here to log its reader in as somebody else: only the reader's own click counts.
+        if _from_elsewhere(request):
+            return _ask_whether(code)
+        return await enter(request, code)
+
+    @app.post(ENTER_PATH, include_in_schema=False)
+    async def confirm(request: Request) -> Response:
+        code = parse_qs((await request.body()).decode("utf-8", "replace")).get("code", [""])[0]
+        return _ask_whether(code) if _from_elsewhere(request) else await enter(request, code)
+
+    async def enter(request: Request, code: str) -> Response:
         try:
             made = await client.keys.redeem(code)
         except RecollectError:
@@ -102,7 +116,22 @@ def _welcome(request: Request, token: str, to: str) -> Response:
     return answer
 
 
+def _from_elsewhere(request: Request) -> bool:
+    """Whether another site's page sent the browser here; browsers say so, and pages can't change it."""
+    return request.headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}
+
+
+def _ask_whether(code: str) -> Response:
+    said = "<p>A page elsewhere sent you here. Log in only if you asked for this link yourself.</p>"
+    return _show(said, _ASK_WHETHER.format(action=ENTER_PATH, code=escape(code, quote=True)))
+
+
 def _page(to: str, *, fault: str = "") -> Response:
     said = f'<p class="fault" role="alert">{escape(fault)}</p>' if fault else "<p>Log in to look around.</p>"
-    page = _PAGE.format(fault=said, action=LOGIN_PATH, to=escape(to, quote=True))
-    return HTMLResponse(page, status_code=401 if fault else 200, headers={"Cache-Control": "no-store"})
+    form = _ASK_FOR_KEY.format(action=LOGIN_PATH, to=escape(to, quote=True))
+    return _show(said, form, status=401 if fault else 200)
+
+
+def _show(said: str, form: str, *, status: int = 200) -> Response:
+    page = _PAGE.format(said=said, form=form)
+    return HTMLResponse(page, status_code=status, headers={"Cache-Control": "no-store"})
