@@ -1,4 +1,4 @@
-"""Fit linear models over the forms of texts (`recollect.text.forms`), and write them where they are asked."""
+"""Fit linear models over the forms of texts (`recollect.text.aim`), and write them where they are asked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from recollect.text.forms import TOKEN, form_of
+from recollect.text.aim import TOKEN, form_of
 
 #: A word is common, and a run of words counts, when it stands in so many worlds.
 COMMON_WORLDS, RUN_WORLDS = 8, 6

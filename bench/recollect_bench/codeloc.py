@@ -62,7 +62,7 @@ class Found:
     @property
     def counted(self) -> tuple[str, ...]:
         """The files that the data counts."""
-        from recollect.codebase.roles import is_test_path
+        from recollect.codebase.languages import is_test_path
 
         return tuple(path for path in self.cited if path.endswith(".py") and not is_test_path(path))
 

@@ -27,7 +27,7 @@ from recollect_bench.trial import as_admin, trial_store
 
 if TYPE_CHECKING:
     from recollect.client.sync_client import Recollect
-    from recollect.domain.documents import Section
+    from recollect.domain.library import Section
     from recollect.domain.oracle import OracleConsultResult
     from recollect_bench.show import Show
 

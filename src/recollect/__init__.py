@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from recollect.codebase.explore import RLMOrchestrator as RLMOrchestrator
     from recollect.codebase.triggers import should_explore as should_explore
     from recollect.config import Settings as Settings
-    from recollect.domain.answer import Answer as Answer
     from recollect.domain.codebase import RLMResult as RLMResult
     from recollect.domain.context import AugmentedContext as AugmentedContext
-    from recollect.domain.entities import Entity as Entity
+    from recollect.domain.findings import Answer as Answer
     from recollect.domain.layers import Layer as Layer
     from recollect.domain.learning import Feedback as Feedback
     from recollect.domain.memory import Memory as Memory
     from recollect.domain.memory import MemoryType as MemoryType
+    from recollect.domain.names import Entity as Entity
     from recollect.domain.oracle import EventType as EventType
     from recollect.domain.oracle import OracleConsultation as OracleConsultation
     from recollect.domain.oracle import OracleConsultResult as OracleConsultResult
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AddReport": "recollect.domain.results",
-    "Answer": "recollect.domain.answer",
+    "Answer": "recollect.domain.findings",
     "AsyncRecollect": "recollect.client.async_client",
     "AugmentedContext": "recollect.domain.context",
     "Conflict": "recollect.domain.results",
     "ConsolidateReport": "recollect.domain.results",
-    "Entity": "recollect.domain.entities",
+    "Entity": "recollect.domain.names",
     "EventType": "recollect.domain.oracle",
     "Feedback": "recollect.domain.learning",
     "HistoryEntry": "recollect.domain.results",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from recollect import Recollect
-from recollect.domain.keys import PREFIX
+from recollect.domain.tenancy import PREFIX
 
 
 def test_a_key_is_made_listed_rotated_and_revoked(cli: Any, client: Recollect) -> None:

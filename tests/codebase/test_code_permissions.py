@@ -11,7 +11,7 @@ import pytest
 from tests.codebase.shop import lay_out
 
 from recollect import RLMOrchestrator, Settings
-from recollect.files.private import private_folder
+from recollect.files.jail import private_folder
 from recollect.storage.embedded.folder import folder_of, make_home
 
 #: Nobody on this machine, neither us nor the database's user.

@@ -1,7 +1,7 @@
 import pytest
 
+from recollect.codebase.languages import Role, is_test_path, role_of
 from recollect.codebase.resolve import MAX_MATCHES, PathTable
-from recollect.codebase.roles import Role, is_test_path, role_of
 
 PATHS = [
     "src/shop/__init__.py",

@@ -1,6 +1,6 @@
 import pytest
 
-from recollect.codebase.traces import MAX_FRAMES, Place, read_frames
+from recollect.codebase.resolve import MAX_FRAMES, Place, read_frames
 
 
 def test_a_python_trace_is_read_from_its_last_call():

@@ -12,10 +12,9 @@ from uuid import UUID
 
 import pytest
 
-from recollect.domain.answer import Answer
 from recollect.domain.codebase import ExplorationTrajectory, ExplorePlan, RLMResult, RLMUsage
-from recollect.domain.documents import Gap, PageSpan, ReadDocument, Section
-from recollect.domain.findings import Citation, CitationStatus, Finding
+from recollect.domain.findings import Answer, Citation, CitationStatus, Finding
+from recollect.domain.library import Gap, PageSpan, ReadDocument, Section
 from recollect.domain.oracle import (
     CapabilityRequest,
     Coverage,

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from recollect import Recollect, TenantContext
-from recollect.domain.keys import MAX_TOKEN_CHARS, PREFIX, make_token, read_token
+from recollect.domain.tenancy import MAX_TOKEN_CHARS, PREFIX, make_token, read_token
 from recollect.errors import ForbiddenError, InvalidInputError, NotFoundError, UnauthorizedError
 
 AsUser = Callable[..., Recollect]

@@ -233,7 +233,7 @@ def test_what_one_tenant_learned_from_real_searches_no_other_one_uses(
     assert rows("run") == [], "synthetic questions leave no trace"
 
     async def adopt() -> None:
-        from recollect.learning.combined import CombinedMemoryTrainer
+        from recollect.learning.utility import CombinedMemoryTrainer
 
         async with bench.workspace.store.transaction(admin) as tx:
             combined = CombinedMemoryTrainer()

@@ -18,7 +18,6 @@ from recollect import Recollect
 from recollect.domain.learning import RunOutcome
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import ForbiddenError, NotFoundError
-from recollect.learning.combined import CombinedMemoryTrainer, CombinedTrainer
 from recollect.learning.decomposition import (
     DecompositionConfig,
     DecompositionTrainer,
@@ -31,6 +30,7 @@ from recollect.learning.policies import TTL_S, PolicyBook
 from recollect.learning.policy import MAX_WEIGHT, PRIOR, DecompositionPolicy, base_policy
 from recollect.learning.rewards import RewardConfig, Signal, TrainingOutcome
 from recollect.learning.runs import bare, decisions_of, outcome_of
+from recollect.learning.utility import CombinedMemoryTrainer, CombinedTrainer
 
 GOOD = TrainingOutcome(signal=Signal.RESULT_USED, quality_score=1.0)
 BAD = TrainingOutcome(signal=Signal.RESULT_IGNORED)

@@ -12,7 +12,7 @@ from recollect import Recollect
 from recollect.domain.ids import new_id
 from recollect.errors import NotFoundError
 from recollect.learning.experiments import decide
-from recollect.learning.offpolicy import Measured
+from recollect.learning.rewards import Measured
 from recollect.learning.strategies import assign
 
 

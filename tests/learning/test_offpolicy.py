@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.learning.offpolicy import (
+from recollect.learning.rewards import (
     JudgedList,
     compare_rankings,
     doubly_robust,

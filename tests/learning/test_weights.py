@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from tests.profiles import examples
 
 from recollect.domain.query import SIGNALS
-from recollect.learning.offpolicy import JudgedList
+from recollect.learning.rewards import JudgedList
 from recollect.learning.weights import (
     HIGH,
     LOW,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.domain.documents import ReadDocument
+from recollect.domain.library import ReadDocument
 from recollect.errors import DocumentError
 from recollect.library.reading import read_document
 

@@ -14,7 +14,7 @@ from recollect.errors import (
     DocumentUnsupportedError,
 )
 from recollect.library.reading import DEFAULT_LIMITS, ReadingLimits, read_document
-from recollect.library.reading.archive import MAX_PARTS, check_archive
+from recollect.library.reading.sniff import MAX_PARTS, check_archive
 
 
 def test_word_headings_are_sections_and_tables_are_markdown() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.library.printing import BROWSER, PRINTED, WAYS, print_markdown
 
-from recollect.domain.documents import ReadDocument
+from recollect.domain.library import ReadDocument
 from recollect.library.reading import read_document
 
 DOCS = Path(__file__).parents[2] / "docs"

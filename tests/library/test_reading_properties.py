@@ -11,7 +11,7 @@ from tests.library.office_writing import docx_parts, write_zip
 from tests.library.pdf_writing import paragraph, write_pdf
 from tests.profiles import examples
 
-from recollect.domain.documents import ReadDocument, pages_of
+from recollect.domain.library import ReadDocument, pages_of
 from recollect.errors import DocumentError
 from recollect.library.reading import read_document
 
@@ -52,7 +52,7 @@ def read_or_refuse(data: bytes, name: str) -> None:
 
 
 def check(read: ReadDocument) -> None:
-    """The promises of `domain/documents.py`."""
+    """The promises of `domain/library.py`."""
     lines = read.text.split("\n")
     assert read.text.splitlines() == ([] if lines == [""] else lines)
     assert "\x00" not in read.text

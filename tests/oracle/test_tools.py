@@ -15,8 +15,8 @@ from recollect.library.environment import LibraryEnvironment
 from recollect.library.extract import summary_lines
 from recollect.library.leads import Leads, names_of, parts_of
 from recollect.library.material import PlainMaterial, Volume
+from recollect.library.passages import chunks_by_size
 from recollect.library.reading import read_document
-from recollect.library.tiling import chunks_by_size
 from recollect.providers.tokens import count_tokens
 from recollect.runs.budget import Limits
 from recollect.runs.citations import verify_findings

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.profiles import examples
 
-from recollect.domain.answers import DomainResults, DomainTable
+from recollect.domain.context import guarded
 from recollect.domain.layers import Layer
 from recollect.domain.memory import Memory, MemoryType, Status, compose_text
+from recollect.domain.ontology import DomainResults, DomainTable
 from recollect.domain.query import (
     Category,
     QueryType,
@@ -25,7 +26,6 @@ from recollect.domain.query import (
     Understanding,
 )
 from recollect.domain.results import Hit
-from recollect.domain.stored_text import guarded
 from recollect.domain.time_ago import format_time_ago
 from recollect.errors import InvalidInputError
 from recollect.providers.tokens import count_tokens

@@ -17,7 +17,7 @@ from tests.runs.model_server import serve
 from recollect import AsyncRecollect, Recollect, Settings, TenantContext
 from recollect.domain.results import SearchResults
 from recollect.retrieval.assemble import ContextAssembler
-from recollect.retrieval.assemble.assembler import RoutedSearch
+from recollect.retrieval.assemble.augment import RoutedSearch
 from recollect.retrieval.request import SearchRequest
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)

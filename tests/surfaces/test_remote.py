@@ -13,7 +13,7 @@ import pytest
 
 from recollect import AsyncRecollect, OracleConsultResult, Recollect, TenantContext
 from recollect.client.verbs import VERBS
-from recollect.domain.answer import AnswerPart
+from recollect.domain.findings import AnswerPart
 from recollect.domain.oracle import OracleEvent
 from recollect.errors import (
     ForbiddenError,

@@ -30,10 +30,10 @@ from recollect.client.oracle import AsyncConsultations
 from recollect.client.tenancy import AsyncMembers, AsyncScopes, AsyncTenants, parse_layers
 from recollect.client.traces import AsyncTraces
 from recollect.config import Settings
-from recollect.domain.answer import Answer
 from recollect.domain.codebase import ExplorePlan, RLMResult
 from recollect.domain.context import AugmentedContext
 from recollect.domain.filters import parse_filters
+from recollect.domain.findings import Answer
 from recollect.domain.ids import parse_id
 from recollect.domain.layers import ScopeName
 from recollect.domain.learning import Feedback, FeedbackKind, check_score
@@ -784,7 +784,7 @@ class AsyncRecollect:
         `working_dir` is where cited files are now; the folder the result was made in when not given. The result of an
         exploration is verified without the database.
         """
-        from recollect.codebase.verify import is_exploration, verify_exploration
+        from recollect.codebase.evidence import is_exploration, verify_exploration
         from recollect.oracle.verify import verify_result
 
         document = result.document() if isinstance(result, OracleConsultResult | RLMResult) else result
@@ -966,7 +966,7 @@ class AsyncRecollect:
 
     async def overview(self, *, minutes: int = 60) -> Overview:
         """What you may see at a glance: memories by layer and type, and how searches went in the last minutes."""
-        from recollect.storage.overview import overview
+        from recollect.storage.happenings import overview
 
         check_whole("minutes", minutes, most=MAX_MINUTES)
         workspace = await self._workspace()

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recollect.client.arguments import check_whole, checked
-from recollect.domain.entities import Entity, EntityGraph
-from recollect.domain.names import entity_key
+from recollect.domain.names import Entity, EntityGraph, entity_key
 from recollect.domain.text import check_name
 from recollect.errors import InvalidInputError
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from recollect.client.arguments import check_whole, checked
-from recollect.domain.happenings import Happening
 from recollect.domain.ids import parse_id
 from recollect.domain.memory import check_time
+from recollect.domain.overview import Happening
 from recollect.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:

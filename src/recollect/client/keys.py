@@ -1,6 +1,6 @@
 """The client's face for keys: `r.keys`. For admins.
 
-Checks, hands over, decides nothing. What a token is made of is domain/keys.py.
+Checks, hands over, decides nothing. What a token is made of is domain/tenancy.py.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from uuid import UUID
 
 from recollect.client.arguments import checked
 from recollect.domain.ids import parse_id
-from recollect.domain.keys import Key, NewKey, read_token
 from recollect.domain.memory import check_time
-from recollect.domain.tenancy import TenantContext
+from recollect.domain.tenancy import Key, NewKey, TenantContext, read_token
 from recollect.domain.text import check_name
 from recollect.errors import ForbiddenError, InvalidInputError, NotFoundError, UnauthorizedError
 

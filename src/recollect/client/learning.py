@@ -57,7 +57,7 @@ class AsyncLearning:
 
     async def status(self) -> LearningStatus:
         """What is recorded, what was learned from it, and what is still missing."""
-        from recollect.learning.overview import learning_status
+        from recollect.learning.training import learning_status
 
         workspace = await self._admitted("look at what was learned")
         context, s = self._client.tenant_context, workspace.settings

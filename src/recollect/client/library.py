@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from recollect.client.arguments import check_whole, checked
-from recollect.domain.documents import Section
 from recollect.domain.layers import ScopeName
-from recollect.domain.library import Document, DocumentReport, FolderReport, SectionResults
+from recollect.domain.library import Document, DocumentReport, FolderReport, Section, SectionResults
 from recollect.domain.results import Receipt
 from recollect.errors import InvalidInputError
 
@@ -54,7 +53,7 @@ class AsyncLibrary:
         worker, a large document is handed to it once its text is kept: `wait` stays until it is indexed. `progress`
         counts sections.
         """
-        from recollect.library.files import load_file
+        from recollect.library.folders import load_file
         from recollect.library.intake import add_document
 
         workspace = await self._client._workspace()

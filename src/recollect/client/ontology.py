@@ -12,9 +12,8 @@ from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from recollect.client.arguments import checked
-from recollect.domain.answers import DomainResults
 from recollect.domain.memory import check_time
-from recollect.domain.ontology import DeclaredOntology
+from recollect.domain.ontology import DeclaredOntology, DomainResults
 from recollect.domain.ontology_document import parse_ontology
 from recollect.domain.results import Check
 from recollect.domain.text import check_text

@@ -26,14 +26,9 @@ from recollect.client.portal import Portal
 from recollect.client.tenancy import AsyncMembers, AsyncScopes, AsyncTenants
 from recollect.client.traces import AsyncTraces
 from recollect.config import Settings
-from recollect.domain.answer import Answer
-from recollect.domain.answers import DomainResults
 from recollect.domain.codebase import ExplorePlan, RLMResult
 from recollect.domain.context import AugmentedContext
-from recollect.domain.documents import Section
-from recollect.domain.entities import Entity, EntityGraph
-from recollect.domain.happenings import Happening
-from recollect.domain.keys import Key, NewKey
+from recollect.domain.findings import Answer
 from recollect.domain.learning import (
     BootstrapResult,
     Experiment,
@@ -44,9 +39,10 @@ from recollect.domain.learning import (
     RunSummary,
     TrainReport,
 )
-from recollect.domain.library import Document, DocumentReport, FolderReport, SectionResults
+from recollect.domain.library import Document, DocumentReport, FolderReport, Section, SectionResults
 from recollect.domain.memory import Memory
-from recollect.domain.ontology import DeclaredOntology
+from recollect.domain.names import Entity, EntityGraph
+from recollect.domain.ontology import DeclaredOntology, DomainResults
 from recollect.domain.oracle import (
     CapabilityGroup,
     DryRun,
@@ -55,7 +51,7 @@ from recollect.domain.oracle import (
     OracleEvent,
     Verification,
 )
-from recollect.domain.overview import Overview
+from recollect.domain.overview import Happening, Overview, Trace
 from recollect.domain.query import Understanding
 from recollect.domain.results import (
     AddReport,
@@ -72,8 +68,7 @@ from recollect.domain.results import (
     StoreStatus,
     Tenant,
 )
-from recollect.domain.tenancy import TenantContext
-from recollect.domain.traces import Trace
+from recollect.domain.tenancy import Key, NewKey, TenantContext
 from recollect.runs.events import Event
 
 

@@ -13,8 +13,8 @@ from uuid import UUID
 from recollect.client.arguments import check_whole, checked
 from recollect.domain.ids import parse_id
 from recollect.domain.memory import check_time
+from recollect.domain.overview import Trace
 from recollect.domain.text import check_name
-from recollect.domain.traces import Trace
 from recollect.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class AsyncTraces:
         limit: int = 50,
     ) -> Sequence[Trace]:
         """The latest searches, the newest first; of one user, of a time, or only those that found nothing."""
-        from recollect.storage.traces import list_traces
+        from recollect.storage.happenings import list_traces
 
         check_whole("limit", limit, most=MAX_LIMIT)
         whose = None if user is None else check_name(user, what="user")
@@ -52,7 +52,7 @@ class AsyncTraces:
 
     async def get(self, id: UUID | str) -> Trace:
         """One search, by the `query_id` of its results, with what it returned."""
-        from recollect.storage.traces import find_trace
+        from recollect.storage.happenings import find_trace
 
         wanted = parse_id(id)
         workspace = await self._client._workspace()

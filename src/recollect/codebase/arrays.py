@@ -18,7 +18,7 @@ import numpy as np
 
 from recollect.codebase.links import FileNames, link
 from recollect.codebase.records import KINDS
-from recollect.files.private import private_folder
+from recollect.files.jail import private_folder
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]

@@ -22,7 +22,7 @@ from recollect.codebase.secrets import mask, mask_values
 from recollect.domain.codebase import KIND, ExplorationTrajectory, RLMResult, RLMUsage
 from recollect.domain.findings import Citation, Finding
 from recollect.errors import InvalidInputError, NotFoundError
-from recollect.files.private import private_folder
+from recollect.files.jail import private_folder
 from recollect.runs.trajectory import read_trajectory, replay
 
 VERSION = 1

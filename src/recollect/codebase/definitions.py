@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recollect.codebase.calls import Calls
-from recollect.codebase.forms import words_of
 from recollect.codebase.index import Definition
 from recollect.codebase.paths import find_path
 from recollect.codebase.ranking import weigh
 from recollect.codebase.records import comment_start
-from recollect.codebase.wording import asks_for_path
+from recollect.codebase.wording import asks_for_path, words_of
 from recollect.text.code_terms import split_identifier
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from recollect.codebase.view import ROOM_CHARS
 from recollect.config import Settings
 from recollect.domain.codebase import ExplorationTrajectory, RLMResult, RLMUsage
 from recollect.domain.findings import Finding
-from recollect.domain.happenings import ExplorationEvent
+from recollect.domain.overview import ExplorationEvent
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import EmbedderError

@@ -23,9 +23,8 @@ from recollect.codebase.tree import (
 )
 from recollect.errors import InvalidInputError, SourceNotFoundError
 from recollect.files.decode import looks_binary
-from recollect.files.globs import Glob
 from recollect.files.jail import Jail
-from recollect.files.patterns import compile_pattern
+from recollect.files.patterns import Glob, compile_pattern
 
 MAX_MATCHES = 10_000
 MAX_CONTEXT_LINES = 20

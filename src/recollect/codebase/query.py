@@ -1,7 +1,7 @@
 """What a person asks about code, taken apart: names, paths, places, stack traces, words.
 
 `read_query` reads the text of a question or an issue and the hints beside it; nothing here knows a tree. Finding the
-files that are meant is `ranking.py`, the formats of stack traces are in `traces.py`.
+files that are meant is `ranking.py`, the formats of stack traces are in `resolve.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from recollect.codebase.traces import Place, read_frames
+from recollect.codebase.resolve import Place, read_frames
 from recollect.text.code_terms import terms_of
 
 __all__ = ["CodeQuery", "Place", "Segments", "read_query", "segments_of"]

@@ -13,11 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recollect.codebase.forms import words_of
 from recollect.codebase.graph import personalised_pagerank
+from recollect.codebase.languages import Role, role_of
 from recollect.codebase.query import CodeQuery
 from recollect.codebase.resolve import PathTable
-from recollect.codebase.roles import Role, role_of
 from recollect.codebase.signals import (
     Evidence,
     Signals,
@@ -27,6 +26,7 @@ from recollect.codebase.signals import (
     place_signals,
     word_signals,
 )
+from recollect.codebase.wording import words_of
 
 if TYPE_CHECKING:
     import numpy as np

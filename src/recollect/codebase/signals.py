@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recollect.codebase.forms import SEGMENTS, Word
 from recollect.codebase.query import CodeQuery, Place
 from recollect.codebase.resolve import Match, PathTable, module_parts
+from recollect.codebase.wording import SEGMENTS, Word
 from recollect.text.code_terms import identifier_terms, terms_of
 
 if TYPE_CHECKING:

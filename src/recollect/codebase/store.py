@@ -25,7 +25,7 @@ from typing import Any
 from recollect.codebase.records import FORMAT, FileRecord
 from recollect.codebase.symbols.grammars import grammar_modules
 from recollect.codebase.tree import BINARY
-from recollect.files.private import private_folder
+from recollect.files.jail import private_folder
 
 _BUSY_S = 60.0
 #: Trees nobody has opened for so long are forgotten.

@@ -1,14 +1,15 @@
-"""What an agent is given to answer with: the text of a context, and what went into it.
+"""What an agent is given to answer with: the text of a context, what went into it, and stored text made harmless.
 
 How the text is put together is in `retrieval/assemble`.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from uuid import UUID
 
-from recollect.domain.answers import DomainResults
+from recollect.domain.ontology import DomainResults
 from recollect.domain.query import QueryType, TimeRange
 from recollect.domain.results import Hit
 
@@ -47,3 +48,24 @@ class AugmentedContext:
 
     def __str__(self) -> str:
         return self.text
+
+
+#: What opens or closes the fence, and what chat templates of models take for the beginning or end of a turn.
+_TAG = re.compile(
+    rf"<(?=\s*/?\s*{FENCE}|[|｜]|/?s>|/?(?:start|end)_of_turn>|<\s*/?SYS>>)|\[(?=/?INST\])", re.IGNORECASE
+)
+#: Control characters but for blanks and line breaks, and what turns the direction of writing or can't be seen at all.
+_HIDDEN = re.compile(
+    r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u200b\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+_MARK = re.compile(r"\[(\d+)\]")
+
+
+def guarded(text: str) -> str:
+    """A text that can't close the fence, act as a token of a model, steer a terminal, or hide anything."""
+    return _TAG.sub(lambda match: "&lt;" if match[0] == "<" else "&#91;", _HIDDEN.sub("", text))
+
+
+def quoted(text: str) -> str:
+    """A text for an answer: guarded, and with no [7] of its own that a reader would take for a citation."""
+    return _MARK.sub(r"(\1)", guarded(text))

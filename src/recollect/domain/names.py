@@ -1,8 +1,8 @@
-"""How names are compared: one way to fold them, for callers, texts and questions alike.
+"""How names are compared: one way to fold them, for callers, texts and questions alike; and `Entity`, what they name.
 
 `entity_key` is the identity of a name; `alias_key` is what people call the same thing for short; `lookup_keys` are
 the equalities by which a longer or a misspelt form still finds it. Finding names in a text is
-`retrieval/understand/names.py`; keeping them is `storage/entities.py`.
+`text/names.py`; keeping them is `storage/entities.py`.
 """
 
 from __future__ import annotations
@@ -130,3 +130,42 @@ def mention_keys(name: str) -> list[str]:
     if cut:
         keys.append(entity_key(name[:cut]))
     return list(dict.fromkeys(keys))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """Something named.
+
+    `key` identifies it: its folded name, or a row of the domain database such as "customer:a1b2" (then `canonical`
+    says so, too). `source`: found in a text, given by a caller, declared, or from the domain database. `memories`
+    counts the visible ones that name it.
+    """
+
+    key: str
+    name: str
+    kind: str
+    source: str
+    canonical: str | None = None
+    aliases: tuple[str, ...] = ()
+    memories: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """Two entities, by their keys, that `memories` memories name together."""
+
+    source: str
+    target: str
+    memories: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityGraph:
+    """Entities that the caller sees and how they hang together, those that most memories name first.
+
+    `centre` is the key of the one whose surroundings were asked for.
+    """
+
+    entities: tuple[Entity, ...]
+    links: tuple[Link, ...]
+    centre: str | None = None

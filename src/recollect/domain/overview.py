@@ -1,9 +1,13 @@
-"""A tenant at a glance: `Overview`, as far as whoever asks may see it."""
+"""What goes on in a tenant: `Overview` at a glance, `Trace` of a search, `Happening` for whoever watches."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
 
 from recollect.domain.layers import Layer
 from recollect.domain.memory import MemoryType
@@ -54,3 +58,74 @@ class Overview:
     def memories(self) -> int:
         """All memories that the caller may see."""
         return sum(one.memories for one in self.counted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedHit:
+    """A memory that a search returned. `used` says whether it served an answer, None when nobody said."""
+
+    memory_id: UUID
+    score: float
+    signals: Mapping[str, float]
+    used: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """One search. `question` is None unless the tenant keeps questions (`tenants.set_traces`).
+
+    `stages` has the milliseconds of each stage, `latency_ms` those of the whole. `outcome` is what came of it, as far
+    as anybody said: used, context, refined, ignored or feedback. `returned` is filled by `traces.get` alone.
+    """
+
+    id: UUID
+    at: datetime
+    user: str
+    session: str | None
+    question: str | None
+    category: str
+    strategy: str
+    entities: tuple[str, ...]
+    hits: int
+    latency_ms: float
+    stages: Mapping[str, float]
+    outcome: str | None
+    returned: tuple[TracedHit, ...] = field(default=())
+
+
+class MemoryEvent(StrEnum):
+    """What can happen to memories. Consultations have event types of their own (domain/oracle.py)."""
+
+    ADDED = "memory_added"
+    UPDATED = "memory_updated"
+    SUPERSEDED = "memory_superseded"
+    RESTORED = "memory_restored"
+    DELETED = "memory_deleted"
+
+
+class ExplorationEvent(StrEnum):
+    """What an exploration of code tells while it goes on."""
+
+    STARTED = "exploration_started"
+    THINKING = "exploration_thinking"
+    TOOL_CALL = "exploration_tool_call"
+    FINDING = "exploration_finding"
+    BUDGET = "exploration_budget"
+    COMPLETED = "exploration_completed"
+    FAILED = "exploration_failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """One thing that happened. `detail` has ids and counts of memories, never their text; `scope` is where it was.
+
+    Of a consultation or an exploration, `detail` is what it tells while it goes on, and only its user and admins hear
+    of it.
+    """
+
+    id: UUID
+    at: datetime
+    type: str
+    user: str
+    scope: str | None
+    detail: Mapping[str, Any]

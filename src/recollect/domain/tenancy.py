@@ -1,4 +1,4 @@
-"""Who is asking, and from where.
+"""Who is asking, and from where; and the keys by which applications speak to a server.
 
 `TenantContext` is a claim by the application: this tenant, this user, these roles. What the user
 may see follows from it *in the database* (memberships and row-level security); nothing here decides
@@ -7,8 +7,16 @@ visibility.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import dataclasses
+import hashlib
+import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
 
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.text import check_name
@@ -78,3 +86,91 @@ def _check_role(role: object) -> str:
     if colon and kind == "lead":
         return f"lead:{ScopeName.parse(scope)}"
     raise InvalidInputError(f"unknown role {name!r}; roles are 'admin', 'operator' and 'lead:<layer>/<name>'")
+
+
+#: How every token begins: what looks for leaked secrets in code can know it by that.
+PREFIX = "rcl_"
+_ID_BYTES, _SECRET_BYTES = 16, 24
+#: A tenant's name is far shorter; anything longer was never made here.
+MAX_TOKEN_CHARS = 1_024
+_CONTEXT_IDS = ("user_id", "agent_id", "project_id", "team_id", "org_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A key as its admins see it: who it speaks for, and until when. Its token is not in it."""
+
+    id: UUID
+    name: str
+    tenant_id: str
+    user_id: str | None
+    agent_id: str | None
+    project_id: str | None
+    team_id: str | None
+    org_id: str | None
+    roles: tuple[str, ...]
+    created_by: str
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    used_at: datetime | None = None
+
+    def state(self, now: datetime) -> str:
+        """`active`, `expired` or `revoked`."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewKey:
+    """A key that was just made, with its token: the only time that it is shown."""
+
+    key: Key
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """What a token says. `secret` is its hash, as the store has it."""
+
+    tenant_id: str
+    key_id: UUID
+    secret: bytes = field(repr=False)
+
+
+def make_token(tenant_id: str, key_id: UUID) -> tuple[str, bytes]:
+    """A new token of a key, and the hash that the store keeps."""
+    secret = secrets.token_bytes(_SECRET_BYTES)
+    packed = base64.urlsafe_b64encode(key_id.bytes + secret + tenant_id.encode()).decode().rstrip("=")
+    return PREFIX + packed, hashlib.sha256(secret).digest()
+
+
+def read_token(text: str) -> Token | None:
+    """What a token says; None when it was never one."""
+    if not text.startswith(PREFIX) or len(text) > MAX_TOKEN_CHARS:
+        return None
+    packed = text.removeprefix(PREFIX)
+    try:
+        raw = base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=b"-_", validate=True)
+        # A token with a slip in it may name what no tenant can be called.
+        tenant = check_name(raw[_ID_BYTES + _SECRET_BYTES :].decode(), what="tenant_id")
+    except (binascii.Error, ValueError, InvalidInputError):
+        return None
+    secret = raw[_ID_BYTES : _ID_BYTES + _SECRET_BYTES]
+    return Token(tenant_id=tenant, key_id=UUID(bytes=raw[:_ID_BYTES]), secret=hashlib.sha256(secret).digest())
+
+
+def context_document(context: TenantContext) -> dict[str, Any]:
+    """Who a key speaks for, as the store keeps it. Its tenant is the row's own."""
+    given = {name: getattr(context, name) for name in _CONTEXT_IDS}
+    return {
+        **{name: value for name, value in given.items() if value is not None},
+        "roles": list(context.roles),
+    }
+
+
+def read_context(tenant_id: str, document: Mapping[str, Any]) -> TenantContext:
+    """Who a key speaks for."""
+    ids = {name: document.get(name) for name in _CONTEXT_IDS}
+    return TenantContext(tenant_id=tenant_id, roles=tuple(document.get("roles", ())), **ids)

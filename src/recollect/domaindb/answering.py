@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from recollect.domain.answers import DomainResults, DomainTable
+from recollect.domain.ontology import DomainResults, DomainTable
 from recollect.domain.query import Resolution, ResolvedEntity
 from recollect.domaindb.connection import DomainFault
 from recollect.domaindb.lookups import MAX_RIVALS, FoundRow, Lookups

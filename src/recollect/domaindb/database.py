@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from recollect.domain.answers import DomainResults, Expansion, RelatedEntity
+from recollect.domain.ontology import DomainResults, Expansion, RelatedEntity
 from recollect.domain.query import Resolution, ResolvedEntity
 from recollect.domain.results import Check
 from recollect.domaindb.answering import Answering

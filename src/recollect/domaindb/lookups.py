@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recollect.domain.answers import DomainTable
+from recollect.domain.ontology import DomainTable
 from recollect.domaindb.connection import DomainFault, Session
 from recollect.domaindb.tables import (
     Catalogue,

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, TableClause
     from sqlalchemy.types import TypeEngine
 
-    from recollect.domain.answers import Cell
-    from recollect.domain.ontology import Condition, EntityType
+    from recollect.domain.ontology import Cell, Condition, EntityType
     from recollect.domain.query import TimeRange
 
 #: A cell is for reading along, not for reading books.

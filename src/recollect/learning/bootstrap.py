@@ -30,9 +30,8 @@ from recollect.learning.bootstrap_tasks import (
 )
 from recollect.learning.decomposition import DecompositionConfig, DecompositionTrainer, TrainingState
 from recollect.learning.gradient import Episode
-from recollect.learning.offpolicy import Measured, mean
 from recollect.learning.policy import DecompositionPolicy
-from recollect.learning.rewards import RewardConfig, Signal, TrainingOutcome
+from recollect.learning.rewards import Measured, RewardConfig, Signal, TrainingOutcome, mean
 from recollect.learning.runs import decisions_of
 from recollect.storage.learning import hold_learning
 from recollect.storage.scopes import get_tenant

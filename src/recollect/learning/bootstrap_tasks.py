@@ -16,7 +16,7 @@ from uuid import UUID
 
 from recollect.domain.layers import Layer
 from recollect.errors import InvalidInputError
-from recollect.storage import bootstrap as storage
+from recollect.storage import runs as storage
 
 if TYPE_CHECKING:
     from recollect.storage.store import Row, Transaction

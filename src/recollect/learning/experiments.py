@@ -22,7 +22,7 @@ from recollect.domain.learning import (
 )
 from recollect.domain.text import check_name
 from recollect.errors import ConflictError, InvalidInputError, NotFoundError
-from recollect.learning.offpolicy import Measured, ratio
+from recollect.learning.rewards import Measured, ratio
 from recollect.storage import learning as storage
 from recollect.storage.scopes import get_tenant
 

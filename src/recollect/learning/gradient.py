@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.learning.offpolicy import Array, Measured, effective, snips_gain
 from recollect.learning.policy import MAX_WEIGHT, DecompositionPolicy
+from recollect.learning.rewards import Array, Measured, effective, snips_gain
 from recollect.learning.runs import Decision
 
 #: What a choice counts at most for being rare in the log.

@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.domain.ids import new_id
-from recollect.domain.learning import Policy, TrainReport
+from recollect.domain.learning import LearningStatus, Policy, TrainReport
 from recollect.domain.query import SIGNALS
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ForbiddenError
-from recollect.learning.combined import CombinedMemoryTrainer
-from recollect.learning.offpolicy import JudgedList
+from recollect.learning.rewards import JudgedList
+from recollect.learning.utility import CombinedMemoryTrainer, read_baseline
 from recollect.learning.weights import ArmOutcome, SignalWeightTrainer, to_array
 from recollect.storage import learning as storage
+from recollect.storage import runs
 from recollect.storage.scopes import get_tenant
 
 if TYPE_CHECKING:
+    from recollect.domain.tenancy import TenantContext
     from recollect.learning.events import EventLog
     from recollect.learning.policies import PolicyBook
     from recollect.learning.strategies import StrategyBook
@@ -192,3 +194,35 @@ def need_admin(context: TenantContext, what: str) -> None:
     """Learning is the admin's business, and nobody else's."""
     if not context.is_admin:
         raise ForbiddenError(f"only an admin may {what}; add 'admin' to the context's roles")
+
+
+async def learning_status(
+    store: Store, context: TenantContext, *, log: EventLog, enabled: bool, needed: int
+) -> LearningStatus:
+    """The state of learning in a tenant, as its admin sees it."""
+    await log.flush()
+    async with store.transaction(context) as tx:
+        counts = await storage.count_learning(tx)
+        policies = await storage.list_policies(tx)
+        running = [
+            experiment for experiment in await storage.list_experiments(tx) if experiment.state == "running"
+        ]
+        baseline = await read_baseline(tx)
+        counted = await runs.count_runs(tx)
+        decompositions = await runs.list_decompositions(tx)
+    outcomes = {row["kind"]: row["rows"] for row in counts if row["what"] == "event"}
+    return LearningStatus(
+        enabled=enabled,
+        events=sum(outcomes.values()),
+        judged=outcomes.get("used", 0) + outcomes.get("feedback", 0),
+        needed=needed,
+        outcomes=outcomes,
+        feedback={row["kind"]: row["rows"] for row in counts if row["what"] == "feedback"},
+        pending=sum(row["pending"] for row in counts),
+        baseline=round(baseline.value, 4),
+        policies=tuple(policies),
+        experiment=running[0] if running else None,
+        log=log.counts,
+        runs=sum(row["runs"] for row in counted),
+        decomposition=tuple(decompositions),
+    )

@@ -1,4 +1,4 @@
-"""Which memories are worth recalling: `MemoryUtilityTrainer`.
+"""Which memories are worth recalling: `MemoryUtilityTrainer`; with decomposition in one pass: `CombinedMemoryTrainer`.
 
 Each outcome of a recalled memory is a reward; the tenant's running mean of rewards is the baseline; the memory's
 utility moves by the advantage, within -1 and 1 (as Memory-R1 trains what to remember, with a bandit's update in
@@ -11,11 +11,13 @@ admin, applies it. Neither leaves a line in the memory's history nor touches a v
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from recollect.domain.learning import DecompositionReport
+from recollect.learning.decomposition import DecompositionConfig, DecompositionTrainer
 from recollect.learning.rewards import UTILITY_REWARDS, BaselineEMA, UtilityRewards
 from recollect.storage import learning as storage
 
@@ -97,3 +99,60 @@ class MemoryUtilityTrainer:
         if not row["used"]:
             return self.rewards.refined
         return self.rewards.reported if row["outcome"] == "used" else self.rewards.assembled
+
+
+__all__ = ["CombinedMemoryTrainer", "CombinedReport", "CombinedTrainer", "PolicyState"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CombinedReport:
+    """What a pass did to memories' utility, and to the policy."""
+
+    utility: UtilityReport
+    decomposition: DecompositionReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyState:
+    """All that a tenant's training goes on from: the usual reward of a memory, and the decomposition's trainer."""
+
+    utility: BaselineEMA
+    decomposition: DecompositionTrainer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CombinedMemoryTrainer:
+    """Trains utility and decomposition of one tenant, in its transaction."""
+
+    utility: MemoryUtilityTrainer = field(default_factory=MemoryUtilityTrainer)
+    decomposition: DecompositionConfig = field(default_factory=DecompositionConfig)
+
+    async def train(self, tx: Transaction, now: datetime) -> CombinedReport:
+        """One pass over the outcomes that nothing has learned from yet, as an admin."""
+        utility = await self.utility.train(tx, now)
+        state = await self.load_policy_state(tx)
+        decomposition = await state.decomposition.train_stored(tx, now)
+        return CombinedReport(utility=utility, decomposition=decomposition)
+
+    async def load_policy_state(self, tx: Transaction) -> PolicyState:
+        """As the last pass in this tenant left it; a new tenant starts from the base."""
+        return PolicyState(
+            utility=await read_baseline(tx),
+            decomposition=await DecompositionTrainer.load(tx, config=self.decomposition),
+        )
+
+    async def save_policy_state(self, tx: Transaction, state: PolicyState, now: datetime) -> None:
+        """Store a trainer's policy as the one in use, with how its training stands. `train` does so by itself."""
+        trainer = state.decomposition
+        await trainer.save(
+            tx,
+            trainer.policy,
+            active=True,
+            evaluation={"reason": "saved as it was", "mean_reward": round(trainer.state.mean_reward, 5)},
+            runs=trainer.state.runs,
+            at=now,
+        )
+
+
+#: The name of the design's seventh section.
+CombinedTrainer = CombinedMemoryTrainer

@@ -16,7 +16,7 @@ import numpy as np
 
 from recollect.domain.learning import EXPLORE_TILT
 from recollect.domain.query import SIGNALS
-from recollect.learning.offpolicy import (
+from recollect.learning.rewards import (
     Array,
     JudgedList,
     Measured,

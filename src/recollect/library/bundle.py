@@ -16,10 +16,10 @@ from typing import Any
 
 from recollect.errors import InvalidInputError
 from recollect.files.decode import canonical, decode, looks_binary
-from recollect.files.globs import Glob, check_glob
 from recollect.files.jail import Jail, open_root
+from recollect.files.patterns import Glob, check_glob
 from recollect.files.walk import Walked, walk
-from recollect.library.reading.plain import split_pages
+from recollect.library.reading.markdown import split_pages
 from recollect.providers.tokens import count_tokens
 
 #: Source files are smaller; larger ones were made by a program.

@@ -21,6 +21,16 @@ from recollect.library.catalogue import list_documents, read_document, search_pa
 from recollect.library.extract import answering_lines, rank, summary_lines
 from recollect.library.leads import Leads, propose
 from recollect.library.material import Lead, Material, Volume
+from recollect.library.passages import (
+    MAX_TEXT_CHARS,
+    Spans,
+    chunks_by_size,
+    cut,
+    joined,
+    lines_of,
+    locate_in,
+    only,
+)
 from recollect.library.references import (
     EVERYTHING,
     find_sections,
@@ -29,8 +39,6 @@ from recollect.library.references import (
     suggest_sections,
 )
 from recollect.library.row_tools import row_tools
-from recollect.library.spans import MAX_TEXT_CHARS, Spans, cut, joined, lines_of, locate_in, only
-from recollect.library.tiling import chunks_by_size
 from recollect.library.tool_parameters import (
     ChunkBySize,
     ChunkByStructure,

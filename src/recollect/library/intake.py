@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from recollect.domain.documents import ReadDocument, Section
 from recollect.domain.layers import Layer, ScopeName, read_place
-from recollect.domain.library import Document, DocumentReport
+from recollect.domain.library import Document, DocumentReport, ReadDocument, Section
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name
 from recollect.errors import DocumentNotFoundError, InvalidInputError

@@ -17,9 +17,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.domain.documents import PATH_SEPARATOR, PageSpan, pages_of
 from recollect.domain.findings import Citation, span_hash
-from recollect.domain.library import SectionHit, SectionResults
+from recollect.domain.library import PATH_SEPARATOR, PageSpan, SectionHit, SectionResults, pages_of
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name, check_text
 from recollect.errors import InvalidInputError
@@ -36,7 +35,7 @@ from recollect.library.ranking import (
 )
 from recollect.library.shelf import DOCUMENT, get_documents
 from recollect.library.verdicts import READ_SECTIONS, Candidate, Place, decide, read_verdicts
-from recollect.retrieval.embedder_scale import calibration_of
+from recollect.retrieval.generate import calibration_of
 from recollect.retrieval.rank.calibration import MINILM, Calibration
 from recollect.retrieval.rank.lexical import inverse_frequency
 from recollect.storage import library, scopes

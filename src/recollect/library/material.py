@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from recollect.domain.documents import Gap, PageSpan, Section, pages_of
 from recollect.domain.findings import Citation, Finding, span_hash
+from recollect.domain.library import Gap, PageSpan, Section, pages_of
 from recollect.errors import NotFoundError
 from recollect.library.prose import sentences_of, table_head, whole_sentences
 

@@ -1,4 +1,4 @@
-"""How a section's lines become passages: the pieces that are embedded and whose words are indexed.
+"""How a section's lines become passages, and a document pieces of lines: what is embedded, read at once, or quoted.
 
 A section is what gets cited as a place, a passage is what gets found. Passages follow the lines, so that every one
 is a range of lines: an entry of a list of definitions (a line with deeper lines under it) begins a new passage, and
@@ -15,9 +15,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from recollect.domain.documents import PATH_SEPARATOR
+from recollect.domain.library import PATH_SEPARATOR
+from recollect.library.material import Volume
+from recollect.providers.tokens import count_tokens
+from recollect.runs.quotes import locate
 
 #: Raise it with every change that gives any document other passages: they have to be written again.
 PASSAGES_VERSION = 2
@@ -208,3 +212,91 @@ def _passage(lines: Sequence[_Line]) -> Passage:
         text="\n".join(line.text for line in lines),
         entries=tuple(name for _, name in lines[0].entries),
     )
+
+
+def chunks_by_size(volume: Volume, *, max_tokens: int) -> list[tuple[int, int, int]]:
+    """First line, last line and tokens of each piece; together they are the document.
+
+    A piece ends before a heading when it is at least half full. A line that is longer than a whole piece is one by
+    itself, and is the only thing that may be larger.
+    """
+    headings = {section.line_start for section in volume.sections}
+    chunks: list[tuple[int, int, int]] = []
+    first, used = 1, 0
+    for number, line in enumerate(volume.lines, 1):
+        # With its line break: a sum of these is never less than the tokens of the lines together.
+        cost = count_tokens(f"{line}\n")
+        full = used + cost > max_tokens
+        at_heading = number in headings and used * 2 >= max_tokens
+        if number > first and (full or at_heading):
+            chunks.append((first, number - 1, used))
+            first, used = number, 0
+        used += cost
+    if first <= len(volume.lines):
+        chunks.append((first, len(volume.lines), used))
+    return chunks
+
+
+#: Of one observation: a planner with a small window reads no more, and a larger part can be had in pieces.
+MAX_TEXT_CHARS = 24_000
+
+#: Document, first line and last line of each part, as JSON.
+Spans = list[list[Any]]
+
+
+def only(volume: Volume, spans: Sequence[tuple[int, int]]) -> Volume:
+    """The document as if its sections were these lines alone."""
+    kept = []
+    for section in volume.sections:
+        for first, last in spans:
+            start, end = max(section.line_start, first), min(section.line_end, last)
+            if start <= end:
+                kept.append(replace(section, line_start=start, line_end=end))
+    return replace(volume, sections=tuple(kept))
+
+
+def cut(
+    volume: Volume, spans: Sequence[tuple[int, int]], *, room_chars: int = MAX_TEXT_CHARS
+) -> tuple[str, Spans]:
+    """The text of lines as far as one observation goes, and the lines that are in it."""
+    left = room_chars
+    texts: list[str] = []
+    read: Spans = []
+    for first, last in spans:
+        end = first - 1
+        for number in range(first, last + 1):
+            left -= len(volume.lines[number - 1]) + 1
+            if left < 0 and (texts or end >= first):
+                break
+            end = number
+        if end >= first:
+            texts.append(volume.text_of(first, end)[:room_chars])
+            read.append([volume.doc_id, first, end])
+        if left < 0:
+            texts.append(f"[cut at line {end}; read the rest as '{volume.doc_id}:{end + 1}-{last}']")
+            break
+    return "\n".join(texts), read
+
+
+def lines_of(read: Spans) -> str:
+    """The ranges, for a reader."""
+    return ", ".join(f"(lines {first}-{last})" for _, first, last in read)
+
+
+def joined(parts: Sequence[tuple[Volume, int, int]]) -> str:
+    """The texts of parts, each under the words that name it."""
+    pieces = []
+    for volume, first, last in parts:
+        section = volume.section_at(first)
+        place = f"{volume.doc_id}:{first}-{last} {section.path if section else ''}"
+        pieces.append(f"[{place}]\n{volume.text_of(first, last)}")
+    return "\n\n".join(pieces)
+
+
+def locate_in(volume: Volume, read: Spans, quote: str) -> tuple[int, int] | None:
+    """Where a quote stands within these lines."""
+    for _, first, last in read:
+        placed = locate(quote, volume.lines[first - 1 : last], first=first)
+        if placed is not None:
+            return placed
+    return None

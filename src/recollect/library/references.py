@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from recollect.domain.documents import PATH_SEPARATOR, Section
+from recollect.domain.library import PATH_SEPARATOR, Section
 from recollect.library.material import Entry, Volume
 
 EVERYTHING = "*"

@@ -10,10 +10,9 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
-from recollect.domain.documents import PageSpan, Section
 from recollect.domain.findings import Citation
 from recollect.domain.layers import ScopeName
-from recollect.domain.library import Document
+from recollect.domain.library import Document, PageSpan, Section
 from recollect.domain.results import Receipt
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name

@@ -14,7 +14,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from recollect.domain.happenings import MemoryEvent
 from recollect.domain.layers import Layer
 from recollect.domain.memory import (
     Memory,
@@ -24,6 +23,7 @@ from recollect.domain.memory import (
     check_time,
     compose_text,
 )
+from recollect.domain.overview import MemoryEvent
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_metadata, check_text, text_digest
 from recollect.errors import ConflictError, InvalidInputError

@@ -17,11 +17,11 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from recollect.domain.happenings import MemoryEvent
 from recollect.domain.ids import new_id
 from recollect.domain.layers import OWNED_LAYERS, Layer, ScopeName
 from recollect.domain.memory import Draft, make_draft
 from recollect.domain.names import Name
+from recollect.domain.overview import MemoryEvent
 from recollect.domain.results import AddReport, Decision, ItemError
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import text_digest

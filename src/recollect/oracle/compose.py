@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from recollect.domain.context import quoted
 from recollect.domain.findings import Citation, Finding
 from recollect.domain.oracle import NOT_IN_DOCUMENTS
 from recollect.domain.rows import Rows
-from recollect.domain.stored_text import quoted
 from recollect.library.leads import parts_of
 from recollect.library.material import FILE, Volume
 from recollect.library.prose import answer_of

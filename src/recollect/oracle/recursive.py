@@ -13,7 +13,7 @@ from recollect.learning.policy import DecompositionPolicy
 from recollect.library.environment import LibraryEnvironment
 from recollect.library.leads import Leads
 from recollect.library.material import Lead
-from recollect.library.spans import MAX_TEXT_CHARS
+from recollect.library.passages import MAX_TEXT_CHARS
 from recollect.oracle.material import ConsultedMaterial
 from recollect.runs.budget import ANSWER_TIMEOUT_S, Limits
 from recollect.runs.cache import Cache

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from uuid import UUID
 
 from recollect.domain.query import TimeRange
-from recollect.storage.anchors import fetch_dated
+from recollect.storage.facts import fetch_dated
 from recollect.storage.store import Row, Transaction
 from recollect.text.terms import query_terms, terms
 from recollect.text.times.reading import limited, read_times

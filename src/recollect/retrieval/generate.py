@@ -7,18 +7,23 @@ candidate in every way, so that ranking never guesses a missing measure. Which o
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.domain.names import entity_key
+from recollect.domain.ontology import RelatedEntity
 from recollect.domain.query import Understanding
-from recollect.retrieval.expand import Expanded
-from recollect.retrieval.rank import Pool, links_between
+from recollect.domaindb.answering import unapplied_notes
+from recollect.domaindb.database import DomainDatabase
+from recollect.retrieval.rank import Calibration, Pool, calibration_for, links_between
+from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, measured
 from recollect.retrieval.stopwatch import Stopwatch
 from recollect.storage.grouped import Grouping, fetch_grouped
 from recollect.storage.scopes import Caller
@@ -34,6 +39,51 @@ from recollect.storage.search import (
 )
 from recollect.storage.spaces import Space
 from recollect.storage.store import Row, Transaction
+from recollect.workspace import OpenSpace
+
+#: More names would look up memories that have little to do with the question any more.
+MAX_KEYS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expanded:
+    """The keys of entities to look for, the named ones first, and what went wrong on the way.
+
+    `relations` says of a key that the ontology led to whose it is: "order 12345 of Acme Corporation".
+    """
+
+    keys: tuple[str, ...]
+    relations: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+async def expand(database: DomainDatabase | None, asked: Understanding) -> Expanded:
+    """Every key under which memories may speak of what the question is about."""
+    named = asked.entity_keys
+    if database is None or not named:
+        return Expanded(keys=named)
+    expansion = await database.expand(asked.entities)
+    owners = {key: entity.name for entity in asked.entities for key in entity.keys}
+    relations = {
+        key: f"{entity.type} {entity.label} of {owners.get(entity.source, entity.source)}"
+        for entity in expansion.related
+        for key in spoken_keys(entity)
+    }
+    keys = tuple(dict.fromkeys([*named, *expansion.ids, *relations]))[:MAX_KEYS]
+    notes = expansion.notes
+    if relations:
+        known = [entity.mention_text for entity in asked.entities]
+        known += [asked.time_range.phrase] if asked.time_range else []
+        notes += tuple(unapplied_notes(asked.query, database.ontology, known))
+    return Expanded(keys=keys, relations=relations, notes=notes)
+
+
+def spoken_keys(entity: RelatedEntity) -> tuple[str, ...]:
+    """How texts name a row: "order:12345", "order 12345", "#12345", or by its label."""
+    number = entity.id.partition(":")[2]
+    names = [entity.label, f"{entity.type} {entity.label}", f"{entity.type} {number}"]
+    return tuple(dict.fromkeys([entity.id, *(entity_key(name) for name in names)]))
+
 
 #: How many of each source; with neighbours that makes a hundred to two hundred. Three hundred of each change
 #: recall by less than the noise, and every candidate costs two look-ups.
@@ -254,3 +304,22 @@ def to_pool(rows: Sequence[Row], matches: LexicalMatches) -> Pool:
 def _found_by(by_dense: bool, by_words: bool, sources: Sequence[str] | None) -> tuple[str, ...]:
     found = [name for name, by in (("semantic", by_dense), ("lexical", by_words)) if by]
     return (*found, *sorted(sources or ())) or ("neighbours",)
+
+
+#: By fingerprint: an embedder nobody tried on real data is measured once per process.
+_measured: dict[str, Calibration] = {}
+
+
+async def calibration_of(opened: OpenSpace) -> Calibration:
+    """How the embedder's cosines read; an unknown one is asked a few questions whose answers are known."""
+    known = calibration_for(opened.space.name)
+    if known is not UNKNOWN:
+        return known
+    if opened.space.fingerprint not in _measured:
+        embedder = opened.embedder
+        questions = await asyncio.to_thread(
+            lambda: [embedder.embed_query(question) for question, _ in PROBES]
+        )
+        notes = await asyncio.to_thread(embedder.embed, [note for _, note in PROBES])
+        _measured[opened.space.fingerprint] = measured(np.array(questions), np.asarray(notes))
+    return _measured[opened.space.fingerprint]

@@ -30,14 +30,18 @@ from recollect.providers.judge.wording import without_runs
 from recollect.providers.models.purse import Purse
 from recollect.retrieval.asking import EVERYTHING, Asking, Part
 from recollect.retrieval.choose import chosen, judged
-from recollect.retrieval.embedder_scale import calibration_of
-from recollect.retrieval.expand import expand
-from recollect.retrieval.generate import Wanted, follow_links, generate, generate_grouped
+from recollect.retrieval.generate import (
+    Wanted,
+    calibration_of,
+    expand,
+    follow_links,
+    generate,
+    generate_grouped,
+)
 from recollect.retrieval.hits import missing_sides, to_event, to_hit, to_shown
 from recollect.retrieval.judge import may_have_changed
 from recollect.retrieval.rank import Pool, Ranking, best_first, first_hits, rank
-from recollect.retrieval.request import SearchRequest
-from recollect.retrieval.routing import Routing
+from recollect.retrieval.request import Routing, SearchRequest
 from recollect.retrieval.stopwatch import Stopwatch
 from recollect.retrieval.understand import date_by_events, understand
 from recollect.storage import scopes, spaces

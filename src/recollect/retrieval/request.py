@@ -1,4 +1,4 @@
-"""A search as it was asked for, checked."""
+"""A search as it was asked for, checked; and which path it takes, the standard or the recursive one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
+from recollect import telemetry
+from recollect.config import Settings
 from recollect.domain.filters import Filter
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.memory import MemoryType
 from recollect.domain.text import check_text
 from recollect.errors import InvalidInputError
 from recollect.retrieval.understand import MAX_QUERY_CHARS
+from recollect.runs.router import ComplexityRouter, RouteDecision
+from recollect.storage.scopes import Caller
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,3 +52,37 @@ class SearchRequest:
             raise InvalidInputError(f"threshold {threshold!r} is outside 0 to 1")
         text = check_text(query, what="query", limit=MAX_QUERY_CHARS)
         return cls(query=text, threshold=float(threshold), **parts)
+
+
+#: What `SearchRequest.without` calls the recursive path.
+RECURSION = "recursion"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routing:
+    """A question's complexity, and the settings that a tenant's own may override."""
+
+    score: float
+    threshold: float
+    enabled: bool
+
+    @classmethod
+    def of(cls, settings: Settings, request: SearchRequest) -> Routing:
+        """Read the question; nothing is looked up."""
+        return cls(
+            score=ComplexityRouter().score(request.query),
+            threshold=settings.recursion_threshold,
+            enabled=settings.recursion_enabled and RECURSION not in request.without,
+        )
+
+    def leaves(self, caller: Caller) -> bool:
+        """Whether this caller's question leaves the standard path."""
+        own = caller.recursion_enabled
+        threshold = caller.recursion_threshold
+        router = ComplexityRouter(
+            threshold=self.threshold if threshold is None else threshold,
+            enabled=self.enabled if own is None else self.enabled and own,
+        )
+        decision = router.decide(self.score)
+        telemetry.routed(decision.value, self.score)
+        return decision is RouteDecision.RLM

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
-from recollect.domain.answer import NOT_KNOWN, Answer, AnswerPart
-from recollect.domain.findings import Citation
+from recollect.domain.findings import NOT_KNOWN, Answer, AnswerPart, Citation
 from recollect.domain.oracle import DEPTH_HINTS, MAX_PROBLEM_CHARS, DepthHint
 from recollect.domain.text import check_text
 from recollect.errors import InvalidInputError

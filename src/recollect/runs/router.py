@@ -1,6 +1,6 @@
 """Which path a question takes, for how complex it is.
 
-How complex it is, is read in `complexity.py`; who acts on the decision is `retrieval/routing.py`. `recollect bench
+How complex it is, is read in `complexity.py`; who acts on the decision is `retrieval/request.py`. `recollect bench
 route` measures both on a labelled set. Nothing here knows memories or a store.
 """
 

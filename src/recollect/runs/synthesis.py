@@ -17,8 +17,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any
 
+from recollect.domain.context import quoted
 from recollect.domain.findings import Citation, CitationStatus, Finding
-from recollect.domain.stored_text import quoted
 from recollect.errors import ModelError
 from recollect.providers.models.contract import AtMost
 from recollect.providers.tokens import count_tokens, first_tokens

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from recollect.domain.context import quoted
 from recollect.domain.findings import Citation
 from recollect.domain.rows import Rows, write
-from recollect.domain.stored_text import quoted
 from recollect.runs.citations import Read, reread
 from recollect.runs.synthesis import Marks
 

@@ -16,9 +16,8 @@ from psycopg.rows import dict_row
 
 from recollect.errors import ForbiddenError
 from recollect.storage.connections import Connection
-from recollect.storage.endpoint import Door, embedded_door
+from recollect.storage.endpoint import CONNECT_TIMEOUT_S, Door, embedded_door
 from recollect.storage.faults import is_crowded, is_starting
-from recollect.storage.reach import CONNECT_TIMEOUT_S
 
 #: For a look at whether the server answers; one that is busy for so long is as good as gone to who asks.
 _LOOK_S = 2

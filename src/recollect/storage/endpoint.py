@@ -1,4 +1,4 @@
-"""How to reach the database, as its owner and as the application.
+"""How to reach the database, as its owner and as the application, and the first connection to it.
 
 Embedded: both roles are made by the launcher. By URL: the URL names the owner; the application role
 `recollect_app` is created beside it with a password derived from the owner's, so that every process that
@@ -13,14 +13,37 @@ import hmac
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg import conninfo, sql
 
 from recollect.errors import ConfigurationError, StoreUnsupportedError
 from recollect.storage import migrations
-from recollect.storage.faults import translated
-from recollect.storage.reach import connect
+from recollect.storage.faults import is_starting, translated
+
+#: For a server that does not even refuse; one on this machine answers within milliseconds.
+CONNECT_TIMEOUT_S = 10
+_POLL_S = 0.05
+#: What a newcomer hears whose session was not open yet when the server's processes crashed.
+_CUT_OFF = "server closed the connection unexpectedly"
+
+
+def connect(conninfo: str, *, deadline: float) -> psycopg.Connection[tuple[Any, ...]]:
+    """A connection outside any transaction.
+
+    A server that starts, or recovers from a crash, turns everybody away: it is waited for until `deadline`, a moment
+    of the monotonic clock.
+    """
+    while True:
+        try:
+            return psycopg.connect(conninfo, connect_timeout=CONNECT_TIMEOUT_S, autocommit=True)
+        except psycopg.OperationalError as error:
+            passing = is_starting(error) or _CUT_OFF in str(error)
+            if not passing or time.monotonic() > deadline:
+                raise
+        time.sleep(_POLL_S)
+
 
 APP_ROLE = "recollect_app"
 

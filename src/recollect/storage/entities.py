@@ -13,9 +13,18 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from recollect.domain.entities import Entity, EntityGraph, Link
 from recollect.domain.layers import Layer
-from recollect.domain.names import Name, entity_key, lookup_keys, mention_keys, prefixes, stored_keys
+from recollect.domain.names import (
+    Entity,
+    EntityGraph,
+    Link,
+    Name,
+    entity_key,
+    lookup_keys,
+    mention_keys,
+    prefixes,
+    stored_keys,
+)
 from recollect.errors import ForbiddenError, NotFoundError
 from recollect.storage import scopes
 from recollect.storage.store import Row, Transaction

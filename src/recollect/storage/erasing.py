@@ -19,13 +19,13 @@ from psycopg import sql
 from psycopg.errors import LockNotAvailable
 
 from recollect.domain.filters import Filter
-from recollect.domain.happenings import MemoryEvent
 from recollect.domain.ids import new_id
 from recollect.domain.layers import Layer
 from recollect.domain.memory import MemoryType
+from recollect.domain.overview import MemoryEvent
 from recollect.domain.results import Receipt
 from recollect.storage import entities
-from recollect.storage.cluster import shards
+from recollect.storage.cluster import session
 from recollect.storage.connections import Connection
 from recollect.storage.facts import forget_sources
 from recollect.storage.filters import Parameters, all_of, compile_filter, in_layers, of_types
@@ -191,8 +191,8 @@ async def vacuum(store: Store, tenant_id: str, tables: Sequence[str] = TENANT_TA
     async with store.owner() as connection:
         # Aliases learned in other people's scopes, of names that are gone with what was erased.
         await connection.execute(compose("delete_lost_keys"), {"tenant": tenant_id})
-        if await shards.is_cluster(connection):
-            return await shards.vacuum(connection, tenant_id, tables, rewrite_bytes=REWRITE_LIMIT_BYTES)
+        if await session.is_cluster(connection):
+            return await session.vacuum(connection, tenant_id, tables, rewrite_bytes=REWRITE_LIMIT_BYTES)
         targets: list[sql.Composable] = []
         size = 0
         for table in tables:

@@ -1,4 +1,4 @@
-"""What happened, in the database: `tell` keeps it with the transaction that did it; `listen` wakes who waits for more.
+"""What goes on in a tenant, in the database: events that are told, searches as recorded, counts at a glance.
 
 A notification carries the tenant's name and nothing else: what happened is read under the listener's own rights.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,11 +16,12 @@ from uuid import UUID
 import psycopg
 from psycopg.types.json import Jsonb
 
-from recollect.domain.happenings import Happening
 from recollect.domain.ids import new_id
 from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.memory import MemoryType
+from recollect.domain.overview import Happening, MemoryCount, Overview, SearchMinute, Trace, TracedHit
 from recollect.errors import StoreError
-from recollect.storage.store import Store, Transaction
+from recollect.storage.store import Row, Store, Transaction
 
 log = logging.getLogger(__name__)
 
@@ -116,3 +118,85 @@ async def listen(store: Store) -> AsyncIterator[str]:
                 log.warning("listening for events broke off and is tried again: %s", error)
             is_known = True
         await asyncio.sleep(_RETRY_S)
+
+
+async def list_traces(
+    tx: Transaction,
+    *,
+    limit: int,
+    user: str | None = None,
+    since: datetime | None = None,
+    before: datetime | None = None,
+    silent: bool = False,
+    query: UUID | None = None,
+) -> list[Trace]:
+    """Searches, the newest first; `silent`: only those that found nothing."""
+    rows = await tx.fetch(
+        "list_traces", limit=limit, user=user, since=since, before=before, silent=silent, query=query
+    )
+    return [_trace(row) for row in rows]
+
+
+async def find_trace(tx: Transaction, query: UUID) -> Trace | None:
+    """A search with what it returned."""
+    traces = await list_traces(tx, limit=1, query=query)
+    if not traces:
+        return None
+    hits = await tx.fetch("trace_hits", query=query)
+    return replace(traces[0], returned=tuple(TracedHit(**row) for row in hits))
+
+
+def _trace(row: Row) -> Trace:
+    return Trace(
+        id=row["query_id"],
+        at=row["at"],
+        user=row["user_id"],
+        session=row["session"] or None,
+        question=row["question"],
+        category=row["category"],
+        strategy=row["strategy"],
+        entities=tuple(row["entities"]),
+        hits=row["hits"],
+        latency_ms=row["latency_ms"],
+        stages=row["stages"],
+        outcome=row["outcome"],
+    )
+
+
+async def overview(tx: Transaction, *, now: datetime, minutes: int) -> Overview:
+    """What the caller sees of the tenant, and how searches went in the last minutes."""
+    since = now - timedelta(minutes=minutes)
+    counted = await tx.fetch("count_memories", now=now)
+    documents = await tx.fetch_one("count_documents")
+    by_minute = await tx.fetch("searches_by_minute", since=since)
+    searches = await tx.fetch_one("searches_in_all", since=since)
+    runs = await tx.fetch_one("runs_in_all", since=since)
+    consultations = await tx.fetch_one("consultations_in_all", since=since)
+    # Each counts, and says 0 of nothing.
+    assert documents is not None
+    assert searches is not None
+    assert runs is not None
+    assert consultations is not None
+    cached = runs["cached_calls"] + consultations["cached_calls"]
+    return Overview(
+        counted=tuple(
+            MemoryCount(
+                layer=Layer.from_precedence(row["layer"]),
+                type=MemoryType(row["type"]),
+                memories=row["memories"],
+            )
+            for row in counted
+        ),
+        documents=documents["documents"],
+        minutes=minutes,
+        searched=searches["searches"],
+        searches=tuple(SearchMinute(**row) for row in by_minute),
+        p50_ms=searches["p50_ms"],
+        p95_ms=searches["p95_ms"],
+        p99_ms=searches["p99_ms"],
+        decomposed=runs["decomposed"],
+        consultations=consultations["consultations"],
+        # A run counts only what was carried out as its sub-calls.
+        tool_calls=runs["subcalls"] + runs["cached_calls"] + consultations["tool_calls"],
+        cached_calls=cached,
+    )

@@ -7,8 +7,15 @@ from datetime import datetime
 from uuid import UUID
 
 from recollect.domain.ids import new_id
-from recollect.domain.keys import Key, NewKey, context_document, make_token, read_context, read_token
-from recollect.domain.tenancy import TenantContext
+from recollect.domain.tenancy import (
+    Key,
+    NewKey,
+    TenantContext,
+    context_document,
+    make_token,
+    read_context,
+    read_token,
+)
 from recollect.storage.store import Row, Store, Transaction
 
 

@@ -18,10 +18,9 @@ from pgvector import HalfVector
 from pgvector.psycopg import register_vector_async
 from psycopg.types.json import Jsonb
 
-from recollect.domain.documents import Gap, ReadDocument, Section
 from recollect.domain.ids import new_id
 from recollect.domain.layers import Layer, ScopeName
-from recollect.domain.library import Document
+from recollect.domain.library import Document, Gap, ReadDocument, Section
 from recollect.errors import DocumentNotFoundError, ForbiddenError
 from recollect.storage.connections import Connection
 from recollect.storage.oracle import forget_documents

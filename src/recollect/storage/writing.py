@@ -18,11 +18,11 @@ from pgvector import HalfVector
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from recollect.domain.happenings import MemoryEvent
 from recollect.domain.ids import new_id
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.memory import Draft, Memory
 from recollect.domain.names import Name
+from recollect.domain.overview import MemoryEvent
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError, MemoryNotFoundError
 from recollect.storage import entities
 from recollect.storage.entities import Linked

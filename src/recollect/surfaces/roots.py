@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.codebase.verify import is_exploration
+from recollect.codebase.evidence import is_exploration
 from recollect.errors import ForbiddenError, InvalidInputError
 
 if TYPE_CHECKING:

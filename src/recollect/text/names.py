@@ -22,6 +22,8 @@ from recollect.text.word_lists import (
     EVERYDAY_CAPITALS,
     GIVEN_NAMES,
     HONORIFICS,
+    LEADING,
+    MAX_WORD_CHARS,
     NAME_OPENERS,
     NUMBERED,
     OPEN_ABBREVIATIONS,
@@ -30,13 +32,9 @@ from recollect.text.word_lists import (
     PROJECT_WORDS,
     ROLE_WORDS,
     TEAM_WORDS,
-    is_common,
-)
-from recollect.text.word_shapes import (
-    LEADING,
-    MAX_WORD_CHARS,
     TRAILING,
     has_inner_capital,
+    is_common,
     is_shouted,
     is_title,
     kind_of,

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from recollect import Recollect
-from recollect.domain.answer import Answer, AnswerPart
+from recollect.domain.findings import Answer, AnswerPart
 
 GUIDE = b"# Guide\n\n## Tokens\n\nA token expires after 15 minutes.\n"
 QUESTION = "When does a token expire?"

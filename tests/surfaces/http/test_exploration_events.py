@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from recollect import Recollect
-from recollect.domain.happenings import ExplorationEvent
+from recollect.domain.overview import ExplorationEvent
 
 Connect = Callable[..., httpx.Client]
 

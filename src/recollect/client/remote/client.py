@@ -16,9 +16,8 @@ from recollect.client.library import AsyncLibrary
 from recollect.client.remote.transport import Transport
 from recollect.client.verbs import LOCAL_ONLY, VERBS, Verb, given_of, returned
 from recollect.domain.codec import decode, encode
-from recollect.domain.keys import read_token
 from recollect.domain.library import DocumentReport
-from recollect.domain.tenancy import TenantContext
+from recollect.domain.tenancy import TenantContext, read_token
 from recollect.errors import ForbiddenError, InvalidInputError
 
 #: A consultation with a model may take minutes.
@@ -96,7 +95,7 @@ class AsyncRemote(AsyncRecollect):
 
     async def _upload(self, source: Any, **given: Any) -> DocumentReport:
         """A document's bytes, from here to there."""
-        from recollect.library.files import load_file
+        from recollect.library.folders import load_file
 
         name = given.pop("name")
         if isinstance(source, bytes):
@@ -125,7 +124,7 @@ def _is_said(name: str, value: Any) -> bool:
 
 def _hearer(verb: Verb, hear: Any) -> Any:
     """Who listens gets the events as they were there, where they can be read back."""
-    from recollect.domain.answer import AnswerPart
+    from recollect.domain.findings import AnswerPart
     from recollect.domain.oracle import OracleEvent
 
     def read(document: Mapping[str, Any]) -> Any:

@@ -13,8 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.codebase.symbols.grammars import get_grammar
-from recollect.codebase.symbols.imports import IMPORTING_CALLS, imports_of
-from recollect.codebase.symbols.naming import first_child, names_of, receiver_name, scope_name
+from recollect.codebase.symbols.naming import (
+    IMPORTING_CALLS,
+    first_child,
+    imports_of,
+    names_of,
+    receiver_name,
+    scope_name,
+)
 from recollect.codebase.symbols.values import ReferenceKind, SymbolInfo
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from recollect.contrib.importers.entry import (
     source_of,
     time_of,
 )
-from recollect.contrib.mem0.asked import Identity, check_id
+from recollect.contrib.mem0.translation import Identity, check_id
 from recollect.errors import IntegrationMissingError, InvalidInputError, RecollectError
 
 _TIMES = ("created_at", "timestamp", "date")

@@ -22,7 +22,7 @@ from recollect.contrib.importers.entry import (
     source_of,
     time_of,
 )
-from recollect.contrib.mem0.asked import ID_LAYERS, PROCEDURAL, Identity, check_id, end_of
+from recollect.contrib.mem0.translation import ID_LAYERS, PROCEDURAL, Identity, check_id, end_of
 from recollect.domain.ids import parse_id
 from recollect.errors import InvalidInputError, RecollectError
 

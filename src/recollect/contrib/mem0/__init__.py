@@ -1,6 +1,6 @@
 """`Memory` and `AsyncMemory` as mem0 has them, over a store of Recollect. Nothing of mem0 is imported.
 
-asked.py reads what is passed, told.py writes what is returned, memory.py asks the client in between. What differs from
+translation.py reads what is passed and writes what is returned, memory.py asks the client in between. What differs from
 mem0 is in docs/integrations.md.
 """
 

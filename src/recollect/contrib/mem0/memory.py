@@ -11,8 +11,8 @@ from uuid import UUID
 from recollect.client.async_client import MAX_LIMIT, UNCHANGED, AsyncRecollect
 from recollect.client.sync_client import Recollect
 from recollect.config import Settings
-from recollect.contrib.mem0 import told
-from recollect.contrib.mem0.asked import (
+from recollect.contrib.mem0 import translation
+from recollect.contrib.mem0.translation import (
     ID_LAYERS,
     PROCEDURAL,
     Identity,
@@ -99,25 +99,25 @@ class AsyncMemory:
             marked = {**labels, "memory_type": PROCEDURAL}
             stored = await self._client.add(text, type="procedural", metadata=marked, **place)
             assert isinstance(stored, Stored)
-            return {"results": [told.derived(stored)]}
+            return {"results": [translation.derived(stored)]}
         client = self._for(identity.user_id)
         found = await client.add(turns, conversation=identity.run_id, infer=infer, **place)
         if not isinstance(found, Inference):
             assert isinstance(found, list)
-            return {"results": [told.added(memory) for memory in found]}
+            return {"results": [translation.added(memory) for memory in found]}
         return {"results": await self._inferred(found, labels)}
 
     async def _inferred(self, found: Inference, labels: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What was said, what was derived from it, and what that retired."""
-        results = [told.added(memory) for memory in found.memories]
+        results = [translation.added(memory) for memory in found.memories]
         for fact in found.facts:
             if labels:
                 await self._client.update(fact.id, metadata={**labels, **fact.metadata})
-            results.append(told.derived(fact))
+            results.append(translation.derived(fact))
         for decision in found.decisions:
             if decision.kind == "supersede" and decision.other_id is not None:
                 fact = await self._client.get(decision.other_id)
-                results.append(told.retired(fact))
+                results.append(translation.retired(fact))
                 results += await self._retire_sources(fact, decision.memory_id)
         return results
 
@@ -132,13 +132,13 @@ class AsyncMemory:
             if said is None or said.status is not Status.ACTIVE or not newer or id in newer:
                 continue
             if read_fact(said.text, speaker=fact.subject, now=said.created_at) is not None:
-                retired.append(told.retired(await self._client.supersede(id, by=newer[-1])))
+                retired.append(translation.retired(await self._client.supersede(id, by=newer[-1])))
         return retired
 
     async def get(self, memory_id: Any) -> dict[str, Any] | None:
         """One memory, or None."""
         memory = await self._find(memory_id)
-        return None if memory is None else {**told.item(memory), "score": None}
+        return None if memory is None else {**translation.item(memory), "score": None}
 
     async def get_all(
         self,
@@ -160,7 +160,7 @@ class AsyncMemory:
                 filters=condition,
                 include_superseded=show_expired,
             )
-            results += [told.item(memory) for memory in page]
+            results += [translation.item(memory) for memory in page]
             cursor = page.next_cursor
             if cursor is None:
                 break
@@ -211,7 +211,7 @@ class AsyncMemory:
                 limit=_BATCH, filters={"id": {"$in": ids}}, include_superseded=True
             )
             memories |= {memory.id: memory for memory in page}
-        return {"results": told.hits(hits, memories, explain=explain)[:wanted]}
+        return {"results": translation.hits(hits, memories, explain=explain)[:wanted]}
 
     async def update(
         self,
@@ -251,7 +251,7 @@ class AsyncMemory:
     async def history(self, memory_id: Any) -> list[dict[str, Any]]:
         """What happened to a memory's text, the oldest first; nothing when it is erased."""
         memory = await self._find(memory_id)
-        return [] if memory is None else told.history(memory, await self._client.history(memory.id))
+        return [] if memory is None else translation.history(memory, await self._client.history(memory.id))
 
     async def reset(self) -> None:
         """Erase every memory of users, agents and sessions that this caller may change. What teams share stays."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from recollect.domain.documents import ReadDocument
+from recollect.domain.library import ReadDocument
 from recollect.errors import (
     DocumentError,
     DocumentReaderMissingError,
@@ -21,8 +21,7 @@ from recollect.files.decode import canonical, decode
 from recollect.library.reading.html import read_html
 from recollect.library.reading.isolated import read_isolated, require_reader
 from recollect.library.reading.limits import DEFAULT_LIMITS, ReadingLimits
-from recollect.library.reading.markdown import read_markdown
-from recollect.library.reading.plain import read_plain
+from recollect.library.reading.markdown import read_markdown, read_plain
 from recollect.library.reading.sections import shorten
 from recollect.library.reading.sniff import BINARY_KINDS, BY_EXTENSION, KINDS, Sniffed, extension_of, sniff
 from recollect.library.reading.source import read_source

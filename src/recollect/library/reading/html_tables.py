@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.library.reading.html_tokens import End, Start, Token
-from recollect.library.reading.sections import fold
-from recollect.library.reading.tables import markdown_table
+from recollect.library.reading.sections import fold, markdown_table
 
 #: No table is wider; a span beyond it is a mistake, or an attempt to fill the memory.
 _MAX_COLUMNS = 200

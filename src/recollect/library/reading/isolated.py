@@ -12,7 +12,7 @@ import sys
 from importlib.util import find_spec
 from typing import IO, Any
 
-from recollect.domain.documents import ReadDocument
+from recollect.domain.library import ReadDocument
 from recollect.errors import (
     DocumentError,
     DocumentReaderMissingError,

@@ -1,6 +1,6 @@
 """PDF, within the process of `child.py`: text page by page with pypdfium2, ruled tables with pdfplumber.
 
-A page gives printed lines (`pdf_lines.py`); all pages together give the canonical text, a paragraph a line, with the
+A page gives printed lines (`pdf_blocks.py`); all pages together give the canonical text, a paragraph a line, with the
 page that each stands on (`pdf_blocks.py`), and its headings (`pdf_headings.py`). What is not text is reported as a gap:
 pages that are pictures, tables without rules (`pdf_tables.py`).
 """
@@ -11,13 +11,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from recollect.domain.documents import Gap, ReadDocument
+from recollect.domain.library import Gap, ReadDocument
 from recollect.errors import DocumentEncryptedError, DocumentError, DocumentTooLargeError
 from recollect.files.decode import canonical
 from recollect.library.reading.limits import ReadingLimits
-from recollect.library.reading.pdf_blocks import Page, build_blocks, letters_of
+from recollect.library.reading.pdf_blocks import Line, Page, build_blocks, letters_of, page_lines
 from recollect.library.reading.pdf_headings import Bookmark, find_headings, largest_line
-from recollect.library.reading.pdf_lines import Line, page_lines
 from recollect.library.reading.pdf_tables import (
     TableReader,
     draws_rules,

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from recollect.library.reading.pdf_blocks import Blocks, letters_of
-from recollect.library.reading.pdf_lines import Line
+from recollect.library.reading.pdf_blocks import Blocks, Line, letters_of
 from recollect.library.reading.sections import Heading, fold
 
 _LARGER = 1.12

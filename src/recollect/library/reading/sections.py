@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recollect.domain.documents import PATH_SEPARATOR, PageSpan, Section
+from recollect.domain.library import PATH_SEPARATOR, PageSpan, Section
 
 #: Longer than headings are; what is longer is a paragraph that was marked up as one.
 MAX_HEADING_CHARS = 300
@@ -95,3 +95,17 @@ def _last_filled(lines: Sequence[str], start: int, end: int) -> int:
     while end > start and not lines[end - 1].strip():
         end -= 1
     return max(end, start)
+
+
+def markdown_table(rows: Sequence[Sequence[str]], *, has_header: bool) -> list[str]:
+    """The lines of a table. Short rows are filled up; without a header the header row stays empty."""
+    width = max((len(row) for row in rows), default=0)
+    if width == 0:
+        return []
+    header, body = (rows[0], rows[1:]) if has_header else ([""] * width, rows)
+    return [_line(header, width), "|" + " --- |" * width, *(_line(row, width) for row in body)]
+
+
+def _line(row: Sequence[str], width: int) -> str:
+    cells = [fold(cell).replace("|", "\\|") for cell in row]
+    return "| " + " | ".join([*cells, *[""] * (width - len(cells))]) + " |"

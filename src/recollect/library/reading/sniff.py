@@ -5,16 +5,20 @@ A name can be wrong, and then a note says so. What no reader understands is refu
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from dataclasses import dataclass
 
 from recollect.errors import (
     DocumentEncryptedError,
     DocumentError,
+    DocumentTooLargeError,
     DocumentUnsupportedError,
     InvalidInputError,
 )
 from recollect.files.decode import looks_binary
+from recollect.library.reading.limits import ReadingLimits
 from recollect.library.reading.source import SOURCE_EXTENSIONS
 
 KINDS = ("markdown", "html", "text", "code", "pdf", "docx", "pptx", "xlsx")
@@ -158,3 +162,56 @@ def _mismatch(extension: str, by_name: str | None, found: str) -> str:
     if by_name == "text" and found in _PROSE_KINDS and found != "html":
         return ""
     return f"named .{extension}, but its content is {found}; read as {found}"
+
+
+#: The largest presentations have some thousand parts.
+MAX_PARTS = 20_000
+#: XML of a large, monotonous sheet packs about a hundred times; more than this is made to harm.
+MAX_RATIO = 250
+#: Small files may pack as well as they like.
+_HARMLESS_BYTES = 20_000_000
+_ENCRYPTED_FLAG = 0x1
+
+
+def check_archive(data: bytes, *, name: str, limits: ReadingLimits) -> zipfile.ZipFile:
+    """The archive, when it is one and of a size that can be read.
+
+    The sizes are those its directory declares: Python's reader never unpacks more of a part than that.
+    """
+    if data.count(b"PK\x01\x02") > 2 * MAX_PARTS:
+        raise DocumentTooLargeError(f"{name!r} has more than {MAX_PARTS:,} parts; save it again, or split it")
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        parts = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, OverflowError) as error:
+        raise DocumentError(f"{name!r} is damaged or cut off ({error}); save it again") from error
+    if len(parts) > MAX_PARTS:
+        raise DocumentTooLargeError(f"{name!r} has more than {MAX_PARTS:,} parts; save it again, or split it")
+    unpacked = sum(part.file_size for part in parts)
+    if unpacked > limits.max_unpacked_bytes:
+        raise DocumentTooLargeError(
+            f"{name!r} would unpack to {unpacked:,} bytes, the limit is {limits.max_unpacked_bytes:,}; split it"
+        )
+    if unpacked > _HARMLESS_BYTES and unpacked > MAX_RATIO * len(data):
+        raise DocumentTooLargeError(
+            f"{name!r} would unpack to {unpacked // len(data):,} times its size, as no real document does"
+        )
+    if any(part.flag_bits & _ENCRYPTED_FLAG for part in parts):
+        raise DocumentEncryptedError(
+            f"{name!r} is protected by a password; save it without one and add it again"
+        )
+    for part in parts:
+        if part.filename.lower().endswith((".xml", ".rels")):
+            _refuse_entities(archive, part, name)
+    return archive
+
+
+def _refuse_entities(archive: zipfile.ZipFile, part: zipfile.ZipInfo, name: str) -> None:
+    """A document type has no place in an Office file; entities in it could fill the memory or name other files."""
+    try:
+        with archive.open(part) as opened:
+            start = opened.read(4_096)
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, RuntimeError, EOFError) as error:
+        raise DocumentError(f"{name!r} is damaged in {part.filename!r} ({error}); save it again") from error
+    if b"<!DOCTYPE" in start or b"<!ENTITY" in start:
+        raise DocumentError(f"{name!r} declares entities in {part.filename!r}, as no Office program does")

@@ -11,8 +11,8 @@ import re
 import warnings
 from collections.abc import Sequence
 
-from recollect.domain.documents import ReadDocument
-from recollect.library.reading.plain import split_pages
+from recollect.domain.library import ReadDocument
+from recollect.library.reading.markdown import split_pages
 from recollect.library.reading.sections import Heading, build_sections
 
 PYTHON_EXTENSIONS = frozenset({"py", "pyi"})

@@ -21,8 +21,7 @@ from recollect.domain.results import ConsolidateReport
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name
 from recollect.errors import ForbiddenError, InvalidInputError, ModelError, ModelOutputError, StoreBusyError
-from recollect.memories.summaries.abstract import most_shown, rephrase
-from recollect.memories.summaries.compose import Written, compose
+from recollect.memories.summaries.abstract import Written, compose, most_shown, rephrase
 from recollect.memories.summaries.extract import Chosen, choose
 from recollect.memories.summaries.keeping import keep
 from recollect.memories.summaries.sentences import Passage

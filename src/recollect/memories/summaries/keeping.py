@@ -22,7 +22,7 @@ from recollect.domain.names import Name
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import text_digest
 from recollect.memories.intake import believed_until
-from recollect.memories.summaries.compose import Written
+from recollect.memories.summaries.abstract import Written
 from recollect.storage import entities, erasing, scopes, spaces, summaries, writing
 from recollect.storage.filters import FOREVER
 from recollect.storage.store import Transaction

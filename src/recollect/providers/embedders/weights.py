@@ -1,4 +1,4 @@
-"""Model files that came in a package: where they are, whether they are the right ones, what is in them.
+"""Model files: those that came in a package, and those that Recollect makes for itself in the cache folder.
 
 Files are found without importing their package and mapped into memory, so opening a model costs
 neither a copy nor a read of what is not used.
@@ -6,8 +6,13 @@ neither a copy nor a read of what is not used.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import logging
+import os
+import tempfile
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,7 +21,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import EmbedderFailedError, EmbedderMissingError
-from recollect.providers.embedders.model_cache import read_note, write_note
+from recollect.files.jail import private_folder
+
+log = logging.getLogger("recollect.embedders")
+
+_DIGEST_BYTES = hashlib.sha256().digest_size
+
+
+def cached_bytes(cache_dir: Path, name: str, build: Callable[[], bytes]) -> bytes:
+    """What `build` gives, taken from the cache if a whole copy is there."""
+    checked = read_checked(cache_dir / name)
+    if checked is not None:
+        return checked
+    made = build()
+    _write(cache_dir / name, hashlib.sha256(made).digest() + made)
+    return made
+
+
+def read_checked(path: Path) -> bytes | None:
+    """The content of a cached file, or None when it is not there or not whole."""
+    try:
+        stored = path.read_bytes()
+    except OSError:
+        return None
+    digest, content = stored[:_DIGEST_BYTES], memoryview(stored)[_DIGEST_BYTES:]
+    if not content or hashlib.sha256(content).digest() != digest:
+        log.warning("the cached file %r is damaged and will be made again", str(path))
+        return None
+    return bytes(content)
+
+
+def read_note(cache_dir: Path, name: str) -> dict[str, Any] | None:
+    """A small JSON object written by `write_note`, or None."""
+    try:
+        note = json.loads((cache_dir / name).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return note if isinstance(note, dict) else None
+
+
+def write_note(cache_dir: Path, name: str, note: dict[str, Any]) -> None:
+    """Keep a small JSON object under `name`."""
+    _write(cache_dir / name, json.dumps(note).encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    temporary: str | None = None
+    try:
+        private_folder(path.parent)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError as error:
+        # The cache only saves time: a read-only folder or a full disk must not stop a search.
+        log.warning("can't write %r: %s; it will be made again next time", str(path), error)
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
 
 _DTYPES = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
 

@@ -2,16 +2,14 @@
 
 `augment` goes the whole way from a question to a context; `text` lays out and fits what was found, as a pure
 function; `sections` has the headings and their order, `recalled` how one memory reads, `compare` the table for
-questions that compare, `current_data` the domain database's rows, `fit` the tokens.
+questions that compare, `sections` also the domain database's rows, `text` the tokens.
 
 Nothing here ranks: which memories are relevant was decided before.
 """
 
-from recollect.retrieval.assemble.assembler import ContextAssembler, RlmAssemblyService
-from recollect.retrieval.assemble.augment import augmented_retrieval
-from recollect.retrieval.assemble.fit import fit_to_context_window
+from recollect.retrieval.assemble.augment import ContextAssembler, RlmAssemblyService, augmented_retrieval
 from recollect.retrieval.assemble.recalled import format_semantic_triple
-from recollect.retrieval.assemble.text import assemble, check_max_tokens
+from recollect.retrieval.assemble.text import assemble, check_max_tokens, fit_to_context_window
 
 __all__ = [
     "ContextAssembler",

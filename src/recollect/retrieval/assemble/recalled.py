@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from recollect.domain.context import guarded
 from recollect.domain.memory import Memory, MemoryType, compose_text
 from recollect.domain.results import Hit
-from recollect.domain.stored_text import guarded
 from recollect.domain.time_ago import format_time_ago
 
 _PIPE = re.compile(r"(\\*)\|")

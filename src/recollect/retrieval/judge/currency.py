@@ -21,7 +21,7 @@ import numpy as np
 from recollect.domain.query import Aim
 from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats
 from recollect.retrieval.judge.probability import logit, sigmoid
-from recollect.text.forms import FormModels
+from recollect.text.aim import FormModels
 from recollect.text.terms import terms
 
 #: What is measured of a pair of memories, in the order of the columns. Of both: how alike they are, how many words they

@@ -95,7 +95,7 @@ def is_prepared(app_conninfo: str) -> bool:
     """Whether the application role gets in, which `prepare` allows only after everything else is done."""
     import psycopg
 
-    from recollect.storage.reach import CONNECT_TIMEOUT_S
+    from recollect.storage.endpoint import CONNECT_TIMEOUT_S
 
     try:
         with psycopg.connect(app_conninfo, connect_timeout=CONNECT_TIMEOUT_S, autocommit=True) as connection:
@@ -144,8 +144,8 @@ def prepare(
 def _connect(folder: Folder, conninfo: str, deadline: float) -> psycopg.Connection[tuple[Any, ...]]:
     import psycopg
 
+    from recollect.storage.endpoint import connect
     from recollect.storage.faults import is_crowded, is_starting
-    from recollect.storage.reach import connect
 
     try:
         return connect(conninfo, deadline=deadline)

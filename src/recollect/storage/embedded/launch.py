@@ -32,20 +32,22 @@ from recollect.storage.embedded.folder import (
     Secrets,
     check_data_owner,
     check_owner,
+    choose_socket_folder,
     find_secrets,
     folder_of,
+    forget_socket_folder,
     has_data,
     is_locked,
     make_home,
     new_secrets,
     password_advice,
+    quoted,
     reporting,
     save_secrets,
     start_lock,
 )
 from recollect.storage.embedded.process import Postmaster
 from recollect.storage.embedded.server_settings import server_settings
-from recollect.storage.embedded.sockets import choose_socket_folder, forget_socket_folder, quoted
 
 _DEFAULT_PORT = 5432
 

@@ -10,7 +10,7 @@ import typer
 from recollect.surfaces.cli.invocation import JsonOption, invocation, read_argument
 
 if TYPE_CHECKING:
-    from recollect.domain.answer import Answer
+    from recollect.domain.findings import Answer
     from recollect.surfaces.cli.output import Output
 
 app = typer.Typer(rich_markup_mode=None)
@@ -55,7 +55,7 @@ def ask(
 
 def _teller(out: Output, *, headed: bool) -> Callable[[object], None]:
     """Prints each source's answer as soon as it is there."""
-    from recollect.domain.answer import AnswerPart
+    from recollect.domain.findings import AnswerPart
     from recollect.runs.source import HEADINGS
 
     def tell(event: object) -> None:

@@ -11,7 +11,7 @@ from recollect.surfaces.cli.invocation import JsonOption, invocation, noun_app
 from recollect.surfaces.cli.output import Column, Output
 
 if TYPE_CHECKING:
-    from recollect.domain.entities import Entity
+    from recollect.domain.names import Entity
 
 app = typer.Typer(rich_markup_mode=None)
 entities_app = noun_app("entities", "People, things and projects that memories name.")

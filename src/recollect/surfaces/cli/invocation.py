@@ -88,8 +88,7 @@ class Invocation:
 
     def _said_to_server(self, settings: Settings) -> TenantContext | None:
         """What the options say beside the key; roles are the key's alone."""
-        from recollect.domain.keys import read_token
-        from recollect.domain.tenancy import TenantContext
+        from recollect.domain.tenancy import TenantContext, read_token
 
         token = read_token(settings.api_key or "")
         if token is None or not (self.user or self.places):

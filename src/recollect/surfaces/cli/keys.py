@@ -14,7 +14,7 @@ from recollect.surfaces.cli.output import Column
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.domain.keys import Key, NewKey
+    from recollect.domain.tenancy import Key, NewKey
 
 app = typer.Typer(rich_markup_mode=None)
 keys_app = noun_app("keys", "By which applications speak to 'recollect serve'.")

@@ -23,8 +23,7 @@ from recollect.surfaces.cli.invocation import (
 from recollect.surfaces.cli.output import Column, Output
 
 if TYPE_CHECKING:
-    from recollect.domain.answers import DomainResults
-    from recollect.domain.ontology import DeclaredOntology
+    from recollect.domain.ontology import DeclaredOntology, DomainResults
     from recollect.domain.results import Check
 
 app = typer.Typer(rich_markup_mode=None)

@@ -12,7 +12,7 @@ from recollect.surfaces.dashboard.addresses import link
 from recollect.surfaces.dashboard.widgets import empty, fields, tag
 
 if TYPE_CHECKING:
-    from recollect.domain.answer import Answer
+    from recollect.domain.findings import Answer
     from recollect.surfaces.dashboard.visitor import Visitor
 
 PATH = "/ask"

@@ -16,8 +16,8 @@ from recollect.surfaces.dashboard.live import told, watch
 from recollect.surfaces.dashboard.widgets import empty, fields, tag, when
 
 if TYPE_CHECKING:
-    from recollect.domain.happenings import Happening
     from recollect.domain.oracle import CapabilityGroup
+    from recollect.domain.overview import Happening
     from recollect.surfaces.dashboard.visitor import Visitor
 
 _ASKED = EventType.ORACLE_CAPABILITY_REQUESTED

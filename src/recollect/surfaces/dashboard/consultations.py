@@ -20,8 +20,8 @@ from recollect.surfaces.dashboard.live import told, watch
 from recollect.surfaces.dashboard.widgets import empty, fields, tag
 
 if TYPE_CHECKING:
-    from recollect.domain.happenings import Happening
     from recollect.domain.oracle import OracleConsultation
+    from recollect.domain.overview import Happening
     from recollect.surfaces.dashboard.visitor import Visitor
 
 _TYPES = frozenset(kind.value for kind in EventType)

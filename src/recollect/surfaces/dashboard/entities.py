@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from nicegui.events import EChartPointClickEventArguments
 
-    from recollect.domain.entities import Entity, EntityGraph
     from recollect.domain.memory import Memory
+    from recollect.domain.names import Entity, EntityGraph
     from recollect.surfaces.dashboard.visitor import Visitor
 
 PATH = "/entities"

@@ -25,7 +25,7 @@ from recollect.surfaces.roots import check_roots
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recollect.domain.happenings import Happening
+    from recollect.domain.overview import Happening
     from recollect.surfaces.dashboard.visitor import Visitor
 
 _PAGE = 50

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from recollect.domain.findings import Finding
-from recollect.domain.happenings import ExplorationEvent
+from recollect.domain.overview import ExplorationEvent
 from recollect.surfaces.dashboard.exploration import marks, parameters, place_of
 from recollect.surfaces.dashboard.live import told
 
 if TYPE_CHECKING:
-    from recollect.domain.happenings import Happening
+    from recollect.domain.overview import Happening
     from recollect.surfaces.dashboard.visitor import Visitor
 
 TYPES = frozenset(kind.value for kind in ExplorationEvent)

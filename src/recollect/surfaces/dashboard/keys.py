@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from recollect.client.keys import LINK_NAME, VISIT_NAME
-from recollect.domain.keys import read_token
+from recollect.domain.tenancy import read_token
 from recollect.errors import InvalidInputError
 from recollect.surfaces.dashboard.widgets import confirmed, empty, tag, when
 
 if TYPE_CHECKING:
-    from recollect.domain.keys import Key, NewKey
+    from recollect.domain.tenancy import Key, NewKey
     from recollect.surfaces.dashboard.visitor import Visitor
 
 _TONES = {"active": "good", "expired": "", "revoked": "bad"}

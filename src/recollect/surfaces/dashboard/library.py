@@ -15,8 +15,7 @@ from recollect.surfaces.dashboard.widgets import confirmed, empty, fields, lines
 if TYPE_CHECKING:
     from nicegui.events import UploadEventArguments, ValueChangeEventArguments
 
-    from recollect.domain.documents import Section
-    from recollect.domain.library import Document, SectionHit
+    from recollect.domain.library import Document, Section, SectionHit
     from recollect.surfaces.dashboard.visitor import Visitor
 
 _MOST = 200

@@ -15,7 +15,7 @@ from recollect.surfaces.http.events import heard
 if TYPE_CHECKING:
     import asyncio
 
-    from recollect.domain.happenings import Happening
+    from recollect.domain.overview import Happening
     from recollect.surfaces.dashboard.visitor import Visitor
 
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from recollect.domain.codebase import RLMResult
-    from recollect.domain.happenings import Happening
     from recollect.domain.learning import RunSummary
     from recollect.domain.oracle import OracleConsultation
+    from recollect.domain.overview import Happening
     from recollect.surfaces.dashboard.visitor import Visitor
 
 PATH = "/runs"

@@ -12,7 +12,7 @@ from recollect.surfaces.dashboard.widgets import empty, fields, shares, tabs, ta
 
 if TYPE_CHECKING:
     from recollect.domain.memory import Memory
-    from recollect.domain.traces import Trace, TracedHit
+    from recollect.domain.overview import Trace, TracedHit
     from recollect.surfaces.dashboard.visitor import Visitor
 
 PATH = "/traces"

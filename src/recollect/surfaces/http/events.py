@@ -24,7 +24,7 @@ from recollect.storage import happenings
 
 if TYPE_CHECKING:
     from recollect.client.async_client import AsyncRecollect
-    from recollect.domain.happenings import Happening
+    from recollect.domain.overview import Happening
     from recollect.domain.tenancy import TenantContext
     from recollect.surfaces.http.auth import Doorkeeper
 

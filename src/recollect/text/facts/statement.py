@@ -1,4 +1,4 @@
-"""What a sentence states, as values."""
+"""What a sentence states, as values, and the period it names."""
 
 from __future__ import annotations
 
@@ -49,3 +49,13 @@ class Reading:
 
     statements: tuple[Statement, ...]
     skipped: tuple[Skipped, ...]
+
+
+def period_in(sentence: str, *, now: datetime) -> tuple[datetime | None, datetime | None]:
+    """Start and end of the first period a sentence names; (None, None) when it names none."""
+    from recollect.text.times import find_times
+
+    for time_ in find_times(sentence, now=now):
+        if time_.start is not None:
+            return time_.start, time_.end
+    return None, None
