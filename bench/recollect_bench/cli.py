@@ -456,6 +456,25 @@ def scale(
 
 
 @app.command()
+def profile(
+    ctx: typer.Context,
+    n: Annotated[int, typer.Option("--n", help="Memories in the store.", min=100, metavar="N")] = 100_000,
+    queries: Annotated[int, typer.Option(help="Questions to ask.", min=1, metavar="N")] = 100,
+    keep: Annotated[
+        Path | None, typer.Option(help="Where `scale` keeps its stores, or this may.", metavar="FOLDER")
+    ] = None,
+    embedder: EmbedderOption = USUAL_EMBEDDER,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show where the time of one search goes: statements, round trips, processor time, waiting."""
+    from recollect_bench.profile import run_profile
+
+    found = run_profile(n, queries, embedder=embedder, keep=keep, show=_show(ctx, json, out))
+    _finish(ctx, json, out, found)
+
+
+@app.command()
 def serve(
     ctx: typer.Context,
     n: Annotated[int, typer.Option("--n", help="Memories in the store.", min=100, metavar="N")] = 100_000,

@@ -37,6 +37,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "codeqa": _codeqa,
         "route": _route,
         "scale": _scale,
+        "profile": _profile,
         "serve": _serve,
         "start": _start,
         "cluster": _cluster,
@@ -274,6 +275,14 @@ def _temporal(figure: Any, result: Result) -> None:
     axes.set_ylim(0, 1.1)
     axes.set_ylabel("read rightly")
     axes.set_title("Times that texts name")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _profile(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    waited = sorted(result.measures["waited_ms"].items(), key=lambda item: item[1])
+    axes.barh([name for name, _ in waited], [ms for _, ms in waited], 0.6, color=_BLUE)
+    axes.set_xlabel("waited for the database, ms per search")
     axes.spines[["top", "right"]].set_visible(False)
 
 

@@ -167,10 +167,18 @@ ABOUT = {
         "Speed and completeness",
         "Synthetic texts of 30 words with synthetic clustered vectors. The floor is one question embedded by the real "
         "model plus one raw pgvector query (HNSW, default settings, as owner, no row-level security), taken in turns "
-        "with the searches, which embed with the same model. `first p50` is right after the intake, before any vacuum; "
+        "with the searches, which embed with the same model; what the judge takes is apart, in "
+        "its own stage and in the total. `first p50` is right after the intake, before any vacuum; "
         "the others are after one. The small tenant shares its partition with a tenant that holds half of all rows. "
         "The decomposed searches are over forty teams that hold as many rows together, without a model.",
         "recollect bench scale --n 100000 --sizes 10000,1000000",
+    ),
+    "profile": (
+        "Where the time of one search goes",
+        "One tenant holds all rows. A round trip is one wait for the database, named by the statement it is for "
+        "(`transaction` begins, says who asks, and commits). Waiting includes the database's work. Processor time is "
+        "read from the system, and ours includes embedding the question and reading candidates (the judge).",
+        "recollect bench profile --n 100000",
     ),
     "serve": (
         "The server under load",

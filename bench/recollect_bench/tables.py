@@ -146,6 +146,31 @@ def _scale(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _profile(measures: Mapping[str, Any]) -> list[Table]:
+    counts = [measures[name] for name in ("round_trips", "database_cpu_ms", "waited_ms")]
+    order = sorted(counts[0], key=lambda name: -counts[1][name])
+    rows = [[name, *(f"{count[name]:.2f}" for count in counts)] for name in order]
+    rows.append(["all", *(f"{sum(count.values()):.2f}" for count in counts)])
+    columns = ["for", "how many", "the database's processor, ms", "waited, ms"]
+    taken = measures["search_ms"]
+    stages = [
+        [name, *(f"{ms[at]:.1f}" for at in ("p50", "p95"))] for name, ms in measures["stages_ms"].items()
+    ]
+    return [
+        Table(title="Round trips of one search", columns=columns, rows=rows),
+        Table(
+            title="One search",
+            columns=["", "ms"],
+            rows=[
+                ["p50", f"{taken['p50']:.1f}"],
+                ["p95", f"{taken['p95']:.1f}"],
+                ["our processor time, mean", f"{measures['our_cpu_ms']:.1f}"],
+            ],
+        ),
+        Table(title="Its stages", columns=["stage", "p50 ms", "p95 ms"], rows=stages),
+    ]
+
+
 def _routed(measured: Mapping[str, Mapping[str, float]]) -> list[Table]:
     """Results of earlier versions have none."""
     if not measured:
@@ -160,7 +185,7 @@ def _stages(growth: Sequence[Mapping[str, Any]]) -> list[Table]:
         return []
     names = [
         name
-        for name in ("understand", "dates", "generate", "rank", "show", "total")
+        for name in ("understand", "dates", "generate", "rank", "judge", "show", "total")
         if name in growth[-1]["stages_ms"]
     ]
     rows = []
@@ -610,6 +635,7 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "library": _library,
     "route": _route,
     "scale": _scale,
+    "profile": _profile,
     "serve": _serve,
     "start": _start,
     "cluster": _cluster,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -43,6 +44,8 @@ _log = logging.getLogger("recollect.embedders")
 
 #: How long closing waits for an index that is being built; the portal allows ten seconds for all of it.
 CHORES_S = 5.0
+#: How long the size of an index is taken for known.
+INDEXED_S = 60.0
 #: From this many new memories on, the planner's picture of the tables is wrong enough to matter.
 ANALYZE_FROM = 200
 
@@ -79,7 +82,7 @@ class Workspace:
         self.judge_fault: str | None = None
         self._models: dict[str, ChatModel] = {}
         self._opening = asyncio.Lock()
-        self._indexed: set[tuple[str, int]] = set()
+        self._indexed: dict[tuple[str, int], tuple[int, float]] = {}
         self._chores: set[asyncio.Task[Any]] = set()
 
     @classmethod
@@ -203,14 +206,16 @@ class Workspace:
                         self.judge_fault = str(error)
         return self._judge
 
-    async def has_vector_index(self, tx: Transaction, space: Space) -> bool:
-        """Whether the caller's partition has a vector index; a yes is remembered, a no is not."""
-        key = (tx.context.tenant_id, space.id)
-        if key not in self._indexed:
-            if not await spaces.has_index(tx, space):
-                return False
-            self._indexed.add(key)
-        return True
+    async def indexed_rows(self, tx: Transaction, space: Space) -> int | None:
+        """About how many rows the vector index of the caller's partition has, remembered a while; None without one."""
+        key, now = (tx.context.tenant_id, space.id), time.monotonic()
+        rows, until = self._indexed.get(key, (0, 0.0))
+        if now < until:
+            return rows
+        found = await spaces.indexed_rows(tx, space)
+        if found is not None:
+            self._indexed[key] = (found, now + INDEXED_S)
+        return found
 
     async def settle(self, context: TenantContext, *, added: int, large: bool) -> None:
         """After an intake: statistics for the planner, and the vector index once exact search is outgrown.
@@ -229,7 +234,7 @@ class Workspace:
         """Build the vector index of a tenant's partition if it has none."""
         space = (await self.open_space(context)).space
         async with self.store.transaction(context) as tx:
-            if await self.has_vector_index(tx, space):
+            if await self.indexed_rows(tx, space) is not None:
                 return False
         chore = asyncio.create_task(spaces.build_index(self.store, context.tenant_id, space))
         self._chores.add(chore)

@@ -13,7 +13,9 @@ import pytest
 from recollect.errors import InvalidInputError
 from recollect.providers.embedders import available_embedders, open_embedder
 from recollect.storage import embedded
+from recollect.storage.connections import Connection
 from recollect_bench.floor import names_sharing_a_partition, partition_of
+from recollect_bench.profile import run_profile
 from recollect_bench.scale import Plan, run_scale
 from recollect_bench.show import Show
 from recollect_bench.tables import bar_table, tables_of
@@ -90,6 +92,7 @@ def test_a_small_run_measures_both_cases_and_finds_everything() -> None:
     assert result.measures["embedding"]["self_cosine"] > 0.9999
     assert result.measures["ingest"]["rows_per_s"] > 0
     assert len(bar_table(result).rows) == len(result.bars) == 12
+    assert one["stages_ms"]["judge"]["p50"] > 0
     assert [table.title for table in tables_of(result)] == [
         "Search",
         "Texts per second",
@@ -98,6 +101,27 @@ def test_a_small_run_measures_both_cases_and_finds_everything() -> None:
         "Searches that are decomposed",
     ]
     assert {"understand", "generate", "rank", "total"} <= set(one["stages_ms"])
+
+
+@pytest.mark.usefixtures("_quick_homes")
+def test_a_profile_counts_every_wait_for_the_database_by_its_statement() -> None:
+    wait = Connection.wait
+    result = run_profile(200, 4, embedder="wordllama", keep=None, show=Show(quiet=True))
+    assert Connection.wait is wait
+    trips, waited = result.measures["round_trips"], result.measures["waited_ms"]
+    # Each search looks its words up once, brings its candidates together once and follows them once.
+    assert [trips[name] for name in ("lexical", "candidates", "linked")] == [1.0, 1.0, 1.0]
+    # It begins and commits, and what was found may be noted meanwhile.
+    assert trips["transaction"] >= 2.0
+    assert waited.keys() == trips.keys()
+    assert result.measures["our_cpu_ms"] > 0
+    [bar] = result.bars
+    assert bar.value == sum(trips.values())
+    assert [table.title for table in tables_of(result)] == [
+        "Round trips of one search",
+        "One search",
+        "Its stages",
+    ]
 
 
 def test_tenants_can_be_named_into_one_partition(owner_conninfo: str) -> None:

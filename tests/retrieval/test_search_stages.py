@@ -9,6 +9,7 @@ import pytest
 
 from recollect import Recollect
 from recollect.errors import InvalidInputError
+from recollect.storage import spaces
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)
 
@@ -128,6 +129,39 @@ def test_each_hit_says_which_sources_found_it(client: Recollect) -> None:
     assert hit.explanation is not None
     assert {"semantic", "lexical"} <= set(hit.explanation.sources)
     assert hit.explanation.sentence.startswith("recalled because it ")
+
+
+def test_a_search_by_the_vector_index_finds_what_comparing_all_finds(
+    client: Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_noise(client, 80)
+    key = client.add("The spare key of the boathouse lies under the third flowerpot.").id
+    question = "Where is the spare key of the boathouse?"
+    compared = client.search(question)
+    assert compared[0].id == key
+    monkeypatch.setattr(spaces, "EXACT_ROWS", 20)
+    monkeypatch.setattr(spaces, "_SHARE_COST", 0)
+    assert any("compared one by one" in note for note in client.search(question).notes)
+    client.build_index()
+    by_index = client.search(question)
+    assert not any("compared one by one" in note for note in by_index.notes)
+    assert [hit.id for hit in by_index] == [hit.id for hit in compared]
+
+
+@pytest.mark.parametrize(
+    ("vectors", "indexed", "all_of_them"),
+    [
+        (5_000, 5_000, True),
+        (5_001, 5_001, False),
+        # A small share of a large partition: the index would look at everybody else's first.
+        (11_000, 1_000_000, True),
+        (100_000, 1_000_000, False),
+    ],
+)
+def test_how_near_vectors_are_found_depends_on_what_it_costs(
+    vectors: int, indexed: int, all_of_them: bool
+) -> None:
+    assert spaces.compares_all(vectors, indexed) is all_of_them
 
 
 def test_timings_name_every_stage(client: Recollect) -> None:

@@ -217,7 +217,7 @@ async def check_vector_index(workspace: Workspace, context: TenantContext) -> Ch
     limit = spaces.EXACT_ROWS
     large, missing = 0, []
     async with _each_tenant(workspace, context) as (connection, tenants):
-        known = await spaces.index_names(connection)
+        known = await spaces.vector_indexes(connection)
         [active] = [space["space_id"] for space in await _rows(connection, query("list_spaces"))
                     if space["state"] == "active"] or [None]  # fmt: skip
         for tenant in tenants:

@@ -388,8 +388,9 @@ async def _exact(asking: Asking, notes: list[str]) -> bool:
     vectors = asking.caller.vectors
     if vectors <= spaces.EXACT_ROWS:
         return True
-    if await asking.workspace.has_vector_index(asking.tx, asking.opened.space):
-        return False
+    indexed = await asking.workspace.indexed_rows(asking.tx, asking.opened.space)
+    if indexed is not None:
+        return spaces.compares_all(vectors, indexed)
     notes.append(
         f"{vectors:,} vectors were compared one by one: their index is not built yet; run `recollect db index`"
     )

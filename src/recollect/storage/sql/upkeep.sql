@@ -51,9 +51,11 @@ select rolsuper as superuser from pg_roles where rolname = current_user;
 delete from pg_catalog.pg_statistic where starelid = any(%(tables)s::regclass[]);
 
 -- name: vector_indexes
--- The vector indexes there are, and whether they are whole (an interrupted build leaves one that is not).
-select c.relname as indexname, i.indisvalid and i.indisready as usable
-from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
+-- The vector indexes there are, whether they are whole (an interrupted build leaves one that is not), and of how many
+-- rows by the last count.
+select c.relname as indexname, i.indisvalid and i.indisready as usable, greatest(t.reltuples, 0)::bigint as rows
+from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
+join pg_namespace n on n.oid = c.relnamespace
 where n.nspname = 'recollect' and c.relname ^@ 'embedding_' and strpos(c.relname, '_hnsw_') > 0;
 
 -- name: tenant_vectors
