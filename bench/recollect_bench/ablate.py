@@ -169,21 +169,16 @@ def _ask_without(client: Recollect, trial: Trial, question: Question, left_out: 
 
 
 async def _search(client: Recollect, trial: Trial, question: Question, without: frozenset[str]) -> Any:
-    from recollect.domain.layers import ScopeName
     from recollect.retrieval.pipeline import SearchRequest, search
 
     workspace = await client._async._workspace()
     request = SearchRequest.check(
+        client.settings,
         query=question.text,
+        clock=question.now or datetime.now(UTC),
         limit=trial.limit,
         threshold=0.0,
-        layers=None,
-        scope=ScopeName.parse(question.scope),
-        types=None,
-        filters=None,
-        as_of=None,
-        now=question.now or datetime.now(UTC),
-        explain=False,
+        scope=question.scope,
         without=without,
     )
     return await search(workspace, client.tenant_context, request)

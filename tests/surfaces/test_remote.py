@@ -6,13 +6,14 @@ import asyncio
 import socket
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from recollect import AsyncRecollect, OracleConsultResult, Recollect, TenantContext
-from recollect.client.verbs import VERBS
+from recollect.client.verbs import VERBS, Verb, arguments_of, parameters
 from recollect.domain.findings import AnswerPart
 from recollect.domain.oracle import OracleEvent
 from recollect.errors import (
@@ -125,13 +126,25 @@ def test_an_admins_key_speaks_for_others(
         admin.for_context(TenantContext(tenant_id="other", user_id="ben"))
 
 
-def test_every_verb_of_the_server_is_one_of_the_remote_client() -> None:
-    from recollect.client.remote.client import AsyncRemote
+def test_every_verb_is_asked_of_the_server_and_of_no_store(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    nobody = AsyncRecollect(tmp_path, url=url, api_key="none")
+    samples: dict[Any, Any] = {str: "x", bool: True, int | None: 1, dict[str, Any]: {}}
 
-    for verb in VERBS:
-        face, _, name = verb.name.rpartition(".")
-        owner = type(getattr(AsyncRemote, face).fget(None)) if face else AsyncRemote
-        assert getattr(owner, name) is not verb.function, f"{verb.name} is still the store's own"
+    async def ask(verb: Verb) -> None:
+        needed = [parameter for parameter in parameters(verb) if parameter.required]
+        given = {parameter.name: samples.get(parameter.type, ["x"]) for parameter in needed}
+        with pytest.raises(StoreUnreachableError, match=url):
+            await verb.bind(nobody)(**arguments_of(verb, given))
+
+    async def ask_all() -> None:
+        for verb in VERBS:
+            await ask(verb)
+
+    asyncio.run(ask_all())
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_asynchronous_client_asks_too(server: Any, client: Recollect) -> None:

@@ -1,5 +1,5 @@
 """The one door: `AsyncRecollect` (async_client.py) and `Recollect`, generated from it (sync_client.py).
 
 Each module beside them is a face of the client (`client.library`, `client.keys`, ...). verbs.py declares what servers
-offer; remote/ is the same client with a server behind it; portal.py lets threads wait for coroutines.
+offer; remote.py asks a server for them; portal.py lets threads wait for coroutines.
 """

@@ -1,4 +1,4 @@
-"""What a call is given is checked where it comes in, against the call's own signature.
+"""What a call is given is checked where it comes in, against its own signature, and sent to the server if there is one.
 
 `@checked` on a class of the client's does it for every public method: a limit that is a string, a list that is a number
 or a text that no database can hold is refused with a sentence, before anything is done. The types are those of the
@@ -56,33 +56,28 @@ def check_arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> N
             raise _refusal(name, value, hint)
 
 
-def check_whole(name: str, value: int, *, least: int = 1, most: int) -> int:
-    """A number that must lie within bounds."""
-    if not least <= value <= most:
-        raise InvalidInputError(f"{name} {value!r} is not a whole number from {least} to {most}")
-    return value
-
-
 def _checking(function: Callable[..., Any]) -> Callable[..., Any]:
-    names = list(inspect.signature(function).parameters)
+    names = list(inspect.signature(function).parameters)[1:]
 
     def check(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        # The first is `self`; how many there may be, and what they are called, Python says itself.
-        check_arguments(function, {**dict(zip(names[1:], args[1:], strict=False)), **kwargs})
+        # How many there may be, and what they are called, Python says itself.
+        check_arguments(function, {**dict(zip(names, args, strict=False)), **kwargs})
 
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
-        async def waiting(*args: Any, **kwargs: Any) -> Any:
+        async def waiting(self: Any, *args: Any, **kwargs: Any) -> Any:
             check(args, kwargs)
-            return await function(*args, **kwargs)
+            if self._server is not None and self._server.offers(function):
+                return await self._server.ask(function, *args, **kwargs)
+            return await function(self, *args, **kwargs)
 
         return waiting
 
     @functools.wraps(function)
-    def plain(*args: Any, **kwargs: Any) -> Any:
+    def plain(self: Any, *args: Any, **kwargs: Any) -> Any:
         check(args, kwargs)
-        return function(*args, **kwargs)
+        return function(self, *args, **kwargs)
 
     return plain
 

@@ -8,7 +8,6 @@ same connections.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import datetime, tzinfo
@@ -18,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 from uuid import UUID
 
-from recollect.client.arguments import check_whole, checked
+from recollect.client.arguments import checked
 from recollect.client.codebase import AsyncExplorations
 from recollect.client.entities import AsyncEntities
 from recollect.client.events import AsyncEvents
@@ -27,7 +26,7 @@ from recollect.client.learning import AsyncLearning
 from recollect.client.library import AsyncLibrary
 from recollect.client.ontology import AsyncOntology
 from recollect.client.oracle import AsyncConsultations
-from recollect.client.tenancy import AsyncMembers, AsyncScopes, AsyncTenants, parse_layers
+from recollect.client.tenancy import AsyncMembers, AsyncScopes, AsyncTenants
 from recollect.client.traces import AsyncTraces
 from recollect.config import Settings
 from recollect.domain.codebase import ExplorePlan, RLMResult
@@ -35,9 +34,9 @@ from recollect.domain.context import AugmentedContext
 from recollect.domain.filters import parse_filters
 from recollect.domain.findings import Answer
 from recollect.domain.ids import parse_id
-from recollect.domain.layers import ScopeName
+from recollect.domain.layers import ScopeName, parse_layers
 from recollect.domain.learning import Feedback, FeedbackKind, check_score
-from recollect.domain.memory import Memory, MemoryType, check_time, make_draft, message_fields
+from recollect.domain.memory import Memory, check_time, make_draft, message_fields, parse_types
 from recollect.domain.oracle import (
     CapabilityGroup,
     DryRun,
@@ -61,11 +60,13 @@ from recollect.domain.results import (
     StoreStatus,
 )
 from recollect.domain.tenancy import LOCAL_TENANT, TenantContext
+from recollect.domain.text import MAX_LIMIT, check_whole
 from recollect.domain.zones import check_timezone
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError
 from recollect.runs.events import Event
 
 if TYPE_CHECKING:
+    from recollect.client.remote import Server
     from recollect.codebase.explore import RLMOrchestrator
     from recollect.runs.cache import Cache
     from recollect.runs.source import Source
@@ -88,7 +89,6 @@ class _Unchanged:
 
 
 UNCHANGED: Any = _Unchanged()
-MAX_LIMIT = 1_000
 #: Searches are recorded for longer, but a page at a glance looks back a week at most.
 MAX_MINUTES = 7 * 24 * 60
 
@@ -137,19 +137,6 @@ class AsyncRecollect:
     asked of a server.
     """
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """A client of a store, or of a server when a url is given or set."""
-        if cls is not AsyncRecollect:
-            return super().__new__(cls)
-        given = inspect.signature(cls.__init__).bind(None, *args, **kwargs).arguments
-        given.pop("self")
-        given.pop("context", None)
-        if _settings(given.pop("settings", None), **given).url is None:
-            return super().__new__(cls)
-        from recollect.client.remote.client import AsyncRemote
-
-        return super().__new__(AsyncRemote)  # type: ignore[return-value]
-
     def __init__(
         self,
         home: str | PathLike[str] | None = None,
@@ -163,9 +150,15 @@ class AsyncRecollect:
         settings = _settings(settings, home=home, database_url=database_url, url=url, api_key=api_key)
         self._shared = _Shared(settings)
         self._owner = True
-        self._context = context or TenantContext(
-            tenant_id=settings.tenant, user_id=settings.user, roles=("admin", "operator")
-        )
+        self._server: Server | None = None
+        own = TenantContext(tenant_id=settings.tenant, user_id=settings.user, roles=("admin", "operator"))
+        if settings.url is not None:
+            from recollect.client.remote import Server
+
+            self._server = Server(settings, context)
+            if self._server.tenant_id is not None:
+                own = TenantContext(tenant_id=self._server.tenant_id)
+        self._context = context or own
 
     @property
     def tenant_context(self) -> TenantContext:
@@ -238,16 +231,18 @@ class AsyncRecollect:
         return AsyncExplorations(self)
 
     def for_context(self, context: TenantContext) -> AsyncRecollect:
-        """The same store as another caller sees it, on the same connections."""
+        """The same store as another caller sees it, on the same connections; a server's key must speak for them."""
         other = object.__new__(type(self))
+        other._server = None if self._server is None else self._server.for_context(context)
         other._shared = self._shared
         other._context = context
         other._owner = False
         return other
 
     async def open(self) -> Self:
-        """Start or join the database now instead of at the first call."""
-        await self._workspace()
+        """Start or join the database now instead of at the first call; a server is there already."""
+        if self._server is None:
+            await self._workspace()
         return self
 
     async def close(self) -> None:
@@ -255,7 +250,9 @@ class AsyncRecollect:
 
         What `for_context` gave stands on the connections of the client it came from: closing it closes nothing.
         """
-        if self._owner:
+        if self._owner and self._server is not None:
+            await self._server.close()
+        elif self._owner:
             await self._shared.close()
 
     async def __aenter__(self) -> Self:
@@ -267,6 +264,8 @@ class AsyncRecollect:
         await self.close()
 
     async def _workspace(self) -> Workspace:
+        if self._server is not None:
+            raise InvalidInputError("this needs the store itself; run it where the server runs")
         return await self._shared.open(self._context)
 
     # Memories -------------------------------------------------------------------------------------
@@ -387,7 +386,11 @@ class AsyncRecollect:
                 tx, workspace.clock(), layers, scope, types, filters, conversation, include_superseded, as_of
             )
             return await list_memories(
-                tx, chosen, limit=_check_limit(limit), cursor=cursor, oldest=order == "oldest"
+                tx,
+                chosen,
+                limit=check_whole("limit", limit, most=MAX_LIMIT),
+                cursor=cursor,
+                oldest=order == "oldest",
             )
 
         return await workspace.store.read(self._context, look)
@@ -470,7 +473,7 @@ class AsyncRecollect:
             self._context,
             layers=parse_layers(layers),
             scope=None if scope is None else ScopeName.parse(scope),
-            types=_types(types),
+            types=parse_types(types),
             filters=parse_filters(_with_conversation(filters, conversation)),
             vacuum=vacuum,
         )
@@ -530,7 +533,9 @@ class AsyncRecollect:
         """Pairs of memories that are both believed and contradict each other, the newest first."""
         from recollect.memories.supersession import list_conflicts
 
-        return await list_conflicts(await self._workspace(), self._context, limit=_check_limit(limit))
+        return await list_conflicts(
+            await self._workspace(), self._context, limit=check_whole("limit", limit, most=MAX_LIMIT)
+        )
 
     async def explain(
         self,
@@ -585,19 +590,10 @@ class AsyncRecollect:
 
         workspace = await self._workspace()
         request = SearchRequest.check(
-            query=query,
-            limit=_check_limit(limit),
-            threshold=threshold,
-            layers=parse_layers(layers),
-            scope=None if scope is None else ScopeName.parse(scope),
-            types=_types(types),
-            filters=parse_filters(filters),
-            as_of=check_time(as_of, "as_of"),
-            now=check_time(now, "now") or workspace.clock(),
-            timezone=check_timezone(self.settings.timezone if timezone is None else timezone),
-            explain=explain,
+            self.settings, clock=workspace.clock(), query=query, limit=limit, threshold=threshold, layers=layers,
+            scope=scope, types=types, filters=filters, as_of=as_of, now=now, timezone=timezone, explain=explain,
             diverse=diverse,
-        )
+        )  # fmt: skip
         return await search(workspace, self._context, request)
 
     async def context(
@@ -627,19 +623,9 @@ class AsyncRecollect:
         budget = check_max_tokens(max_tokens)
         workspace = await self._workspace()
         request = SearchRequest.check(
-            query=query,
-            limit=_check_limit(limit),
-            threshold=threshold,
-            layers=parse_layers(layers),
-            scope=None if scope is None else ScopeName.parse(scope),
-            types=_types(types),
-            filters=parse_filters(filters),
-            as_of=check_time(as_of, "as_of"),
-            now=check_time(now, "now") or workspace.clock(),
-            timezone=check_timezone(self.settings.timezone if timezone is None else timezone),
-            explain=False,
-            diverse=True,
-        )
+            self.settings, clock=workspace.clock(), query=query, limit=limit, threshold=threshold, layers=layers,
+            scope=scope, types=types, filters=filters, as_of=as_of, now=now, timezone=timezone, diverse=True,
+        )  # fmt: skip
         assembler = ContextAssembler(workspace, self._context)
         return await assembler.assemble(request, max_tokens=budget, domain=domain)
 
@@ -770,7 +756,10 @@ class AsyncRecollect:
         if days is not None:
             check_whole("days", days, most=36_500)
         return await top_requests(
-            await self._workspace(), self._context, days=days, limit=_check_limit(limit)
+            await self._workspace(),
+            self._context,
+            days=days,
+            limit=check_whole("limit", limit, most=MAX_LIMIT),
         )
 
     async def verify(
@@ -986,14 +975,6 @@ class AsyncRecollect:
         return await examine(workspace, self._context, isolation=isolation, indexes=indexes)
 
 
-def _check_limit(limit: int) -> int:
-    return check_whole("limit", limit, most=MAX_LIMIT)
-
-
-def _types(types: Sequence[str] | None) -> list[MemoryType] | None:
-    return None if types is None else [MemoryType.parse(kind) for kind in types]
-
-
 def _settings(settings: Settings | None, **given: Any) -> Settings:
     """Settings as given, or as loaded, with what was said beside them."""
     said = {name: value for name, value in given.items() if value is not None}
@@ -1022,7 +1003,7 @@ async def _selection(
     return Selection(
         scopes=None if place is None else [place["scope_id"]],
         layers=parse_layers(layers),
-        types=_types(types),
+        types=parse_types(types),
         filters=parse_filters(_with_conversation(filters, conversation)),
         moment=Moment.as_of(past) if past else None if include_superseded else Moment.now(now),
     )

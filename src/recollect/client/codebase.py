@@ -9,27 +9,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from recollect.client.arguments import check_whole, checked
+from recollect.client.arguments import checked
+from recollect.client.face import Face
 from recollect.domain.codebase import RLMResult
+from recollect.domain.text import MAX_LIMIT, check_whole
 from recollect.errors import ForbiddenError
-
-if TYPE_CHECKING:
-    from recollect.client.host import Host
-
-MAX_LIMIT = 1_000
 
 
 @checked
-class AsyncExplorations:
+class AsyncExplorations(Face):
     """Explorations that were made, from their records in the setting `rlm_audit_dir`. Needs operator.
 
     The records are the machine's, not a tenant's: whoever explores reads its disk.
     """
-
-    def __init__(self, client: Host) -> None:
-        self._client = client
 
     async def list(self, *, limit: int = 50) -> Sequence[RLMResult]:
         """The latest explorations, the newest first."""
@@ -58,7 +51,7 @@ class AsyncExplorations:
     def _folder(self) -> Path:
         from recollect.codebase.explore import default_audit_dir
 
-        if not self._client.tenant_context.is_operator:
+        if not self._context.is_operator:
             raise ForbiddenError(
                 "only an operator may read the records of explorations; add 'operator' to the context's roles"
             )

@@ -7,28 +7,21 @@ here they are declared, given other names, listed and forgotten (storage/entitie
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from recollect.client.arguments import check_whole, checked
+from recollect.client.arguments import checked
+from recollect.client.face import Face
 from recollect.domain.names import Entity, EntityGraph, entity_key
-from recollect.domain.text import check_name
+from recollect.domain.text import MAX_LIMIT, check_name, check_whole
 from recollect.errors import InvalidInputError
 
-if TYPE_CHECKING:
-    from recollect.client.host import Host
-
-MAX_LIMIT = 1_000
 MAX_ALIASES = 100
 #: More can't be told apart in a picture, and pairs grow with the square.
 MAX_NODES = 300
 
 
 @checked
-class AsyncEntities:
+class AsyncEntities(Face):
     """Entities of the caller's tenant: what memories and questions name."""
-
-    def __init__(self, client: Host) -> None:
-        self._client = client
 
     async def declare(
         self, name: str, *, kind: str = "thing", aliases: Sequence[str] = (), canonical: str | None = None
@@ -50,8 +43,7 @@ class AsyncEntities:
                 f"canonical {row!r} is not of the form 'type:id', such as 'customer:a1b2'"
             )
         sort = check_name(kind, what="kind")
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             return await entities.declare(tx, checked, kind=sort, aliases=others, canonical=row)
 
     async def alias(self, alias: str, entity: str) -> Entity:
@@ -59,8 +51,7 @@ class AsyncEntities:
         from recollect.storage import entities
 
         name, other = check_name(entity, what="entity"), check_name(alias, what="alias")
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             return await entities.add_alias(tx, other, name)
 
     async def list(self, *, prefix: str = "", limit: int = 100) -> Sequence[Entity]:
@@ -69,8 +60,7 @@ class AsyncEntities:
 
         check_whole("limit", limit, most=MAX_LIMIT)
         first = entity_key(check_name(prefix, what="prefix")) if prefix else ""
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             return await entities.list_entities(tx, prefix=first, limit=limit)
 
     async def graph(self, name: str | None = None, *, limit: int = 60) -> EntityGraph:
@@ -79,8 +69,7 @@ class AsyncEntities:
 
         check_whole("limit", limit, most=MAX_NODES)
         centre = None if name is None else check_name(name, what="name")
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             return await entities.graph(tx, centre, limit=limit)
 
     async def forget(self, name: str) -> int:
@@ -91,6 +80,5 @@ class AsyncEntities:
         from recollect.storage import entities
 
         checked = check_name(name, what="name")
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             return await entities.forget(tx, checked)

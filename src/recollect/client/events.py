@@ -7,28 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 from uuid import UUID
 
-from recollect.client.arguments import check_whole, checked
+from recollect.client.arguments import checked
+from recollect.client.face import Face
 from recollect.domain.ids import parse_id
 from recollect.domain.memory import check_time
 from recollect.domain.overview import Happening
+from recollect.domain.text import MAX_LIMIT, check_whole
 from recollect.errors import InvalidInputError, NotFoundError
 
-if TYPE_CHECKING:
-    from recollect.client.host import Host
-
-MAX_LIMIT = 1_000
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
 
 
 @checked
-class AsyncEvents:
+class AsyncEvents(Face):
     """What happened to memories and in consultations during the last week, as far as the caller may know."""
-
-    def __init__(self, client: Host) -> None:
-        self._client = client
 
     async def list(
         self,
@@ -44,8 +38,7 @@ class AsyncEvents:
         check_whole("limit", limit, most=MAX_LIMIT)
         if after is not None and since is not None:
             raise InvalidInputError("give either 'after' or 'since', not both")
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             begin: datetime | None = check_time(since, "since") or _LONG_AGO
             if after is not None:
                 begin = await happenings.moment_of(tx, parse_id(after, what="after"))

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from recollect.client.arguments import checked
+from recollect.client.face import Face
 from recollect.domain.ids import parse_id
 from recollect.domain.memory import check_time
 from recollect.domain.tenancy import Key, NewKey, TenantContext, read_token
 from recollect.domain.text import check_name
 from recollect.errors import ForbiddenError, InvalidInputError, NotFoundError, UnauthorizedError
-
-if TYPE_CHECKING:
-    from recollect.client.host import Host
 
 #: How long the old token of a rotated key may go on, at most.
 MAX_OVERLAP_HOURS = 24 * 30
@@ -29,11 +27,8 @@ LINK_LASTS, VISIT_LASTS = timedelta(minutes=15), timedelta(hours=12)
 
 
 @checked
-class AsyncKeys:
+class AsyncKeys(Face):
     """Keys by which applications speak to `recollect serve`: each is bound to who it speaks for."""
-
-    def __init__(self, client: Host) -> None:
-        self._client = client
 
     async def create(
         self,
@@ -52,7 +47,7 @@ class AsyncKeys:
 
         called = check_name(name, what="name")
         speaks_for = TenantContext(
-            tenant_id=self._client.tenant_context.tenant_id,
+            tenant_id=self._context.tenant_id,
             user_id=user,
             agent_id=agent,
             project_id=project,
@@ -64,11 +59,11 @@ class AsyncKeys:
             raise InvalidInputError("the key speaks for nobody; give it a user, an agent or a role")
         self._check_rights(speaks_for)
         ends = check_time(expires_at, "expires_at")
-        workspace = await self._client._workspace()
+        workspace = await self._workspace()
         now = workspace.clock()
         if ends is not None and ends <= now:
             raise InvalidInputError(f"expires_at {ends.isoformat()} is over already")
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with workspace.store.transaction(self._context) as tx:
             await scopes.describe_caller(tx)  # a tenant that is not there says so
             return await keys.insert_key(tx, name=called, speaks_for=speaks_for, now=now, expires_at=ends)
 
@@ -77,8 +72,7 @@ class AsyncKeys:
         from recollect.storage import keys
 
         self._check_rights()
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             return await keys.list_keys(tx)
 
     async def revoke(self, id: UUID | str) -> Key:
@@ -87,9 +81,8 @@ class AsyncKeys:
 
         self._check_rights()
         wanted = parse_id(id)
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
-            now = workspace.clock()
+        now = (await self._workspace()).clock()
+        async with self._transaction() as tx:
             await keys.revoke_key(tx, wanted, at=now, now=now)
             return _found(await keys.find_key(tx, wanted), wanted)
 
@@ -101,9 +94,8 @@ class AsyncKeys:
         wanted = parse_id(id)
         if not 0 <= overlap_hours <= MAX_OVERLAP_HOURS:
             raise InvalidInputError(f"overlap_hours {overlap_hours!r} is not from 0 to {MAX_OVERLAP_HOURS}")
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
-            now = workspace.clock()
+        now = (await self._workspace()).clock()
+        async with self._transaction() as tx:
             old = _found(await keys.find_key(tx, wanted), wanted)
             if old.state(now) != "active":
                 raise InvalidInputError(f"key {str(old.id)!r} is {old.state(now)}; make a new one")
@@ -127,9 +119,9 @@ class AsyncKeys:
         """A key for a link that logs the caller into the dashboard: it opens once, within a quarter of an hour."""
         from recollect.storage import keys
 
-        mine = self._client.tenant_context
+        mine = self._context
         self._check_rights(mine)
-        workspace = await self._client._workspace()
+        workspace = await self._workspace()
         now = workspace.clock()
         async with workspace.store.transaction(mine) as tx:
             await keys.forget_ended(tx, names=(LINK_NAME, VISIT_NAME), now=now)
@@ -141,7 +133,7 @@ class AsyncKeys:
         """Give the key of a link for one that lasts some hours. Of two who try, one gets it."""
         from recollect.storage import keys
 
-        workspace = await self._client._workspace()
+        workspace = await self._workspace()
         speaks_for, shown = await keys.authenticate(workspace.store, token, once=True), read_token(token)
         if speaks_for is not None and shown is not None:
             now = workspace.clock()
@@ -158,7 +150,7 @@ class AsyncKeys:
         """End the key that was given for a link; False for any other key, which its admins revoke."""
         from recollect.storage import keys
 
-        workspace = await self._client._workspace()
+        workspace = await self._workspace()
         speaks_for, shown = await keys.authenticate(workspace.store, token), read_token(token)
         if speaks_for is None or shown is None:
             return False
@@ -173,7 +165,7 @@ class AsyncKeys:
         """Who a token speaks for. Asked by servers for every request; no rights are needed, only the token."""
         from recollect.storage import keys
 
-        workspace = await self._client._workspace()
+        workspace = await self._workspace()
         # Whatever it is, it is no key: nobody is told why.
         found = await keys.authenticate(workspace.store, token) if isinstance(token, str) else None
         if found is None:
@@ -185,7 +177,7 @@ class AsyncKeys:
 
     def _check_rights(self, speaks_for: TenantContext | None = None) -> None:
         """Keys are the admins' affair; and nobody hands out what they do not have."""
-        mine = self._client.tenant_context
+        mine = self._context
         if not mine.is_admin:
             raise ForbiddenError("only an admin of the tenant may make and see keys")
         if speaks_for is not None and speaks_for.is_operator and not mine.is_operator:

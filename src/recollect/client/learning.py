@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from recollect.client.arguments import check_whole, checked
+from recollect.client.arguments import checked
+from recollect.client.face import Face
 from recollect.domain.ids import parse_id
 from recollect.domain.learning import (
     BootstrapResult,
@@ -21,26 +22,22 @@ from recollect.domain.learning import (
     RunSummary,
     TrainReport,
 )
-from recollect.domain.text import check_name
+from recollect.domain.text import check_name, check_whole
 from recollect.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from recollect.client.host import Host
     from recollect.workspace import Workspace
 
 
 @checked
-class AsyncLearning:
+class AsyncLearning(Face):
     """What searches have taught. Needs the admin role, but for `log_retrieval_event`."""
-
-    def __init__(self, client: Host) -> None:
-        self._client = client
 
     async def _admitted(self, what: str) -> Workspace:
         from recollect.learning.training import need_admin
 
-        need_admin(self._client.tenant_context, what)
-        return await self._client._workspace()
+        need_admin(self._context, what)
+        return await self._workspace()
 
     async def log_retrieval_event(self, query_id: UUID | str, used_in_response: Sequence[UUID | str]) -> None:
         """Say which memories of one of your searches served your response; an empty list says that none did.
@@ -50,17 +47,17 @@ class AsyncLearning:
         """
         from recollect.learning.feedback import report_used
 
-        workspace = await self._client._workspace()
+        workspace = await self._workspace()
         ids = [parse_id(id, what="used_in_response") for id in used_in_response]
         query = parse_id(query_id, what="query_id")
-        await report_used(workspace.store, workspace.events, self._client.tenant_context, query, ids)
+        await report_used(workspace.store, workspace.events, self._context, query, ids)
 
     async def status(self) -> LearningStatus:
         """What is recorded, what was learned from it, and what is still missing."""
         from recollect.learning.training import learning_status
 
         workspace = await self._admitted("look at what was learned")
-        context, s = self._client.tenant_context, workspace.settings
+        context, s = self._context, workspace.settings
         return await learning_status(
             workspace.store,
             context,
@@ -73,7 +70,7 @@ class AsyncLearning:
         """Learn from everything recorded so far: memories' utility, and signal weights that prove better."""
         from recollect.retrieval.training import train_tenant
 
-        return await train_tenant(await self._admitted("train"), self._client.tenant_context)
+        return await train_tenant(await self._admitted("train"), self._context)
 
     async def bootstrap(self, *, iterations: int = 20, seed: int = 0) -> BootstrapResult:
         """Learn how to decompose questions before anybody asks: on synthetic ones about what the memories name.
@@ -85,7 +82,7 @@ class AsyncLearning:
         for name, value, least in (("iterations", iterations, 1), ("seed", seed, 0)):
             check_whole(name, value, least=least, most=10_000)
         workspace = await self._admitted("train")
-        context = self._client.tenant_context
+        context = self._context
         return await bootstrap_tenant(workspace, context, iterations=iterations, seed=seed)
 
     async def runs(self, *, limit: int = 20) -> Sequence[RunSummary]:
@@ -95,7 +92,7 @@ class AsyncLearning:
         check_whole("limit", limit, most=1_000)
         workspace = await self._admitted("look at runs")
         await workspace.events.flush()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with workspace.store.transaction(self._context) as tx:
             return tuple(await list_runs(tx, limit))
 
     async def run(self, id: UUID | str) -> RunRecord:
@@ -105,7 +102,7 @@ class AsyncLearning:
         wanted = parse_id(id)
         workspace = await self._admitted("look at runs")
         await workspace.events.flush()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with workspace.store.transaction(self._context) as tx:
             found = await find_run(tx, wanted)
         if found is None:
             raise NotFoundError(f"no run {str(wanted)!r}; `recollect learning runs` lists them")
@@ -129,7 +126,7 @@ class AsyncLearning:
         from recollect.retrieval.understand import STRATEGY_WEIGHTS
 
         workspace = await self._admitted("start experiments")
-        context = self._client.tenant_context
+        context = self._context
         plan = experiments.make_plan(arms, shares, unit, strategies=tuple(STRATEGY_WEIGHTS))
         async with workspace.store.transaction(context) as tx:
             started = await experiments.start(tx, check_name(name, what="name"), plan, workspace.clock())
@@ -141,7 +138,7 @@ class AsyncLearning:
         from recollect.learning import experiments
 
         workspace = await self._admitted("stop experiments")
-        context = self._client.tenant_context
+        context = self._context
         async with workspace.store.transaction(context) as tx:
             stopped = await experiments.stop(tx, check_name(name, what="name"), workspace.clock())
         workspace.strategies.forget(context.tenant_id)
@@ -153,7 +150,7 @@ class AsyncLearning:
 
         workspace = await self._admitted("read experiments")
         await workspace.events.flush()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with workspace.store.transaction(self._context) as tx:
             return await experiments.report(tx, name, workspace.clock())
 
     async def reset(self, *, events: bool = False) -> Mapping[str, int]:
@@ -164,7 +161,7 @@ class AsyncLearning:
         from recollect.storage.learning import forget_learned, forget_learner
 
         workspace = await self._admitted("reset what was learned")
-        context = self._client.tenant_context
+        context = self._context
         await workspace.events.flush()
         async with workspace.store.transaction(context) as tx:
             rows = await forget_learned(tx)

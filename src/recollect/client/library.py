@@ -8,30 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
 from uuid import UUID
 
-from recollect.client.arguments import check_whole, checked
+from recollect.client.arguments import checked
+from recollect.client.face import Face
 from recollect.domain.layers import ScopeName
 from recollect.domain.library import Document, DocumentReport, FolderReport, Section, SectionResults
 from recollect.domain.results import Receipt
-from recollect.errors import InvalidInputError
+from recollect.domain.text import check_whole
 
-if TYPE_CHECKING:
-    from recollect.client.host import Host
-
-MAX_LIMIT = 100_000
+MAX_DOCUMENTS = 100_000
 OnProgress = Callable[[int, int | None], None]
 #: `list` is a verb of the library, so the type needs another name inside it.
 Documents = list[Document]
 
 
 @checked
-class AsyncLibrary:
+class AsyncLibrary(Face):
     """Whole documents: kept with their lines and pages, found by section, cited by line."""
-
-    def __init__(self, client: Host) -> None:
-        self._client = client
 
     async def add(
         self,
@@ -53,35 +47,17 @@ class AsyncLibrary:
         worker, a large document is handed to it once its text is kept: `wait` stays until it is indexed. `progress`
         counts sections.
         """
-        from recollect.library.folders import load_file
+        from recollect.library.folders import load_document
         from recollect.library.intake import add_document
 
-        workspace = await self._client._workspace()
-        if isinstance(source, bytes):
-            if name is None:
-                raise InvalidInputError(
-                    "bytes need a file name, such as name='guide.md', to tell what they are"
-                )
-            data, called, origin = source, name, None
-        else:
-            data, called, origin = await load_file(
-                source, name=name, limit=workspace.settings.library_max_file_bytes
-            )
-        return await add_document(
-            workspace,
-            self._client.tenant_context,
-            data,
-            name=called,
-            id=id,
-            title=title,
-            tags=tags,
-            layer=layer,
-            scope=scope,
-            source=origin,
-            kind=kind,
-            wait=wait,
-            progress=progress,
+        workspace = await self._workspace()
+        data, called, origin = await load_document(
+            source, name=name, limit=workspace.settings.library_max_file_bytes
         )
+        return await add_document(
+            workspace, self._context, data, name=called, id=id, title=title, tags=tags, layer=layer, scope=scope,
+            source=origin, kind=kind, wait=wait, progress=progress,
+        )  # fmt: skip
 
     async def add_folder(
         self,
@@ -102,15 +78,15 @@ class AsyncLibrary:
         from recollect.library.intake import check_placement
 
         placement = check_placement(layer=layer, scope=scope, tags=tags)
-        workspace = await self._client._workspace()
-        context = self._client.tenant_context
+        workspace = await self._workspace()
+        context = self._context
         return await add_folder(workspace, context, folder, placement, id=id, progress=progress)
 
     async def resume(self) -> int:
         """Index what an interruption left; returns how many passages were embedded."""
         from recollect.library.indexing import resume_indexing
 
-        return await resume_indexing(await self._client._workspace(), self._client.tenant_context)
+        return await resume_indexing(await self._workspace(), self._context)
 
     async def list(
         self,
@@ -123,10 +99,9 @@ class AsyncLibrary:
         """Documents the caller sees, by name; with all of the tags, of one scope, with names behind `after`."""
         from recollect.library import shelf
 
-        check_whole("limit", limit, most=MAX_LIMIT)
+        check_whole("limit", limit, most=MAX_DOCUMENTS)
         place = None if scope is None else ScopeName.parse(scope)
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             return await shelf.list_documents(tx, tags=tags, scope=place, after=after, limit=limit)
 
     async def get(self, document: str | UUID, *, scope: str | None = None) -> Document:
@@ -134,16 +109,14 @@ class AsyncLibrary:
         from recollect.library import shelf
 
         place = None if scope is None else ScopeName.parse(scope)
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             return await shelf.get_document(tx, document, scope=place)
 
     async def sections(self, document: str | UUID) -> tuple[Section, ...]:
         """The tree of a document's sections, in order."""
         from recollect.library import shelf
 
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             return await shelf.sections_of(tx, await shelf.get_document(tx, document))
 
     async def text(
@@ -152,8 +125,7 @@ class AsyncLibrary:
         """The text of a document, or some lines of it, both ends included."""
         from recollect.library import shelf
 
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             found = await shelf.get_document(tx, document)
             if line_start is None and line_end is None:
                 return await shelf.load_text(tx, found)
@@ -172,8 +144,8 @@ class AsyncLibrary:
         """The sections that answer a question best, each with the lines to cite."""
         from recollect.library.lookup import search_sections
 
-        workspace = await self._client._workspace()
-        context = self._client.tenant_context
+        workspace = await self._workspace()
+        context = self._context
         return await search_sections(workspace, context, query, documents=documents, tags=tags, limit=limit)
 
     async def remove(self, document: str | UUID, *, scope: str | None = None, vacuum: bool = True) -> Receipt:
@@ -181,6 +153,6 @@ class AsyncLibrary:
         from recollect.library import shelf
 
         place = None if scope is None else ScopeName.parse(scope)
-        workspace = await self._client._workspace()
-        context = self._client.tenant_context
+        workspace = await self._workspace()
+        context = self._context
         return await shelf.remove_document(workspace, context, document, scope=place, vacuum=vacuum)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recollect.client.arguments import checked
+from recollect.client.face import Face
 from recollect.domain.memory import check_time
 from recollect.domain.ontology import DeclaredOntology, DomainResults
 from recollect.domain.ontology_document import parse_ontology
@@ -19,16 +20,10 @@ from recollect.domain.results import Check
 from recollect.domain.text import check_text
 from recollect.domain.zones import check_timezone
 
-if TYPE_CHECKING:
-    from recollect.client.host import Host
-
 
 @checked
-class AsyncOntology:
+class AsyncOntology(Face):
     """What the tenant's own database is about, and what it says."""
-
-    def __init__(self, client: Host) -> None:
-        self._client = client
 
     async def declare(self, document: Mapping[str, Any]) -> DeclaredOntology:
         """Declare types, relations and measures, in place of what was declared before. Needs admin.
@@ -38,7 +33,7 @@ class AsyncOntology:
         from recollect.storage import ontology
 
         parse_ontology(document)
-        workspace, context = await self._client._workspace(), self._client.tenant_context
+        workspace, context = await self._workspace(), self._context
         async with workspace.store.transaction(context) as tx:
             await ontology.store_ontology(tx, document)
         workspace.domains.forget(context.tenant_id)
@@ -48,7 +43,7 @@ class AsyncOntology:
         """What is declared, and where: `source` is "stored", "file" or "none"."""
         from recollect.storage.scopes import describe_caller
 
-        workspace, context = await self._client._workspace(), self._client.tenant_context
+        workspace, context = await self._workspace(), self._context
         async with workspace.store.transaction(context) as tx:
             await describe_caller(tx)
             workspace.domains.forget(context.tenant_id)
@@ -57,14 +52,14 @@ class AsyncOntology:
     async def check(self) -> Sequence[Check]:
         """Compare what is declared with the database: a finding per type, relation and measure."""
         declared = await self.get()
-        workspace, context = await self._client._workspace(), self._client.tenant_context
+        workspace, context = await self._workspace(), self._context
         return await workspace.domains.check(context, declared)
 
     async def clear(self) -> bool:
         """Withdraw what was declared through `declare`; the one of recollect.toml counts again. Needs admin."""
         from recollect.storage import ontology
 
-        workspace, context = await self._client._workspace(), self._client.tenant_context
+        workspace, context = await self._workspace(), self._context
         async with workspace.store.transaction(context) as tx:
             cleared = await ontology.clear_ontology(tx)
         workspace.domains.forget(context.tenant_id)
@@ -85,7 +80,7 @@ class AsyncOntology:
         from recollect.text.times import read_times
 
         text = check_text(question, what="question", limit=MAX_QUERY_CHARS)
-        workspace, context = await self._client._workspace(), self._client.tenant_context
+        workspace, context = await self._workspace(), self._context
         zone = check_timezone(workspace.settings.timezone if timezone is None else timezone)
         times = read_times(text, now=check_time(now, "now") or workspace.clock(), timezone=zone)
         database = await workspace.domain(context)

@@ -9,24 +9,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from recollect.client.arguments import check_whole, checked
+from recollect.client.arguments import checked
+from recollect.client.face import Face
 from recollect.domain.ids import parse_id
 from recollect.domain.oracle import OracleConsultation, OracleConsultResult, OracleEvent
-from recollect.domain.text import check_name
+from recollect.domain.text import MAX_LIMIT, check_name, check_whole
 from recollect.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from recollect.client.host import Host
-
-MAX_LIMIT = 1_000
+    from recollect.storage.store import Transaction
 
 
 @checked
-class AsyncConsultations:
+class AsyncConsultations(Face):
     """What was asked and answered: the caller's own consultations, or all of the tenant's for an admin."""
-
-    def __init__(self, client: Host) -> None:
-        self._client = client
 
     async def list(self, *, session: str | None = None, limit: int = 50) -> Sequence[OracleConsultation]:
         """The latest consultations, the newest first; of one session, or of all."""
@@ -34,60 +30,51 @@ class AsyncConsultations:
 
         check_whole("limit", limit, most=MAX_LIMIT)
         named = None if session is None else check_name(session, what="session")
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             return await oracle.list_consultations(tx, session=named, limit=limit)
 
     async def get(self, id: UUID | str) -> OracleConsultResult:
         """A consultation with its answer and citations, as they were."""
-        from recollect.storage import oracle
-
-        wanted = parse_id(id)
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
-            consultation = await oracle.find_consultation(tx, wanted)
-        if consultation is None:
-            raise NotFoundError(f"no consultation {str(wanted)!r}; `recollect consultations` lists them")
-        if consultation[1] is None:
+        async with self._transaction() as tx:
+            consultation, result = await _get(tx, parse_id(id))
+        if result is None:
             raise NotFoundError(
-                f"the consultation {str(wanted)!r} failed and has no answer: {consultation[0].error_message}"
+                f"the consultation {str(consultation.id)!r} failed and has no answer: {consultation.error_message}"
             )
-        return consultation[1]
+        return result
 
     async def events(self, id: UUID | str) -> Sequence[OracleEvent]:
         """What happened in a consultation, in order."""
         from recollect.storage import oracle
 
-        wanted = parse_id(id)
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
-            consultation = await oracle.find_consultation(tx, wanted)
-            if consultation is None:
-                raise NotFoundError(f"no consultation {str(wanted)!r}; `recollect consultations` lists them")
-            return await oracle.list_events(tx, consultation[0])
+        async with self._transaction() as tx:
+            return await oracle.list_events(tx, (await _get(tx, parse_id(id)))[0])
 
     async def repeat(self, id: UUID | str) -> OracleConsultResult:
         """Ask the same again, of the documents as they are now, in a session of its own."""
         from recollect.domain.ids import new_id
         from recollect.oracle.consult import consult
         from recollect.oracle.request import ConsultRequest
-        from recollect.storage import oracle
 
-        wanted = parse_id(id)
-        workspace, context = await self._client._workspace(), self._client.tenant_context
-        async with workspace.store.transaction(context) as tx:
-            consultation = await oracle.find_consultation(tx, wanted)
-        if consultation is None:
-            raise NotFoundError(f"no consultation {str(wanted)!r}; `recollect consultations` lists them")
-        past = consultation[0]
+        async with self._transaction() as tx:
+            past, _ = await _get(tx, parse_id(id))
         request = ConsultRequest.again(
             past.problem, past.settings, session=str(new_id()), workflow=past.workflow, agent=past.agent
         )
-        return await consult(workspace, context, request)
+        return await consult(await self._workspace(), self._context, request)
 
     async def end_session(self, session: str) -> None:
         """Forget what follow-ups of a session would reuse; its consultations stay. A day without one ends it, too."""
         from recollect.oracle.sessions import end_session
 
         named = check_name(session, what="session")
-        await end_session(await self._client._workspace(), self._client.tenant_context, named)
+        await end_session(await self._workspace(), self._context, named)
+
+
+async def _get(tx: Transaction, id: UUID) -> tuple[OracleConsultation, OracleConsultResult | None]:
+    from recollect.storage import oracle
+
+    consultation = await oracle.find_consultation(tx, id)
+    if consultation is None:
+        raise NotFoundError(f"no consultation {str(id)!r}; `recollect consultations` lists them")
+    return consultation

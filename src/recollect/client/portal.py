@@ -113,6 +113,14 @@ class Portal:
             return _Call(coroutine, self._serving.loop)
 
 
+class SyncFace:
+    """A class of the synchronous client: its asynchronous twin, and the portal that runs what the twin gives."""
+
+    def __init__(self, client: Any, portal: Portal) -> None:
+        self._async = client
+        self._portal = portal
+
+
 class _Serving:
     """The loop and its thread. Refers to no portal, so that a forgotten one can be collected."""
 

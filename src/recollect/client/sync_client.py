@@ -22,7 +22,7 @@ from recollect.client.learning import AsyncLearning
 from recollect.client.library import AsyncLibrary, Documents, OnProgress
 from recollect.client.ontology import AsyncOntology
 from recollect.client.oracle import AsyncConsultations
-from recollect.client.portal import Portal
+from recollect.client.portal import Portal, SyncFace
 from recollect.client.tenancy import AsyncMembers, AsyncScopes, AsyncTenants
 from recollect.client.traces import AsyncTraces
 from recollect.config import Settings
@@ -72,18 +72,13 @@ from recollect.domain.tenancy import Key, NewKey, TenantContext
 from recollect.runs.events import Event
 
 
-class Explorations:
+class Explorations(SyncFace):
     """Explorations that were made, from their records in the setting `rlm_audit_dir`. Needs operator.
 
     The records are the machine's, not a tenant's: whoever explores reads its disk.
     """
 
     _async: AsyncExplorations
-    _portal: Portal
-
-    def __init__(self, client: AsyncExplorations, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
 
     def list(self, *, limit: int = 50) -> Sequence[RLMResult]:
         """The latest explorations, the newest first."""
@@ -98,15 +93,10 @@ class Explorations:
         return self._portal.run(self._async.replay(task_id))
 
 
-class Entities:
+class Entities(SyncFace):
     """Entities of the caller's tenant: what memories and questions name."""
 
     _async: AsyncEntities
-    _portal: Portal
-
-    def __init__(self, client: AsyncEntities, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
 
     def declare(
         self, name: str, *, kind: str = "thing", aliases: Sequence[str] = (), canonical: str | None = None
@@ -138,15 +128,10 @@ class Entities:
         return self._portal.run(self._async.forget(name))
 
 
-class Events:
+class Events(SyncFace):
     """What happened to memories and in consultations during the last week, as far as the caller may know."""
 
     _async: AsyncEvents
-    _portal: Portal
-
-    def __init__(self, client: AsyncEvents, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
 
     def list(
         self,
@@ -160,15 +145,10 @@ class Events:
         return self._portal.run(self._async.list(after=after, since=since, types=types, limit=limit))
 
 
-class Keys:
+class Keys(SyncFace):
     """Keys by which applications speak to `recollect serve`: each is bound to who it speaks for."""
 
     _async: AsyncKeys
-    _portal: Portal
-
-    def __init__(self, client: AsyncKeys, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
 
     def create(
         self,
@@ -183,18 +163,10 @@ class Keys:
         expires_at: datetime | str | None = None,
     ) -> NewKey:
         """Make a key. Its token is in what is returned, and nowhere else: it can't be shown again."""
-        return self._portal.run(
-            self._async.create(
-                name,
-                user=user,
-                agent=agent,
-                roles=roles,
-                project=project,
-                team=team,
-                org=org,
-                expires_at=expires_at,
-            )
-        )
+        return self._portal.run(self._async.create(
+            name, user=user, agent=agent, roles=roles, project=project, team=team, org=org,
+            expires_at=expires_at,
+        ))  # fmt: skip
 
     def list(self) -> Sequence[Key]:
         """All keys of the tenant, the newest first, revoked and expired ones too."""
@@ -225,15 +197,10 @@ class Keys:
         return self._portal.run(self._async.context_of(token))
 
 
-class Learning:
+class Learning(SyncFace):
     """What searches have taught. Needs the admin role, but for `log_retrieval_event`."""
 
     _async: AsyncLearning
-    _portal: Portal
-
-    def __init__(self, client: AsyncLearning, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
 
     def log_retrieval_event(self, query_id: UUID | str, used_in_response: Sequence[UUID | str]) -> None:
         """Say which memories of one of your searches served your response; an empty list says that none did.
@@ -298,15 +265,10 @@ class Learning:
         return self._portal.run(self._async.reset(events=events))
 
 
-class Library:
+class Library(SyncFace):
     """Whole documents: kept with their lines and pages, found by section, cited by line."""
 
     _async: AsyncLibrary
-    _portal: Portal
-
-    def __init__(self, client: AsyncLibrary, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
 
     def add(
         self,
@@ -328,20 +290,10 @@ class Library:
         worker, a large document is handed to it once its text is kept: `wait` stays until it is indexed. `progress`
         counts sections.
         """
-        return self._portal.run(
-            self._async.add(
-                source,
-                id=id,
-                name=name,
-                title=title,
-                tags=tags,
-                layer=layer,
-                scope=scope,
-                kind=kind,
-                wait=wait,
-                progress=progress,
-            )
-        )
+        return self._portal.run(self._async.add(
+            source, id=id, name=name, title=title, tags=tags, layer=layer, scope=scope, kind=kind,
+            wait=wait, progress=progress,
+        ))  # fmt: skip
 
     def add_folder(
         self,
@@ -358,9 +310,9 @@ class Library:
         A file is called by the folder's name (or `id`) and its path, such as "docs/guide/start.md". `progress` counts
         files.
         """
-        return self._portal.run(
-            self._async.add_folder(folder, id=id, tags=tags, layer=layer, scope=scope, progress=progress)
-        )
+        return self._portal.run(self._async.add_folder(
+            folder, id=id, tags=tags, layer=layer, scope=scope, progress=progress,
+        ))  # fmt: skip
 
     def resume(self) -> int:
         """Index what an interruption left; returns how many passages were embedded."""
@@ -407,15 +359,10 @@ class Library:
         return self._portal.run(self._async.remove(document, scope=scope, vacuum=vacuum))
 
 
-class Ontology:
+class Ontology(SyncFace):
     """What the tenant's own database is about, and what it says."""
 
     _async: AsyncOntology
-    _portal: Portal
-
-    def __init__(self, client: AsyncOntology, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
 
     def declare(self, document: Mapping[str, Any]) -> DeclaredOntology:
         """Declare types, relations and measures, in place of what was declared before. Needs admin.
@@ -446,15 +393,10 @@ class Ontology:
         return self._portal.run(self._async.query(question, now=now, timezone=timezone))
 
 
-class Consultations:
+class Consultations(SyncFace):
     """What was asked and answered: the caller's own consultations, or all of the tenant's for an admin."""
 
     _async: AsyncConsultations
-    _portal: Portal
-
-    def __init__(self, client: AsyncConsultations, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
 
     def list(self, *, session: str | None = None, limit: int = 50) -> Sequence[OracleConsultation]:
         """The latest consultations, the newest first; of one session, or of all."""
@@ -477,15 +419,10 @@ class Consultations:
         self._portal.run(self._async.end_session(session))
 
 
-class Tenants:
+class Tenants(SyncFace):
     """Tenants of the store."""
 
     _async: AsyncTenants
-    _portal: Portal
-
-    def __init__(self, client: AsyncTenants, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
 
     def create(self, id: str, name: str | None = None) -> Tenant:
         """A new tenant with its company scope. Needs the operator role."""
@@ -516,15 +453,10 @@ class Tenants:
         return self._portal.run(self._async.set_traces(keep_questions=keep_questions))
 
 
-class Scopes:
+class Scopes(SyncFace):
     """Scopes of the caller's tenant."""
 
     _async: AsyncScopes
-    _portal: Portal
-
-    def __init__(self, client: AsyncScopes, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
 
     def create(self, scope: str, *, parent: str | None = None) -> Scope:
         """A new scope such as `team/api`, under its parent (the company, when none is named)."""
@@ -543,15 +475,10 @@ class Scopes:
         return self._portal.run(self._async.delete(scope))
 
 
-class Members:
+class Members(SyncFace):
     """Memberships of the caller's tenant."""
 
     _async: AsyncMembers
-    _portal: Portal
-
-    def __init__(self, client: AsyncMembers, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
 
     def add(self, user_id: str, scope: str, *, role: str = "member") -> Member:
         """Make a user a member or lead of a scope, or change which of the two."""
@@ -566,15 +493,10 @@ class Members:
         return self._portal.run(self._async.list(scope, user_id=user_id))
 
 
-class Traces:
+class Traces(SyncFace):
     """Searches as they were recorded: the caller's own, or all of the tenant's for an admin."""
 
     _async: AsyncTraces
-    _portal: Portal
-
-    def __init__(self, client: AsyncTraces, portal: Portal) -> None:
-        self._async = client
-        self._portal = portal
 
     def list(
         self,
@@ -586,16 +508,16 @@ class Traces:
         limit: int = 50,
     ) -> Sequence[Trace]:
         """The latest searches, the newest first; of one user, of a time, or only those that found nothing."""
-        return self._portal.run(
-            self._async.list(user=user, since=since, before=before, silent=silent, limit=limit)
-        )
+        return self._portal.run(self._async.list(
+            user=user, since=since, before=before, silent=silent, limit=limit,
+        ))  # fmt: skip
 
     def get(self, id: UUID | str) -> Trace:
         """One search, by the `query_id` of its results, with what it returned."""
         return self._portal.run(self._async.get(id))
 
 
-class Recollect:
+class Recollect(SyncFace):
     """Memories of agents: stored durably, isolated by tenant and scope, found by meaning and by words.
 
     With nothing given, the store is an embedded PostgreSQL under the platform's user data folder, and the
@@ -604,7 +526,6 @@ class Recollect:
     """
 
     _async: AsyncRecollect
-    _portal: Portal
 
     def __init__(
         self,
@@ -697,11 +618,11 @@ class Recollect:
         return Explorations(self._async.explorations, self._portal)
 
     def for_context(self, context: TenantContext) -> Recollect:
-        """The same store as another caller sees it, on the same connections."""
+        """The same store as another caller sees it, on the same connections; a server's key must speak for them."""
         return Recollect._around(self._async.for_context(context), self._portal)
 
     def open(self) -> Self:
-        """Start or join the database now instead of at the first call."""
+        """Start or join the database now instead of at the first call; a server is there already."""
         self._portal.run(self._async.open())
         return self
 
@@ -755,30 +676,12 @@ class Recollect:
         `restore` undoes it. With `infer` facts are derived from what is said, by rule and with a chat model if one is
         set, and an `Inference` tells what was stored and why.
         """
-        return self._portal.run(
-            self._async.add(
-                text_or_messages,
-                layer=layer,
-                scope=scope,
-                type=type,
-                subject=subject,
-                predicate=predicate,
-                object=object,
-                trigger=trigger,
-                action=action,
-                entities=entities,
-                importance=importance,
-                metadata=metadata,
-                created_at=created_at,
-                valid_from=valid_from,
-                valid_to=valid_to,
-                expires_at=expires_at,
-                conversation=conversation,
-                speaker=speaker,
-                source=source,
-                infer=infer,
-            )
-        )
+        return self._portal.run(self._async.add(
+            text_or_messages, layer=layer, scope=scope, type=type, subject=subject, predicate=predicate,
+            object=object, trigger=trigger, action=action, entities=entities, importance=importance,
+            metadata=metadata, created_at=created_at, valid_from=valid_from, valid_to=valid_to,
+            expires_at=expires_at, conversation=conversation, speaker=speaker, source=source, infer=infer,
+        ))  # fmt: skip
 
     def add_many(self, items: Iterable[Mapping[str, Any]], *, progress: Progress | None = None) -> AddReport:
         """Store many memories in batches. An item is a dict with `text` and the keys of `add`.
@@ -807,20 +710,10 @@ class Recollect:
         order: str = "newest",
     ) -> Page:
         """One page of memories, the newest (or `order="oldest"`) first; its `next_cursor` leads to the next one."""
-        return self._portal.run(
-            self._async.list(
-                limit=limit,
-                cursor=cursor,
-                layers=layers,
-                scope=scope,
-                types=types,
-                filters=filters,
-                conversation=conversation,
-                include_superseded=include_superseded,
-                as_of=as_of,
-                order=order,
-            )
-        )
+        return self._portal.run(self._async.list(
+            limit=limit, cursor=cursor, layers=layers, scope=scope, types=types, filters=filters,
+            conversation=conversation, include_superseded=include_superseded, as_of=as_of, order=order,
+        ))  # fmt: skip
 
     def count(
         self,
@@ -834,17 +727,10 @@ class Recollect:
         as_of: datetime | str | None = None,
     ) -> int:
         """How many memories `list` would show on all of its pages."""
-        return self._portal.run(
-            self._async.count(
-                layers=layers,
-                scope=scope,
-                types=types,
-                filters=filters,
-                conversation=conversation,
-                include_superseded=include_superseded,
-                as_of=as_of,
-            )
-        )
+        return self._portal.run(self._async.count(
+            layers=layers, scope=scope, types=types, filters=filters, conversation=conversation,
+            include_superseded=include_superseded, as_of=as_of,
+        ))  # fmt: skip
 
     def update(
         self,
@@ -865,24 +751,11 @@ class Recollect:
         expires_at: datetime | str | None = UNCHANGED,
     ) -> Memory:
         """Change the given fields of a memory; None empties a field. What it said before stays in `history`."""
-        return self._portal.run(
-            self._async.update(
-                id,
-                text=text,
-                importance=importance,
-                metadata=metadata,
-                entities=entities,
-                subject=subject,
-                predicate=predicate,
-                object=object,
-                trigger=trigger,
-                action=action,
-                source=source,
-                valid_from=valid_from,
-                valid_to=valid_to,
-                expires_at=expires_at,
-            )
-        )
+        return self._portal.run(self._async.update(
+            id, text=text, importance=importance, metadata=metadata, entities=entities, subject=subject,
+            predicate=predicate, object=object, trigger=trigger, action=action, source=source,
+            valid_from=valid_from, valid_to=valid_to, expires_at=expires_at,
+        ))  # fmt: skip
 
     def delete(
         self,
@@ -899,17 +772,10 @@ class Recollect:
 
         `vacuum=False` leaves the cleaning of data files to a later vacuum, for many deletes in a row.
         """
-        return self._portal.run(
-            self._async.delete(
-                id,
-                filters=filters,
-                layers=layers,
-                scope=scope,
-                types=types,
-                conversation=conversation,
-                vacuum=vacuum,
-            )
-        )
+        return self._portal.run(self._async.delete(
+            id, filters=filters, layers=layers, scope=scope, types=types, conversation=conversation,
+            vacuum=vacuum,
+        ))  # fmt: skip
 
     def history(self, id: UUID | str) -> Sequence[HistoryEntry]:
         """Every change of a memory, the oldest first."""
@@ -955,9 +821,9 @@ class Recollect:
 
         Names are looked up in everything the caller sees.
         """
-        return self._portal.run(
-            self._async.explain(query, layers=layers, scope=scope, now=now, timezone=timezone)
-        )
+        return self._portal.run(self._async.explain(
+            query, layers=layers, scope=scope, now=now, timezone=timezone,
+        ))  # fmt: skip
 
     def search(
         self,
@@ -982,22 +848,10 @@ class Recollect:
         what has expired; `timezone` ("Europe/Lisbon", default: the setting) is the one it names days in.
         `diverse` prefers, among relevant memories, those that do not say the same.
         """
-        return self._portal.run(
-            self._async.search(
-                query,
-                limit=limit,
-                threshold=threshold,
-                layers=layers,
-                scope=scope,
-                types=types,
-                filters=filters,
-                as_of=as_of,
-                now=now,
-                timezone=timezone,
-                explain=explain,
-                diverse=diverse,
-            )
-        )
+        return self._portal.run(self._async.search(
+            query, limit=limit, threshold=threshold, layers=layers, scope=scope, types=types,
+            filters=filters, as_of=as_of, now=now, timezone=timezone, explain=explain, diverse=diverse,
+        ))  # fmt: skip
 
     def context(
         self,
@@ -1020,22 +874,10 @@ class Recollect:
         Summaries come first, then what scores best; a memory is in it whole or not at all, and `omitted` says how
         many relevant ones are not. With a domain database, current data joins it; `domain=False` leaves that out.
         """
-        return self._portal.run(
-            self._async.context(
-                query,
-                max_tokens=max_tokens,
-                limit=limit,
-                threshold=threshold,
-                layers=layers,
-                scope=scope,
-                types=types,
-                filters=filters,
-                as_of=as_of,
-                now=now,
-                timezone=timezone,
-                domain=domain,
-            )
-        )
+        return self._portal.run(self._async.context(
+            query, max_tokens=max_tokens, limit=limit, threshold=threshold, layers=layers, scope=scope,
+            types=types, filters=filters, as_of=as_of, now=now, timezone=timezone, domain=domain,
+        ))  # fmt: skip
 
     def export_jsonl(
         self,
@@ -1077,9 +919,9 @@ class Recollect:
         `rlm_timeout` of the settings. `on_event` hears what the sources do, and gets an `AnswerPart` for each of
         them as soon as it has answered.
         """
-        return self._portal.run(
-            self._async.ask(question, sources, working_dir, depth, model, on_event=on_event)
-        )
+        return self._portal.run(self._async.ask(
+            question, sources, working_dir, depth, model, on_event=on_event,
+        ))  # fmt: skip
 
     def oracle_consult(
         self,
@@ -1103,21 +945,10 @@ class Recollect:
         "auto". No model is asked unless one is named, here or in the settings. Follow-ups in the same `session` reuse
         what was read. `on_event` hears what happens.
         """
-        return self._portal.run(
-            self._async.oracle_consult(
-                problem,
-                depth_hint,
-                working_dir,
-                doc_ids,
-                files,
-                model,
-                max_input_tokens,
-                session=session,
-                workflow=workflow,
-                agent=agent,
-                on_event=on_event,
-            )
-        )
+        return self._portal.run(self._async.oracle_consult(
+            problem, depth_hint, working_dir, doc_ids, files, model, max_input_tokens, session=session,
+            workflow=workflow, agent=agent, on_event=on_event,
+        ))  # fmt: skip
 
     def oracle_dry_run(
         self,
@@ -1130,11 +961,9 @@ class Recollect:
         max_input_tokens: int | None = None,
     ) -> DryRun:
         """What `oracle_consult` would read, and the most it would take in calls, tokens and dollars. Needs no key."""
-        return self._portal.run(
-            self._async.oracle_dry_run(
-                problem, depth_hint, working_dir, doc_ids, files, model, max_input_tokens
-            )
-        )
+        return self._portal.run(self._async.oracle_dry_run(
+            problem, depth_hint, working_dir, doc_ids, files, model, max_input_tokens,
+        ))  # fmt: skip
 
     def capabilities(self, *, days: int | None = None, limit: int = 5) -> Sequence[CapabilityGroup]:
         """What consultations missed most, requests of one meaning together; of the last days, or of all time."""
@@ -1179,25 +1008,12 @@ class Recollect:
         settings. `resume` takes up a run of the same `task_id` that broke off. Where the store is open, as in a server,
         its events tell of it too.
         """
-        return self._portal.run(
-            self._async.explore(
-                path,
-                query,
-                context_hints,
-                task_id=task_id,
-                preset=preset,
-                model=model,
-                max_subcalls=max_subcalls,
-                max_subcalls_per_iteration=max_subcalls_per_iteration,
-                timeout_seconds=timeout_seconds,
-                max_tokens=max_tokens,
-                max_usd=max_usd,
-                audit_dir=audit_dir,
-                resume=resume,
-                on_event=on_event,
-                progress=progress,
-            )
-        )
+        return self._portal.run(self._async.explore(
+            path, query, context_hints, task_id=task_id, preset=preset, model=model,
+            max_subcalls=max_subcalls, max_subcalls_per_iteration=max_subcalls_per_iteration,
+            timeout_seconds=timeout_seconds, max_tokens=max_tokens, max_usd=max_usd, audit_dir=audit_dir,
+            resume=resume, on_event=on_event, progress=progress,
+        ))  # fmt: skip
 
     def explore_dry_run(
         self,
@@ -1216,22 +1032,11 @@ class Recollect:
         audit_dir: str | PathLike[str] | None = None,
     ) -> ExplorePlan:
         """Where `explore` would begin, and the most it would take in calls, tokens and dollars. Needs no key."""
-        return self._portal.run(
-            self._async.explore_dry_run(
-                path,
-                query,
-                context_hints,
-                task_id=task_id,
-                preset=preset,
-                model=model,
-                max_subcalls=max_subcalls,
-                max_subcalls_per_iteration=max_subcalls_per_iteration,
-                timeout_seconds=timeout_seconds,
-                max_tokens=max_tokens,
-                max_usd=max_usd,
-                audit_dir=audit_dir,
-            )
-        )
+        return self._portal.run(self._async.explore_dry_run(
+            path, query, context_hints, task_id=task_id, preset=preset, model=model,
+            max_subcalls=max_subcalls, max_subcalls_per_iteration=max_subcalls_per_iteration,
+            timeout_seconds=timeout_seconds, max_tokens=max_tokens, max_usd=max_usd, audit_dir=audit_dir,
+        ))  # fmt: skip
 
     def forget_user(self, user_id: str) -> Receipt:
         """Erase a user: own memories, sessions, agents, memberships, and records of explorations."""
@@ -1256,16 +1061,10 @@ class Recollect:
         A summary is a memory of type `summary` in the scope it is of; `metadata["sources"]` names the memories it
         came from. `entity` or `conversation` asks for that one alone; `force` makes again what is up to date.
         """
-        return self._portal.run(
-            self._async.consolidate(
-                scope=scope,
-                kinds=kinds,
-                entity=entity,
-                conversation=conversation,
-                force=force,
-                progress=progress,
-            )
-        )
+        return self._portal.run(self._async.consolidate(
+            scope=scope, kinds=kinds, entity=entity, conversation=conversation, force=force,
+            progress=progress,
+        ))  # fmt: skip
 
     def reembed(self, embedder: str | None = None, *, progress: Progress | None = None) -> ReembedReport:
         """Embed the whole store anew with another embedder, while it answers. Resumes when it was interrupted."""

@@ -7,31 +7,25 @@ business (storage/sql), what happens is storage/scopes.py's and memories/forgett
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from recollect.client.arguments import checked
-from recollect.domain.layers import Layer, ScopeName
+from recollect.client.face import Face
+from recollect.domain.layers import Layer, ScopeName, parse_layers
 from recollect.domain.results import Member, Receipt, Scope, Tenant
-from recollect.errors import ConflictError, InvalidInputError
-
-if TYPE_CHECKING:
-    from recollect.client.host import Host
+from recollect.errors import ConflictError
 
 
 @checked
-class AsyncTenants:
+class AsyncTenants(Face):
     """Tenants of the store."""
-
-    def __init__(self, client: Host) -> None:
-        self._client = client
 
     async def create(self, id: str, name: str | None = None) -> Tenant:
         """A new tenant with its company scope. Needs the operator role."""
         from recollect.storage import scopes
 
         self._client._need_operator("create tenants")
-        context = self._client.tenant_context
-        workspace = await self._client._workspace()
+        context = self._context
+        workspace = await self._workspace()
         if not await scopes.create_tenant(workspace.store, id, name):
             raise ConflictError(f"tenant {id!r} exists already")
         async with workspace.store.transaction(context.replace(tenant_id=id)) as tx:
@@ -42,30 +36,28 @@ class AsyncTenants:
         from recollect.storage import scopes
 
         self._client._need_operator("list tenants")
-        workspace = await self._client._workspace()
+        workspace = await self._workspace()
         return [scopes.to_tenant(row) for row in await workspace.store.owner_fetch("list_tenants")]
 
     async def get(self) -> Tenant:
         """The caller's own tenant."""
         from recollect.storage import scopes
 
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             return await scopes.get_tenant(tx)
 
     async def forget(self, id: str) -> Receipt:
         """Erase a tenant with everything in it. Needs the operator role, or admin of that tenant."""
         from recollect.memories.forgetting import forget_tenant
 
-        receipt = await forget_tenant(await self._client._workspace(), self._client.tenant_context, id)
+        receipt = await forget_tenant(await self._workspace(), self._context, id)
         return await self._client._tenant_is_gone(receipt)
 
     async def set_retention(self, layer: str, days: int | None) -> Tenant:
         """Keep memories of a layer for so many days; None keeps them for ever. Needs admin."""
         from recollect.storage import scopes
 
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             await scopes.describe_caller(tx)
             await scopes.set_retention(tx, Layer.parse(layer), days)
             return await scopes.get_tenant(tx)
@@ -74,8 +66,7 @@ class AsyncTenants:
         """Say how this tenant's complex questions are routed; what is None follows the settings. Needs admin."""
         from recollect.storage import scopes
 
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             await scopes.describe_caller(tx)
             await scopes.set_recursion(tx, threshold=threshold, enabled=enabled)
             return await scopes.get_tenant(tx)
@@ -84,35 +75,30 @@ class AsyncTenants:
         """Say whether the words of searches are kept with their traces; what was kept goes when not. Needs admin."""
         from recollect.storage import scopes
 
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             await scopes.describe_caller(tx)
             await scopes.set_traces(tx, keep_questions=keep_questions)
             return await scopes.get_tenant(tx)
 
 
 @checked
-class AsyncScopes:
+class AsyncScopes(Face):
     """Scopes of the caller's tenant."""
-
-    def __init__(self, client: Host) -> None:
-        self._client = client
 
     async def create(self, scope: str, *, parent: str | None = None) -> Scope:
         """A new scope such as `team/api`, under its parent (the company, when none is named)."""
         from recollect.storage import scopes
 
-        workspace = await self._client._workspace()
+        workspace = await self._workspace()
         above = None if parent is None else ScopeName.parse(parent)
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with workspace.store.transaction(self._context) as tx:
             return await scopes.create_scope(tx, ScopeName.parse(scope), above)
 
     async def list(self, layers: Sequence[str] | None = None) -> Sequence[Scope]:
         """All scopes the caller sees."""
         from recollect.storage import scopes
 
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             await scopes.describe_caller(tx)
             return await scopes.list_scopes(tx, parse_layers(layers))
 
@@ -120,55 +106,39 @@ class AsyncScopes:
         """Hang a scope under another parent."""
         from recollect.storage import scopes
 
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             return await scopes.move_scope(tx, ScopeName.parse(scope), ScopeName.parse(parent))
 
     async def delete(self, scope: str) -> Receipt:
         """Erase a scope with its memories; scopes below it must be gone first."""
         from recollect.memories.forgetting import delete_scope
 
-        workspace = await self._client._workspace()
-        return await delete_scope(workspace, self._client.tenant_context, ScopeName.parse(scope))
+        workspace = await self._workspace()
+        return await delete_scope(workspace, self._context, ScopeName.parse(scope))
 
 
 @checked
-class AsyncMembers:
+class AsyncMembers(Face):
     """Memberships of the caller's tenant."""
-
-    def __init__(self, client: Host) -> None:
-        self._client = client
 
     async def add(self, user_id: str, scope: str, *, role: str = "member") -> Member:
         """Make a user a member or lead of a scope, or change which of the two."""
         from recollect.storage import scopes
 
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             return await scopes.add_member(tx, user_id, ScopeName.parse(scope), role)
 
     async def remove(self, user_id: str, scope: str) -> None:
         """End a membership."""
         from recollect.storage import scopes
 
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             await scopes.remove_member(tx, user_id, ScopeName.parse(scope))
 
     async def list(self, scope: str | None = None, *, user_id: str | None = None) -> Sequence[Member]:
         """Memberships the caller may see, of one scope or of one user."""
         from recollect.storage import scopes
 
-        workspace = await self._client._workspace()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction() as tx:
             await scopes.describe_caller(tx)
             return await scopes.list_members(tx, None if scope is None else ScopeName.parse(scope), user_id)
-
-
-def parse_layers(layers: Sequence[str] | None) -> list[Layer] | None:
-    """Layers by name; a bare string is a mistake worth naming."""
-    if layers is None:
-        return None
-    if isinstance(layers, str):
-        raise InvalidInputError(f"layers must be a list, not the string {layers!r}; write [{layers!r}]")
-    return [Layer.parse(layer) for layer in layers]

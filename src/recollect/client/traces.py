@@ -7,28 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 from uuid import UUID
 
-from recollect.client.arguments import check_whole, checked
+from recollect.client.arguments import checked
+from recollect.client.face import Face
 from recollect.domain.ids import parse_id
 from recollect.domain.memory import check_time
 from recollect.domain.overview import Trace
-from recollect.domain.text import check_name
+from recollect.domain.text import MAX_LIMIT, check_name, check_whole
 from recollect.errors import NotFoundError
-
-if TYPE_CHECKING:
-    from recollect.client.host import Host
-
-MAX_LIMIT = 1_000
 
 
 @checked
-class AsyncTraces:
+class AsyncTraces(Face):
     """Searches as they were recorded: the caller's own, or all of the tenant's for an admin."""
-
-    def __init__(self, client: Host) -> None:
-        self._client = client
 
     async def list(
         self,
@@ -45,9 +37,7 @@ class AsyncTraces:
         check_whole("limit", limit, most=MAX_LIMIT)
         whose = None if user is None else check_name(user, what="user")
         begin, end = check_time(since, "since"), check_time(before, "before")
-        workspace = await self._client._workspace()
-        await workspace.events.flush()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction(recorded=True) as tx:
             return await list_traces(tx, limit=limit, user=whose, since=begin, before=end, silent=silent)
 
     async def get(self, id: UUID | str) -> Trace:
@@ -55,9 +45,7 @@ class AsyncTraces:
         from recollect.storage.happenings import find_trace
 
         wanted = parse_id(id)
-        workspace = await self._client._workspace()
-        await workspace.events.flush()
-        async with workspace.store.transaction(self._client.tenant_context) as tx:
+        async with self._transaction(recorded=True) as tx:
             trace = await find_trace(tx, wanted)
         if trace is None:
             raise NotFoundError(f"no search {str(wanted)!r}; `recollect traces list` shows them")

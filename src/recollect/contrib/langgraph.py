@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from recollect.client.async_client import MAX_LIMIT, AsyncRecollect
+from recollect.client.async_client import AsyncRecollect
 from recollect.client.sync_client import Recollect
 from recollect.contrib import langgraph_items as items
 from recollect.contrib.langgraph_items import Namespace
 from recollect.domain.layers import ScopeName
 from recollect.domain.memory import Memory, make_draft
+from recollect.domain.text import MAX_LIMIT
 from recollect.errors import IntegrationMissingError, InvalidInputError
 
 try:

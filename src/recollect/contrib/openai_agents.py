@@ -12,9 +12,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recollect.client.async_client import MAX_LIMIT, AsyncRecollect
+from recollect.client.async_client import AsyncRecollect
 from recollect.client.sync_client import Recollect
 from recollect.domain.memory import Memory
+from recollect.domain.text import MAX_LIMIT
 
 #: The key of a turn's metadata under which the item stands.
 ITEM = "agents_item"

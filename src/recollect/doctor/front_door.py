@@ -121,16 +121,13 @@ async def _export(workspace: Workspace, context: TenantContext) -> list[str]:
 
 async def _search(workspace: Workspace, context: TenantContext, query: str, **parts: Any) -> Sequence[Any]:
     request = SearchRequest.check(
+        workspace.settings,
         query=query,
+        clock=workspace.clock(),
         threshold=0.0,
         limit=100,
-        layers=parts.get("layers"),
-        scope=parts.get("scope"),
-        types=None,
-        filters=parse_filters(parts.get("filters")),
-        as_of=None,
-        now=workspace.clock(),
         explain=True,
+        **parts,
     )
     return await search(workspace, context, request)
 
@@ -317,7 +314,7 @@ def _uses(workspace: Workspace, arena: Arena, text: str) -> Iterator[tuple[str, 
 
 
 async def _in_scope(workspace: Workspace, context: TenantContext, text: str) -> Sequence[Any]:
-    return await _search(workspace, context, "x", scope=ScopeName.parse(f"team/{text}"))
+    return await _search(workspace, context, "x", scope=f"team/{text}")
 
 
 async def _at_cursor(workspace: Workspace, context: TenantContext, text: str) -> Sequence[Any]:

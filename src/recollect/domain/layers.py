@@ -9,6 +9,7 @@ not the `session/42` of another; who owns which is the database's business (stor
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.domain.text import check_name
@@ -113,3 +114,12 @@ def _without_layer(scope: str) -> str:
             f"'user/ana', or give the layer alone for the {scope} you stand in"
         )
     return f"scope {scope!r} has no layer; write it as 'team/{scope}' or 'user/{scope}'"
+
+
+def parse_layers(layers: Sequence[str] | None) -> list[Layer] | None:
+    """Layers by name; a bare string is a mistake worth naming."""
+    if layers is None:
+        return None
+    if isinstance(layers, str):
+        raise InvalidInputError(f"layers must be a list, not the string {layers!r}; write [{layers!r}]")
+    return [Layer.parse(layer) for layer in layers]

@@ -299,3 +299,8 @@ def compose_text(kind: MemoryType, parts: Mapping[str, str | None]) -> str:
     if kind is MemoryType.PROCEDURAL and parts["trigger"] and parts["action"]:
         return f"When {parts['trigger']}: {parts['action']}"
     return ""
+
+
+def parse_types(types: Sequence[str] | None) -> list[MemoryType] | None:
+    """Types by name; None is all of them."""
+    return None if types is None else [MemoryType.parse(kind) for kind in types]

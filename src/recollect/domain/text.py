@@ -18,6 +18,8 @@ from recollect.errors import InvalidInputError, InvalidTextError
 #: A memory is a passage, not a book: about 25,000 English words. Books belong in the library.
 MAX_TEXT_CHARS = 200_000
 #: Names of tenants, users, scopes, speakers, entities.
+#: The most that one page of anything holds.
+MAX_LIMIT = 1_000
 MAX_NAME_CHARS = 200
 #: Metadata is for filters and labels; PostgreSQL would take 1 GB, which nobody means.
 MAX_METADATA_BYTES = 64 * 1024
@@ -125,3 +127,10 @@ def text_digest(text: str) -> bytes:
     """Identity of a text for finding repeats: blanks folded, Unicode composed, case kept."""
     folded = " ".join(unicodedata.normalize("NFC", text).split())
     return hashlib.sha256(folded.encode("utf-8")).digest()
+
+
+def check_whole(name: str, value: int, *, least: int = 1, most: int) -> int:
+    """A number that must lie within bounds."""
+    if not least <= value <= most:
+        raise InvalidInputError(f"{name} {value!r} is not a whole number from {least} to {most}")
+    return value

@@ -33,9 +33,15 @@ from recollect.workspace import Workspace
 _SOURCE_CHARS = 200
 
 
-async def load_file(path: str | os.PathLike[str], *, name: str | None, limit: int) -> tuple[bytes, str, str]:
+async def load_document(
+    source: str | os.PathLike[str] | bytes, *, name: str | None, limit: int
+) -> tuple[bytes, str, str | None]:
     """The bytes of a file, what it is called, and where it lies. One byte beyond the limit says there is more."""
-    return await asyncio.to_thread(_load, path, name, limit)
+    if not isinstance(source, bytes):
+        return await asyncio.to_thread(_load, source, name, limit)
+    if name is None:
+        raise InvalidInputError("bytes need a file name, such as name='guide.md', to tell what they are")
+    return source, name, None
 
 
 def _load(path: str | os.PathLike[str], name: str | None, limit: int) -> tuple[bytes, str, str]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
-from typing import Any
+from datetime import datetime, tzinfo
 
 from recollect import telemetry
 from recollect.config import Settings
-from recollect.domain.filters import Filter
-from recollect.domain.layers import Layer, ScopeName
-from recollect.domain.memory import MemoryType
-from recollect.domain.text import check_text
+from recollect.domain.filters import Filter, parse_filters
+from recollect.domain.layers import Layer, ScopeName, parse_layers
+from recollect.domain.memory import MemoryType, check_time, parse_types
+from recollect.domain.text import MAX_LIMIT, check_text, check_whole
+from recollect.domain.zones import check_timezone
 from recollect.errors import InvalidInputError
 from recollect.retrieval.understand import MAX_QUERY_CHARS
 from recollect.runs.router import ComplexityRouter, RouteDecision
@@ -33,15 +33,33 @@ class SearchRequest:
     filters: Filter | None
     as_of: datetime | None
     now: datetime
-    timezone: tzinfo = UTC
+    timezone: tzinfo
     explain: bool
     diverse: bool = False
     #: Sources and signals to leave out, for measuring what they are worth.
     without: frozenset[str] = frozenset()
 
     @classmethod
-    def check(cls, *, query: str, threshold: object, **parts: Any) -> SearchRequest:
-        """Refuse what makes no sense before anything is asked."""
+    def check(
+        cls,
+        settings: Settings,
+        *,
+        query: str,
+        clock: datetime,
+        limit: int = 10,
+        threshold: object = 0.7,
+        layers: Sequence[str] | None = None,
+        scope: str | None = None,
+        types: Sequence[str] | None = None,
+        filters: object = None,
+        as_of: datetime | str | None = None,
+        now: datetime | str | None = None,
+        timezone: str | tzinfo | None = None,
+        explain: bool = False,
+        diverse: bool = False,
+        without: frozenset[str] = frozenset(),
+    ) -> SearchRequest:
+        """Refuse what makes no sense before anything is asked. `clock` is the time when `now` is not given."""
         if (
             isinstance(threshold, bool)
             or not isinstance(threshold, int | float)
@@ -50,8 +68,21 @@ class SearchRequest:
             raise InvalidInputError(f"threshold {threshold!r} is not a number from 0 to 1")
         if not 0.0 <= threshold <= 1.0:
             raise InvalidInputError(f"threshold {threshold!r} is outside 0 to 1")
-        text = check_text(query, what="query", limit=MAX_QUERY_CHARS)
-        return cls(query=text, threshold=float(threshold), **parts)
+        return cls(
+            query=check_text(query, what="query", limit=MAX_QUERY_CHARS),
+            limit=check_whole("limit", limit, most=MAX_LIMIT),
+            threshold=float(threshold),
+            layers=parse_layers(layers),
+            scope=None if scope is None else ScopeName.parse(scope),
+            types=parse_types(types),
+            filters=parse_filters(filters),
+            as_of=check_time(as_of, "as_of"),
+            now=check_time(now, "now") or clock,
+            timezone=check_timezone(settings.timezone if timezone is None else timezone),
+            explain=explain,
+            diverse=diverse,
+            without=without,
+        )
 
 
 #: What `SearchRequest.without` calls the recursive path.

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from recollect.domain.findings import Finding
 from recollect.domain.query import Aim, Want
-from recollect.domain.zones import check_timezone
 from recollect.retrieval.pipeline import search
 from recollect.retrieval.recursive.memory_rows import Range, cite_memory, pieces_of, read_memories
 from recollect.retrieval.request import SearchRequest
@@ -58,11 +57,10 @@ class MemorySource:
             )
             if told is not None:
                 return replace(told, coverage=covered)
+        limit = WIDE if question.aim.want.several else NARROW
         request = SearchRequest.check(
-            query=question.text, limit=WIDE if question.aim.want.several else NARROW, threshold=THRESHOLD, layers=None,
-            scope=None, types=None, filters=None, as_of=None, now=self._workspace.clock(),
-            timezone=check_timezone(settings.timezone), explain=False,
-        )  # fmt: skip
+            settings, query=question.text, clock=self._workspace.clock(), limit=limit, threshold=THRESHOLD
+        )
         results = await search(self._workspace, self._context, request, purse=purse)
         told = await tell_memories(question.text, results, question.aim, model) or Told()
         notes = (*results.notes, *models.notes, *told.notes)

@@ -70,16 +70,7 @@ def execute_with(workspace: Workspace, context: TenantContext, *, now: datetime 
         query: str, policy: DecompositionPolicy, rng: random.Random
     ) -> tuple[Sequence[UUID], Trajectory | None]:
         request = SearchRequest.check(
-            query=query,
-            limit=LIMIT,
-            threshold=0.0,
-            layers=None,
-            scope=None,
-            types=None,
-            filters=None,
-            as_of=None,
-            now=now or workspace.clock(),
-            explain=False,
+            workspace.settings, query=query, clock=now or workspace.clock(), limit=LIMIT, threshold=0.0
         )
         with telemetry.muted():
             executor = RlmExecutor(workspace, nobody, policy=policy, rng=rng)

@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
-from recollect.client.async_client import MAX_LIMIT, UNCHANGED, AsyncRecollect
+from recollect.client.async_client import UNCHANGED, AsyncRecollect
 from recollect.client.sync_client import Recollect
 from recollect.config import Settings
 from recollect.contrib.mem0 import translation
@@ -28,6 +28,7 @@ from recollect.domain.ids import parse_id
 from recollect.domain.memory import Memory as Stored
 from recollect.domain.memory import Status
 from recollect.domain.results import Inference
+from recollect.domain.text import MAX_LIMIT
 from recollect.errors import ForbiddenError, IncompatibleCallError, InvalidInputError, MemoryNotFoundError
 from recollect.text.facts import read_fact
 
