@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.surfaces.cli.invocation import Invocation, JsonOption, invocation
+from recollect.surfaces.cli.invocation import Invocation, invocation
 from recollect.surfaces.cli.memories import spoken
 from recollect.surfaces.cli.output import Column
 
@@ -60,7 +60,6 @@ def demo(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Store the company anew even if it is there.")
     ] = False,
-    json: JsonOption = False,
 ) -> None:
     """Tell a short story: a company remembers, is asked, and forgets."""
     from recollect.contrib.demo.world import DEMO_TENANT, load_world, store_world

@@ -10,7 +10,7 @@ import typer
 
 from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.errors import PARTLY_STORED, USAGE
-from recollect.surfaces.cli.invocation import Invocation, JsonOption, invocation, line_source
+from recollect.surfaces.cli.invocation import Invocation, invocation, line_source
 from recollect.surfaces.cli.output import one_line
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ def import_(
         bool,
         typer.Option("--skip-broken", help="With --from: leave broken entries out, and store the others."),
     ] = False,
-    json: JsonOption = False,
 ) -> None:
     """Store memories from JSON Lines, as 'export' writes them, or from the export of another package.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recollect.surfaces.cli.invocation import JsonOption, invocation, read_argument
+from recollect.surfaces.cli.invocation import invocation, read_argument
 
 if TYPE_CHECKING:
     from recollect.domain.findings import Answer
@@ -31,7 +31,6 @@ def ask(
     model: Annotated[
         str | None, typer.Option(help="Chat model to ask; none when not named here or in the settings.")
     ] = None,
-    json: JsonOption = False,
 ) -> None:
     """Answer a question in words, with citations; "Not known." when nothing answers."""
     inv = invocation(ctx)

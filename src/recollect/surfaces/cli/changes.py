@@ -10,13 +10,13 @@ from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.invocation import (
     ConversationOption,
     FilterOption,
-    JsonOption,
     LayersOption,
     ScopeOption,
     TypesOption,
     YesOption,
     confirm,
     invocation,
+    opened,
     parse_object,
     read_argument,
 )
@@ -65,7 +65,6 @@ def update(
         list[str] | None,
         typer.Option(help="A field to empty, as expires_at; repeat for more.", metavar="FIELD"),
     ] = None,
-    json: JsonOption = False,
 ) -> None:
     """Change one memory; what is not given stays. The old state is kept in its history."""
     inv = invocation(ctx)
@@ -105,24 +104,17 @@ def supersede(
     ctx: typer.Context,
     id: Annotated[str, typer.Argument(help="The memory that is no longer believed.")],
     by: Annotated[str, typer.Option(help="The memory that replaces it.", metavar="ID")],
-    json: JsonOption = False,
 ) -> None:
     """Replace a memory by another; the old one can be restored."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         memory = client.supersede(id, by=by)
     show_memory(inv.out, memory)
 
 
 @app.command()
-def restore(
-    ctx: typer.Context,
-    id: Annotated[str, typer.Argument(help="A superseded memory.")],
-    json: JsonOption = False,
-) -> None:
+def restore(ctx: typer.Context, id: Annotated[str, typer.Argument(help="A superseded memory.")]) -> None:
     """Believe a superseded memory again."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         memory = client.restore(id)
     show_memory(inv.out, memory)
 
@@ -137,7 +129,6 @@ def delete(
     type: TypesOption = None,
     conversation: ConversationOption = None,
     yes: YesOption = False,
-    json: JsonOption = False,
 ) -> None:
     """Erase memories for good, and print a receipt."""
     inv = invocation(ctx)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from recollect.surfaces.cli.invocation import JsonOption, ScopeOption, invocation
+from recollect.surfaces.cli.invocation import ScopeOption, invocation
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -31,7 +31,6 @@ def consolidate(
         typer.Option("--conversation", help="Only the summary of this conversation.", metavar="NAME"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Make again what is up to date, too.")] = False,
-    json: JsonOption = False,
 ) -> None:
     """Summarise conversations, scopes and entities.
 
@@ -58,7 +57,6 @@ def consolidate(
 def worker(
     ctx: typer.Context,
     once: Annotated[bool, typer.Option("--once", help="Do what waits in the queue, and end.")] = False,
-    json: JsonOption = False,
 ) -> None:
     """Run jobs until stopped: summaries when memories come in, sweeping, learning.
 

@@ -11,7 +11,6 @@ from recollect.domain.codec import encode
 from recollect.surfaces.cli.invocation import (
     AsOfOption,
     FilterOption,
-    JsonOption,
     LayersOption,
     NowOption,
     ScopeOption,
@@ -49,7 +48,6 @@ def context(
     messages: Annotated[
         bool, typer.Option("--messages", help="Print chat messages as JSON instead of the text.")
     ] = False,
-    json: JsonOption = False,
 ) -> None:
     """Print what is known about a question, for a prompt.
 

@@ -15,7 +15,7 @@ import typer
 
 from recollect.domain.codec import encode
 from recollect.errors import ForbiddenError, InvalidInputError
-from recollect.surfaces.cli.invocation import Invocation, JsonOption, YesOption, confirm, invocation, noun_app
+from recollect.surfaces.cli.invocation import Invocation, YesOption, confirm, invocation, noun_app, opened
 
 if TYPE_CHECKING:
     from recollect.config import Settings
@@ -30,7 +30,7 @@ app.add_typer(db_app)
 
 
 @db_app.command()
-def status(ctx: typer.Context, json: JsonOption = False) -> None:
+def status(ctx: typer.Context) -> None:
     """Say whether it runs and what is in it; never starts it."""
     inv = invocation(ctx)
     settings = inv.settings()
@@ -89,7 +89,6 @@ def distribute(
         bool, typer.Option("--dry-run", help="Say what would move, and change nothing.")
     ] = False,
     yes: YesOption = False,
-    json: JsonOption = False,
 ) -> None:
     """Spread the store over the machines of a Citus cluster.
 
@@ -131,7 +130,6 @@ def _show_plan(inv: Invocation, plan: Plan) -> None:
 def add_node(
     ctx: typer.Context,
     address: Annotated[str, typer.Argument(help="host:port of a PostgreSQL with Citus and pgvector.")],
-    json: JsonOption = False,
 ) -> None:
     """Make one more machine part of the cluster.
 
@@ -150,7 +148,7 @@ def add_node(
 
 
 @db_app.command()
-def rebalance(ctx: typer.Context, json: JsonOption = False) -> None:
+def rebalance(ctx: typer.Context) -> None:
     """Share the shards out among the nodes of the cluster.
 
     Searches and writes go on meanwhile.
@@ -168,7 +166,7 @@ def rebalance(ctx: typer.Context, json: JsonOption = False) -> None:
 
 
 @db_app.command()
-def start(ctx: typer.Context, json: JsonOption = False) -> None:
+def start(ctx: typer.Context) -> None:
     """Start the embedded database, if it does not run."""
     inv = invocation(ctx)
     settings = _embedded_settings(inv, "start")
@@ -179,7 +177,7 @@ def start(ctx: typer.Context, json: JsonOption = False) -> None:
 
 
 @db_app.command()
-def stop(ctx: typer.Context, json: JsonOption = False) -> None:
+def stop(ctx: typer.Context) -> None:
     """Stop the embedded database until the next command."""
     inv = invocation(ctx)
     settings = _embedded_settings(inv, "stop")
@@ -193,7 +191,7 @@ def stop(ctx: typer.Context, json: JsonOption = False) -> None:
 
 
 @db_app.command()
-def migrate(ctx: typer.Context, json: JsonOption = False) -> None:
+def migrate(ctx: typer.Context) -> None:
     """Bring the database to this program's schema."""
     inv = invocation(ctx)
     settings = inv.settings()
@@ -258,7 +256,6 @@ def backup(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(help="Where to write the backup.")],
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
-    json: JsonOption = False,
 ) -> None:
     """Write the whole store, all tenants, into one file."""
     inv = invocation(ctx)
@@ -273,7 +270,6 @@ def restore(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(help="A file that 'db backup' wrote.")],
     yes: YesOption = False,
-    json: JsonOption = False,
 ) -> None:
     """Bring a backup back, in the place of what is there."""
     inv = invocation(ctx)
@@ -294,10 +290,9 @@ def restore(
 
 
 @db_app.command()
-def index(ctx: typer.Context, json: JsonOption = False) -> None:
+def index(ctx: typer.Context) -> None:
     """Build the vector index of the tenant now."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         built = client.build_index()
     if inv.out.as_json:
         inv.out.document({"built": built})
@@ -306,10 +301,9 @@ def index(ctx: typer.Context, json: JsonOption = False) -> None:
 
 
 @db_app.command()
-def compact(ctx: typer.Context, json: JsonOption = False) -> None:
+def compact(ctx: typer.Context) -> None:
     """Rewrite every table: nothing erased stays in any data page."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         freed = client.compact()
     if inv.out.as_json:
         inv.out.document({"freed_bytes": freed})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recollect.surfaces.cli.invocation import JsonOption, invocation, noun_app
+from recollect.surfaces.cli.invocation import noun_app, opened
 from recollect.surfaces.cli.output import Column, Output
 
 if TYPE_CHECKING:
@@ -31,14 +31,12 @@ def declare(
     canonical: Annotated[
         str | None, typer.Option(help="Its row in your own database, as customer:a1b2.", metavar="ID")
     ] = None,
-    json: JsonOption = False,
 ) -> None:
     """Declare an entity for the whole tenant.
 
     Its names count in lower case, too. Needs admin.
     """
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         entity = client.entities.declare(name, kind=kind, aliases=alias or (), canonical=canonical)
     _show(inv.out, entity, [entity])
 
@@ -48,14 +46,12 @@ def add_alias(
     ctx: typer.Context,
     alias: Annotated[str, typer.Argument(help="The other name.")],
     entity: _Name,
-    json: JsonOption = False,
 ) -> None:
     """Call an entity by another name.
 
     For yourself, or as admin for the whole tenant.
     """
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         known = client.entities.alias(alias, entity)
     _show(inv.out, known, [known])
 
@@ -65,11 +61,9 @@ def list_entities(
     ctx: typer.Context,
     prefix: Annotated[str, typer.Argument(help="Only names that begin so.")] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)] = 100,
-    json: JsonOption = False,
 ) -> None:
     """List the entities you may see, with how many memories name each."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         found = client.entities.list(prefix=prefix, limit=limit)
     _show(inv.out, found, found)
 
@@ -79,11 +73,9 @@ def graph(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(help="Only what is named together with this.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most this many entities.", min=1)] = 60,
-    json: JsonOption = False,
 ) -> None:
     """Show which entities are named together, and how often."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         found = client.entities.graph(name, limit=limit)
     if inv.out.as_json:
         inv.out.document(found)
@@ -98,13 +90,12 @@ def graph(
 
 
 @entities_app.command("forget")
-def forget(ctx: typer.Context, name: _Name, json: JsonOption = False) -> None:
+def forget(ctx: typer.Context, name: _Name) -> None:
     """Forget what was declared or learned of an entity.
 
     Memories that name it stay.
     """
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         rows = client.entities.forget(name)
     if inv.out.as_json:
         inv.out.document({"forgotten": name, "rows": rows})

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.surfaces.cli.invocation import (
-    JsonOption,
     LayersOption,
     NowOption,
     ScopeOption,
@@ -44,7 +43,6 @@ def explain(
     scope: ScopeOption = None,
     now: NowOption = None,
     timezone: TimezoneOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show how a question is understood: category, entities, time, weights."""
     inv = invocation(ctx)

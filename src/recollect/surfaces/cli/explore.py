@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recollect.surfaces.cli.invocation import JsonOption, invocation, read_argument, read_file
+from recollect.surfaces.cli.invocation import invocation, read_argument, read_file
 from recollect.surfaces.cli.output import Column, Output, one_line
 from recollect.surfaces.cli.steps import watch_steps
 
@@ -82,7 +82,6 @@ def explore(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say where it would begin and cost at most; ask nobody.")
     ] = False,
-    json: JsonOption = False,
 ) -> None:
     """Answer a question about the code below a folder, with checked citations.
 
@@ -110,7 +109,7 @@ def explore(
 
 
 @explorations_app.callback(invoke_without_command=True)
-def bare(ctx: typer.Context, limit: _LimitOption = 20, json: JsonOption = False) -> None:
+def bare(ctx: typer.Context, limit: _LimitOption = 20) -> None:
     """What explorations of code found; called bare, the latest."""
     if ctx.invoked_subcommand is None:
         inv = invocation(ctx)
@@ -119,7 +118,7 @@ def bare(ctx: typer.Context, limit: _LimitOption = 20, json: JsonOption = False)
 
 
 @explorations_app.command("list")
-def list_explorations(ctx: typer.Context, limit: _LimitOption = 20, json: JsonOption = False) -> None:
+def list_explorations(ctx: typer.Context, limit: _LimitOption = 20) -> None:
     """List the latest explorations."""
     inv = invocation(ctx)
     with inv.unopened_client() as client:
@@ -131,7 +130,6 @@ def show(
     ctx: typer.Context,
     task_id: _Task,
     steps: Annotated[bool, typer.Option("--steps", help="Show its steps instead of the answer.")] = False,
-    json: JsonOption = False,
 ) -> None:
     """Show an exploration with its answer, as it was."""
     inv = invocation(ctx)
@@ -144,7 +142,7 @@ def show(
 
 
 @explorations_app.command("replay")
-def replay(ctx: typer.Context, task_id: _Task, json: JsonOption = False) -> None:
+def replay(ctx: typer.Context, task_id: _Task) -> None:
     """Play an exploration again from its record.
 
     No tree is read and no model is asked.

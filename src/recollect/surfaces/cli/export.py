@@ -13,7 +13,6 @@ from recollect.surfaces.cli.invocation import (
     STDIN,
     FilterOption,
     Invocation,
-    JsonOption,
     invocation,
     parse_object,
 )
@@ -27,7 +26,6 @@ def export(
     file: Annotated[str, typer.Argument(help="Where to write; - is standard output.")] = STDIN,
     filter: FilterOption = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
-    json: JsonOption = False,
 ) -> None:
     """Write every memory you may see as JSON Lines."""
     inv = invocation(ctx)

@@ -1,8 +1,8 @@
 """What every command shares: who asks, of which store, in which form, and how input is read.
 
 `Invocation` is made once from the options that every command takes and hangs on typer's context. Commands call
-`invocation(ctx).client()` and never build contexts themselves. Options that many commands share are declared
-here once, so that they read the same everywhere.
+`opened(ctx)`, or `invocation(ctx)` where they need no store, and never build contexts themselves. Options that many
+commands share are declared here once, so that they read the same everywhere; main.py gives each of them `--json`.
 """
 
 from __future__ import annotations
@@ -152,6 +152,14 @@ def invocation(ctx: typer.Context) -> Invocation:
     """The invocation of a command's context."""
     found: Invocation = ctx.find_root().obj
     return found
+
+
+@contextmanager
+def opened(ctx: typer.Context) -> Iterator[tuple[Invocation, Recollect]]:
+    """The invocation of a command, and the client it asks for."""
+    found = invocation(ctx)
+    with found.client() as client:
+        yield found, client
 
 
 def _remember_json(ctx: typer.Context, value: bool) -> bool:

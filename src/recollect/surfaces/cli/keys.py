@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.errors import InvalidInputError
-from recollect.surfaces.cli.invocation import Invocation, JsonOption, YesOption, confirm, invocation, noun_app
+from recollect.surfaces.cli.invocation import Invocation, YesOption, confirm, invocation, noun_app, opened
 from recollect.surfaces.cli.output import Column
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ def create_key(
     org: Annotated[str | None, typer.Option(help="The org it stands in.")] = None,
     expires: Annotated[str | None, typer.Option(help="When it ends, as 2027-01-31.", metavar="TIME")] = None,
     days: Annotated[int | None, typer.Option(help="Or after how many days.", min=1, metavar="N")] = None,
-    json: JsonOption = False,
 ) -> None:
     """Make a key, and show its token once."""
     if expires is not None and days is not None:
@@ -59,20 +58,18 @@ def create_key(
 
 
 @keys_app.command("list")
-def list_keys(ctx: typer.Context, json: JsonOption = False) -> None:
+def list_keys(ctx: typer.Context) -> None:
     """List the tenant's keys, also those that are over."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         _show_keys(inv, client.keys.list())
 
 
 @keys_app.command("link")
-def make_link(ctx: typer.Context, json: JsonOption = False) -> None:
+def make_link(ctx: typer.Context) -> None:
     """Print a link into the dashboard, which opens once."""
     from recollect.surfaces.dashboard.addresses import ENTER_PATH
 
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         made = client.keys.link()
         settings = client.settings
     place = settings.url or f"http://{settings.serve_host}:{settings.serve_port}"
@@ -84,7 +81,7 @@ def make_link(ctx: typer.Context, json: JsonOption = False) -> None:
 
 
 @keys_app.command("revoke")
-def revoke_key(ctx: typer.Context, id: KeyArgument, yes: YesOption = False, json: JsonOption = False) -> None:
+def revoke_key(ctx: typer.Context, id: KeyArgument, yes: YesOption = False) -> None:
     """End a key for good."""
     inv = invocation(ctx)
     confirm(inv, f"Revoke key {id} for good?", yes=yes)
@@ -99,11 +96,9 @@ def rotate_key(
     overlap_hours: Annotated[
         float, typer.Option(help="How long the old token goes on.", min=0, metavar="HOURS")
     ] = 0,
-    json: JsonOption = False,
 ) -> None:
     """Make another token with the same rights; the old one ends."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         made = client.keys.rotate(id, overlap_hours=overlap_hours)
     _show_new(inv, made)
 

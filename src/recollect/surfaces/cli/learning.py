@@ -10,11 +10,11 @@ import typer
 from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.invocation import (
     Invocation,
-    JsonOption,
     YesOption,
     confirm,
     invocation,
     noun_app,
+    opened,
     parse_json,
     parse_object,
 )
@@ -39,11 +39,9 @@ def feedback(
     query_id: Annotated[
         str | None, typer.Option("--query-id", help="The search that returned it.", metavar="ID")
     ] = None,
-    json: JsonOption = False,
 ) -> None:
     """Say what a recalled memory was worth, so that it is ranked accordingly."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         given = client.feedback(memory_id, kind, score=score, query_id=query_id)
     if inv.out.as_json:
         inv.out.document(given)
@@ -53,10 +51,9 @@ def feedback(
 
 
 @learning_app.command("status")
-def status(ctx: typer.Context, json: JsonOption = False) -> None:
+def status(ctx: typer.Context) -> None:
     """Show what is recorded and what was learned from it."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         found = client.learning.status()
     if inv.out.as_json:
         inv.out.document(found)
@@ -85,13 +82,12 @@ def status(ctx: typer.Context, json: JsonOption = False) -> None:
 
 
 @learning_app.command("train")
-def train(ctx: typer.Context, json: JsonOption = False) -> None:
+def train(ctx: typer.Context) -> None:
     """Learn from what is recorded.
 
     What memories are worth, and weights that prove better than those in use.
     """
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         report = client.learning.train()
     if inv.out.as_json:
         inv.out.document(report)
@@ -115,14 +111,12 @@ def bootstrap(
     ctx: typer.Context,
     iterations: Annotated[int, typer.Option(help="Batches of synthetic questions.", metavar="N")] = 20,
     seed: Annotated[int, typer.Option(help="Other questions for another number.", metavar="N")] = 0,
-    json: JsonOption = False,
 ) -> None:
     """Learn how to decompose questions from synthetic ones.
 
     They are made from what the memories name. The policy is used only if it isn't worse on kinds that did not train.
     """
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         result = client.learning.bootstrap(iterations=iterations, seed=seed)
     if inv.out.as_json:
         inv.out.document(result)
@@ -143,14 +137,9 @@ def bootstrap(
 
 
 @learning_app.command("runs")
-def runs(
-    ctx: typer.Context,
-    limit: Annotated[int, typer.Option(help="How many.", metavar="N")] = 20,
-    json: JsonOption = False,
-) -> None:
+def runs(ctx: typer.Context, limit: Annotated[int, typer.Option(help="How many.", metavar="N")] = 20) -> None:
     """List the latest searches that were decomposed."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         found = client.learning.runs(limit=limit)
     if inv.out.as_json:
         inv.out.document({"runs": list(found)})
@@ -188,7 +177,6 @@ def reset(
         bool, typer.Option("--events", help="Erase recorded searches and feedback, too.")
     ] = False,
     yes: YesOption = False,
-    json: JsonOption = False,
 ) -> None:
     """Forget learned weights and experiments.
 
@@ -222,7 +210,6 @@ def start(
         list[str] | None, typer.Option("--share", help="ARM=0.1; equal ones if not given.", metavar="SHARE")
     ] = None,
     unit: Annotated[str, typer.Option(help="What a lot is drawn for: user, session or query.")] = "user",
-    json: JsonOption = False,
 ) -> None:
     """Start comparing strategies.
 
@@ -245,14 +232,9 @@ def start(
 
 
 @experiment_app.command("stop")
-def stop(
-    ctx: typer.Context,
-    name: Annotated[str, typer.Argument(help="The experiment's name.")],
-    json: JsonOption = False,
-) -> None:
+def stop(ctx: typer.Context, name: Annotated[str, typer.Argument(help="The experiment's name.")]) -> None:
     """Stop an experiment; its report stays."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         stopped = client.learning.stop_experiment(name)
     _show_experiment(inv, stopped)
 
@@ -261,11 +243,9 @@ def stop(
 def report(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(help="The latest if not given.")] = None,
-    json: JsonOption = False,
 ) -> None:
     """Show the arms side by side, and what they prove."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         found = client.learning.report(name)
     if inv.out.as_json:
         inv.out.document(found)

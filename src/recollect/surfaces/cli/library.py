@@ -15,11 +15,11 @@ from recollect.surfaces.cli.errors import PARTLY_STORED
 from recollect.surfaces.cli.invocation import (
     STDIN,
     Invocation,
-    JsonOption,
     YesOption,
     confirm,
     invocation,
     noun_app,
+    opened,
     read_stdin_bytes,
 )
 from recollect.surfaces.cli.output import Column, one_line
@@ -67,7 +67,6 @@ def add(
         typer.Option(help="What the file is, when its name does not tell: markdown, html, pdf ..."),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Stay until a worker has indexed it.")] = False,
-    json: JsonOption = False,
 ) -> None:
     """Add documents: files, and all files of folders.
 
@@ -187,11 +186,9 @@ def list_(
     ] = None,
     limit: Annotated[int, typer.Option(help="How many.", min=1)] = 1_000,
     after: Annotated[str, typer.Option(help="Only ids that come behind this one.", metavar="ID")] = "",
-    json: JsonOption = False,
 ) -> None:
     """List documents by id."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         documents = client.library.list(tags=tag, scope=scope, limit=limit, after=after)
     if inv.out.as_json:
         inv.out.document(documents)
@@ -220,7 +217,6 @@ def get(
         str | None, typer.Option(help="Print these lines, as 10-20.", metavar="FIRST-LAST")
     ] = None,
     scope: _InScope = None,
-    json: JsonOption = False,
 ) -> None:
     """Show what is known of a document and its sections, or its text."""
     inv = invocation(ctx)
@@ -279,11 +275,9 @@ def search(
     ] = None,
     tag: _OnlyTags = None,
     limit: Annotated[int, typer.Option(help="How many sections.", min=1)] = 4,
-    json: JsonOption = False,
 ) -> None:
     """Find the sections that answer a question, with the lines to cite."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         found = client.library.search(query, documents=document or None, tags=tag, limit=limit)
     if inv.out.as_json:
         inv.out.document(
@@ -318,16 +312,9 @@ def _show_hits(inv: Invocation, found: SectionResults) -> None:
 
 
 @library_app.command("remove")
-def remove(
-    ctx: typer.Context,
-    document: _Document,
-    scope: _InScope = None,
-    yes: YesOption = False,
-    json: JsonOption = False,
-) -> None:
+def remove(ctx: typer.Context, document: _Document, scope: _InScope = None, yes: YesOption = False) -> None:
     """Erase a document with everything made from it, and print a receipt."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         found = client.library.get(document, scope=scope)
         confirm(inv, f"Remove {found.name!r} from {found.scope}?", yes=yes)
         receipt = client.library.remove(found.id)

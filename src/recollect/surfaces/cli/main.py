@@ -26,6 +26,8 @@ from recollect.surfaces.cli.errors import INTERRUPTED, READER_GONE, report, repo
 from recollect.surfaces.cli.invocation import CALLER_OPTIONS, Invocation, JsonOption, show_help
 from recollect.surfaces.cli.output import Output
 
+#: They speak another language than documents.
+_WITHOUT_JSON = frozenset({"mcp", "psql", "serve"})
 _HERE = "recollect.surfaces.cli"
 
 #: Heading in the help -> command -> the module whose typer app has it.
@@ -184,21 +186,29 @@ def _load(name: str, ctx: Any) -> Any:
     group = get_group(importlib.import_module(COMMANDS[name]).app)
     if name not in group.commands:  # the whole group is the command, as in `bench`
         return group
-    command = group.commands[name]
-    for inner in (command, *getattr(command, "commands", {}).values()):
-        _accept_callers(inner, ctx)
-        lighten(inner.get_params(ctx))
-    return command
+    _extend(group.commands[name], ctx)
+    return group.commands[name]
 
 
-def _accept_callers(command: Any, ctx: Any) -> None:
-    """Who asks, of which store, may also be said behind the command, where people write it. Help shows it once."""
+def _extend(command: Any, ctx: Any) -> None:
+    """`--json`, and who asks of which store, stand behind every command, where people write them.
+
+    A group that does nothing by itself has no `--json`. Help shows who asks once, on the page of `recollect` itself.
+    """
+    inner = getattr(command, "commands", {})
+    for below in inner.values():
+        _extend(below, ctx)
+    answers = (command.params or not inner) and command.name not in _WITHOUT_JSON
     taken = {option for param in command.params for option in (param.name, *param.opts)}
     for param in ctx.find_root().command.params:
-        if param.name in CALLER_OPTIONS and taken.isdisjoint((param.name, *param.opts)):
-            late = copy.copy(param)
-            late.hidden, late.expose_value, late.callback = True, False, _remember_caller
+        late = copy.copy(param)
+        late.expose_value = False
+        if param.name == "json" and answers:
             command.params.append(late)
+        elif param.name in CALLER_OPTIONS and taken.isdisjoint((param.name, *param.opts)):
+            late.hidden, late.callback = True, _remember_caller
+            command.params.append(late)
+    lighten(command.get_params(ctx))
 
 
 def _remember_caller(ctx: Any, param: Any, value: Any) -> Any:

@@ -12,11 +12,11 @@ from recollect.surfaces.cli.invocation import (
     ConversationOption,
     FilterOption,
     Invocation,
-    JsonOption,
     LayersOption,
     ScopeOption,
     TypesOption,
     invocation,
+    opened,
     parse_json,
     parse_object,
     read_argument,
@@ -68,7 +68,6 @@ def add(
     infer: Annotated[
         bool, typer.Option("--infer", help="Derive facts from what is said, and say what was stored and why.")
     ] = False,
-    json: JsonOption = False,
 ) -> None:
     """Remember a text, or the turns of a conversation."""
     from recollect.domain.memory import Memory
@@ -156,14 +155,12 @@ def _show_inference(inv: Invocation, done: Inference) -> None:
 def conflicts(
     ctx: typer.Context,
     limit: Annotated[int, typer.Option(help="Show at most so many pairs.")] = 50,
-    json: JsonOption = False,
 ) -> None:
     """List memories that contradict each other.
 
     Supersede or delete one of each pair.
     """
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         found = client.conflicts(limit=limit)
     if inv.out.as_json:
         inv.out.document(found)
@@ -181,14 +178,9 @@ def conflicts(
 
 
 @app.command()
-def get(
-    ctx: typer.Context,
-    id: Annotated[str, typer.Argument(help="The memory's id.")],
-    json: JsonOption = False,
-) -> None:
+def get(ctx: typer.Context, id: Annotated[str, typer.Argument(help="The memory's id.")]) -> None:
     """Show one memory with everything that is known about it."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         memory = client.get(id)
     show_memory(inv.out, memory)
 
@@ -223,7 +215,6 @@ def list_(
     as_of: AsOfOption = None,
     order: Annotated[str, typer.Option(help="newest or oldest first.")] = "newest",
     count: Annotated[bool, typer.Option("--count", help="Say only how many there are.")] = False,
-    json: JsonOption = False,
 ) -> None:
     """List memories, newest first, page by page."""
     inv = invocation(ctx)
@@ -281,14 +272,9 @@ def spoken(speaker: str | None, text: str) -> str:
 
 
 @app.command()
-def history(
-    ctx: typer.Context,
-    id: Annotated[str, typer.Argument(help="The memory's id.")],
-    json: JsonOption = False,
-) -> None:
+def history(ctx: typer.Context, id: Annotated[str, typer.Argument(help="The memory's id.")]) -> None:
     """Show every change of one memory, and what it was before."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         entries = client.history(id)
     if inv.out.as_json:
         inv.out.document(entries)

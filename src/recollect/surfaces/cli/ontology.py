@@ -11,12 +11,12 @@ import typer
 from recollect.domain.codec import encode
 from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.invocation import (
-    JsonOption,
     TimezoneOption,
     YesOption,
     confirm,
     invocation,
     noun_app,
+    opened,
     read_argument,
     read_file,
 )
@@ -32,13 +32,12 @@ app.add_typer(ontology_app)
 
 
 @ontology_app.command("show")
-def show(ctx: typer.Context, json: JsonOption = False) -> None:
+def show(ctx: typer.Context) -> None:
     """Show what is declared.
 
     The types, relations and measures, and where they were declared.
     """
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         declared = client.ontology.get()
     _show_declared(inv.out, declared)
 
@@ -47,7 +46,6 @@ def show(ctx: typer.Context, json: JsonOption = False) -> None:
 def declare(
     ctx: typer.Context,
     file: Annotated[str, typer.Argument(help="TOML or JSON; - reads standard input.")],
-    json: JsonOption = False,
 ) -> None:
     """Declare an ontology for the tenant, in place of the one before."""
     inv = invocation(ctx)
@@ -58,13 +56,12 @@ def declare(
 
 
 @ontology_app.command("check")
-def check(ctx: typer.Context, json: JsonOption = False) -> None:
+def check(ctx: typer.Context) -> None:
     """Compare the ontology with the database.
 
     Ends with 1 if something does not fit.
     """
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         checks = client.ontology.check()
     _show_checks(inv.out, list(checks))
     if not all(found.ok for found in checks):
@@ -72,7 +69,7 @@ def check(ctx: typer.Context, json: JsonOption = False) -> None:
 
 
 @ontology_app.command("clear")
-def clear(ctx: typer.Context, yes: YesOption = False, json: JsonOption = False) -> None:
+def clear(ctx: typer.Context, yes: YesOption = False) -> None:
     """Withdraw the stored ontology.
 
     The one of recollect.toml counts again.
@@ -94,7 +91,6 @@ def query(
         str | None, typer.Option(help="What 'last month' in the question is counted from.", metavar="TIME")
     ] = None,
     timezone: TimezoneOption = None,
-    json: JsonOption = False,
 ) -> None:
     """Show what the database alone would answer to a question."""
     inv = invocation(ctx)

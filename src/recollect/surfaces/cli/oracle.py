@@ -11,8 +11,8 @@ import typer
 from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.errors import CHECK_FAILED
 from recollect.surfaces.cli.invocation import (
-    JsonOption,
     invocation,
+    opened,
     parse_json,
     read_argument,
     read_file,
@@ -78,7 +78,6 @@ def consult(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be read and cost at most; ask nobody.")
     ] = False,
-    json: JsonOption = False,
 ) -> None:
     """Answer a problem from documents and code, with checked citations."""
     inv = invocation(ctx)
@@ -116,30 +115,18 @@ def consult(
 
 
 @consultations_app.callback(invoke_without_command=True)
-def bare(
-    ctx: typer.Context,
-    session: _SessionOption = None,
-    limit: _LimitOption = 20,
-    json: JsonOption = False,
-) -> None:
+def bare(ctx: typer.Context, session: _SessionOption = None, limit: _LimitOption = 20) -> None:
     """What the oracle was asked and answered; called bare, the latest."""
     if ctx.invoked_subcommand is None:
-        inv = invocation(ctx)
-        with inv.client() as client:
+        with opened(ctx) as (inv, client):
             found = client.consultations.list(session=session, limit=limit)
         _show_list(inv.out, found)
 
 
 @consultations_app.command("list")
-def list_consultations(
-    ctx: typer.Context,
-    session: _SessionOption = None,
-    limit: _LimitOption = 20,
-    json: JsonOption = False,
-) -> None:
+def list_consultations(ctx: typer.Context, session: _SessionOption = None, limit: _LimitOption = 20) -> None:
     """List the latest consultations."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         found = client.consultations.list(session=session, limit=limit)
     _show_list(inv.out, found)
 
@@ -151,11 +138,9 @@ def show(
     events: Annotated[
         bool, typer.Option("--events", help="Show what happened instead of the answer.")
     ] = False,
-    json: JsonOption = False,
 ) -> None:
     """Show a consultation with its answer, as it was."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         if events:
             told = client.consultations.events(id)
             if inv.out.as_json:
@@ -175,10 +160,9 @@ def show(
 
 
 @consultations_app.command("repeat")
-def repeat(ctx: typer.Context, id: _Id, json: JsonOption = False) -> None:
+def repeat(ctx: typer.Context, id: _Id) -> None:
     """Ask the same again, of the documents as they are now."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         result = client.consultations.repeat(id)
     _show_result(inv.out, result)
 
@@ -188,11 +172,9 @@ def capabilities(
     ctx: typer.Context,
     week: Annotated[bool, typer.Option("--week", help="Only of the last seven days.")] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)] = 5,
-    json: JsonOption = False,
 ) -> None:
     """What consultations missed most, requests of one meaning together."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         groups = client.capabilities(days=7 if week else None, limit=limit)
     _show_groups(inv.out, groups)
 
@@ -206,7 +188,6 @@ def verify(
     working_dir: Annotated[
         str | None, typer.Option("--working-dir", help="Where cited files are now, if not where they were.")
     ] = None,
-    json: JsonOption = False,
 ) -> None:
     """Read every citation of a result again.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from recollect.surfaces.cli.invocation import JsonOption, invocation
+from recollect.surfaces.cli.invocation import opened
 from recollect.surfaces.cli.output import Column
 
 app = typer.Typer(rich_markup_mode=None)
@@ -16,11 +16,9 @@ app = typer.Typer(rich_markup_mode=None)
 def overview(
     ctx: typer.Context,
     minutes: Annotated[int, typer.Option(help="How far to look back for searches.", min=1)] = 60,
-    json: JsonOption = False,
 ) -> None:
     """Show memories by layer and type, and how the latest searches went."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         found = client.overview(minutes=minutes)
     if inv.out.as_json:
         inv.out.document(found)

@@ -10,7 +10,6 @@ import typer
 from recollect.surfaces.cli.invocation import (
     AsOfOption,
     FilterOption,
-    JsonOption,
     LayersOption,
     NowOption,
     ScopeOption,
@@ -46,7 +45,6 @@ def search(
     diverse: Annotated[
         bool, typer.Option("--diverse", help="Prefer memories that do not say the same.")
     ] = False,
-    json: JsonOption = False,
 ) -> None:
     """Find what answers a question."""
     inv = invocation(ctx)

@@ -11,12 +11,12 @@ from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.changes import show_receipt
 from recollect.surfaces.cli.invocation import (
     Invocation,
-    JsonOption,
     LayersOption,
     YesOption,
     confirm,
     invocation,
     noun_app,
+    opened,
 )
 from recollect.surfaces.cli.output import Column
 
@@ -37,20 +37,17 @@ def create_tenant(
     ctx: typer.Context,
     id: Annotated[str, typer.Argument(help="A short name, as acme.")],
     name: Annotated[str | None, typer.Option(help="How people call it.")] = None,
-    json: JsonOption = False,
 ) -> None:
     """Make a tenant."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         tenant = client.tenants.create(id, name=name)
     _show_tenants(inv, tenant, [tenant])
 
 
 @tenants_app.command("list")
-def list_tenants(ctx: typer.Context, json: JsonOption = False) -> None:
+def list_tenants(ctx: typer.Context) -> None:
     """List all tenants of the store."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         tenants = client.tenants.list()
     _show_tenants(inv, tenants, tenants)
 
@@ -59,11 +56,9 @@ def list_tenants(ctx: typer.Context, json: JsonOption = False) -> None:
 def get_tenant(
     ctx: typer.Context,
     id: Annotated[str | None, typer.Argument(help="The caller's own if not given.")] = None,
-    json: JsonOption = False,
 ) -> None:
     """Show one tenant."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         asked = client if id is None else client.for_context(client.tenant_context.replace(tenant_id=id))
         tenant = asked.tenants.get()
     _show_tenants(inv, tenant, [tenant])
@@ -74,7 +69,6 @@ def forget_tenant(
     ctx: typer.Context,
     id: Annotated[str, typer.Argument(help="The tenant to erase with all it holds.")],
     yes: YesOption = False,
-    json: JsonOption = False,
 ) -> None:
     """Erase a tenant and everything in it, and print a receipt."""
     inv = invocation(ctx)
@@ -89,7 +83,6 @@ def set_retention(
     ctx: typer.Context,
     layer: Annotated[str, typer.Argument(help="The layer, as session.")],
     days: Annotated[str, typer.Argument(help="Days to keep its memories, or 'forever'.")],
-    json: JsonOption = False,
 ) -> None:
     """Say how long a layer is kept; 'sweep' erases the rest."""
     inv = invocation(ctx)
@@ -113,7 +106,6 @@ def set_recursion(
             "Without it: as the settings say."
         ),
     ] = None,
-    json: JsonOption = False,
 ) -> None:
     """Say whether and from where on complex questions are decomposed."""
     inv = invocation(ctx)
@@ -134,7 +126,6 @@ def set_traces(
             help="keep the words of searches with their traces, or drop them.", metavar="keep|drop"
         ),
     ],
-    json: JsonOption = False,
 ) -> None:
     """Say whether traces of searches keep what was asked.
 
@@ -178,23 +169,20 @@ def create_scope(
     ctx: typer.Context,
     scope: Annotated[str, typer.Argument(help="As team/api.")],
     parent: Annotated[str | None, typer.Option(help="What it hangs under, as org/platform.")] = None,
-    json: JsonOption = False,
 ) -> None:
     """Make an org, team or project.
 
     User, session and agent scopes appear by themselves, with the first memory in them.
     """
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         created = client.scopes.create(scope, parent=parent)
     _show_scopes(inv, created, [created])
 
 
 @scopes_app.command("list")
-def list_scopes(ctx: typer.Context, layer: LayersOption = None, json: JsonOption = False) -> None:
+def list_scopes(ctx: typer.Context, layer: LayersOption = None) -> None:
     """List the scopes you may see, with how many memories each holds."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         scopes = client.scopes.list(layers=layer or None)
     _show_scopes(inv, scopes, scopes)
 
@@ -204,11 +192,9 @@ def move_scope(
     ctx: typer.Context,
     scope: Annotated[str, typer.Argument(help="As team/api.")],
     parent: Annotated[str, typer.Option(help="What it hangs under from now on.")],
-    json: JsonOption = False,
 ) -> None:
     """Hang a scope, with all below it, somewhere else."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         moved = client.scopes.move(scope, parent=parent)
     _show_scopes(inv, moved, [moved])
 
@@ -218,7 +204,6 @@ def delete_scope(
     ctx: typer.Context,
     scope: Annotated[str, typer.Argument(help="As team/api; it must have no scopes below it.")],
     yes: YesOption = False,
-    json: JsonOption = False,
 ) -> None:
     """Erase a scope with its memories, and print a receipt."""
     inv = invocation(ctx)
@@ -248,11 +233,9 @@ def add_member(
     user: Annotated[str, typer.Argument(help="The user's id.")],
     scope: Annotated[str, typer.Argument(help="As team/api.")],
     role: Annotated[str, typer.Option(help="member, or lead, who sees everything below too.")] = "member",
-    json: JsonOption = False,
 ) -> None:
     """Put a user into a scope."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         member = client.members.add(user, scope, role=role)
     _show_members(inv, member, [member])
 
@@ -262,11 +245,9 @@ def remove_member(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(help="The user's id.")],
     scope: Annotated[str, typer.Argument(help="As team/api.")],
-    json: JsonOption = False,
 ) -> None:
     """Take a user out of a scope."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         client.members.remove(user, scope)
     if inv.out.as_json:
         inv.out.document({"removed": {"user_id": user, "scope": scope}})
@@ -279,11 +260,9 @@ def list_members(
     ctx: typer.Context,
     scope: Annotated[str | None, typer.Option(help="Only of this scope.")] = None,
     user: Annotated[str | None, typer.Option(help="Only of this user.")] = None,
-    json: JsonOption = False,
 ) -> None:
     """List who is in which scope."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         members = client.members.list(scope=scope, user_id=user)
     _show_members(inv, members, members)
 
@@ -306,7 +285,6 @@ def forget_user(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(help="The user to forget in this tenant.")],
     yes: YesOption = False,
-    json: JsonOption = False,
 ) -> None:
     """Erase all that belongs to a user, and print a receipt."""
     inv = invocation(ctx)

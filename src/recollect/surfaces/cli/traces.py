@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from recollect.surfaces.cli.invocation import JsonOption, invocation, noun_app
+from recollect.surfaces.cli.invocation import noun_app, opened
 from recollect.surfaces.cli.output import Column
 
 app = typer.Typer(rich_markup_mode=None)
@@ -21,14 +21,12 @@ def list_traces(
     since: Annotated[str | None, typer.Option(help="Only from this time on.", metavar="TIME")] = None,
     silent: Annotated[bool, typer.Option("--silent", help="Only those that found nothing.")] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)] = 20,
-    json: JsonOption = False,
 ) -> None:
     """List the latest searches: yours, or as admin everybody's.
 
     What was asked is shown where the tenant keeps it (recollect tenants traces keep).
     """
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         found = client.traces.list(user=by, since=since, silent=silent, limit=limit)
     if inv.out.as_json:
         inv.out.document({"traces": list(found)})
@@ -53,11 +51,9 @@ def list_traces(
 def show_trace(
     ctx: typer.Context,
     id: Annotated[str, typer.Argument(help="The query_id of a search.")],
-    json: JsonOption = False,
 ) -> None:
     """Show one search: its stages with their times, and what it returned."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         trace = client.traces.get(id)
     if inv.out.as_json:
         inv.out.document(trace)

@@ -12,7 +12,7 @@ import typer
 from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.changes import show_receipt
 from recollect.surfaces.cli.errors import CHECK_FAILED
-from recollect.surfaces.cli.invocation import JsonOption, invocation
+from recollect.surfaces.cli.invocation import invocation, opened
 from recollect.surfaces.cli.output import Column
 
 if TYPE_CHECKING:
@@ -40,11 +40,9 @@ def doctor(
     rounds: Annotated[
         int, typer.Option(help="How often --crash kills it.", min=1, max=100_000, metavar="N")
     ] = 5,
-    json: JsonOption = False,
 ) -> None:
     """Check that the store is well; exit code 9 says it is not."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         checks = list(client.doctor(isolation=isolation, indexes=indexes))
     if crash:
         with inv.out.progress("killing") as progress:
@@ -84,10 +82,9 @@ def _crash(embedder: str, rounds: int, progress: Progress | None) -> list[Check]
 
 
 @app.command()
-def sweep(ctx: typer.Context, json: JsonOption = False) -> None:
+def sweep(ctx: typer.Context) -> None:
     """Erase what has expired, or is older than its layer is kept."""
-    inv = invocation(ctx)
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         receipt = client.sweep()
     show_receipt(inv.out, receipt)
 
@@ -101,7 +98,6 @@ def reembed(
             help="As arctic, minilm, wordllama, e5, openai:MODEL; the configured one if not given."
         ),
     ] = None,
-    json: JsonOption = False,
 ) -> None:
     """Turn all texts into vectors anew.
 
@@ -117,7 +113,7 @@ def reembed(
 
 
 @app.command()
-def settings(ctx: typer.Context, json: JsonOption = False) -> None:
+def settings(ctx: typer.Context) -> None:
     """Show every setting, and where its value comes from."""
     inv = invocation(ctx)
     rows = inv.settings().describe()
@@ -140,7 +136,6 @@ def completion(
         str | None, typer.Argument(help="bash, zsh, fish or powershell; yours if not given.")
     ] = None,
     install: Annotated[bool, typer.Option("--install", help="Put it where your shell looks.")] = False,
-    json: JsonOption = False,
 ) -> None:
     """Print the completion script of a shell, or install it."""
     import shellingham  # type: ignore[import-untyped]
