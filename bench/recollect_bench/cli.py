@@ -456,6 +456,37 @@ def scale(
 
 
 @app.command()
+def peers(
+    ctx: typer.Context,
+    data: DataFolder,
+    environments: Annotated[
+        Path, typer.Option(help="Where the peers' environments are made and kept.", metavar="FOLDER")
+    ],
+    n: Annotated[int, typer.Option("--n", help="Texts in each store.", min=100, metavar="N")] = 5_000,
+    questions: Annotated[int, typer.Option(help="To ask.", min=1, metavar="N")] = 200,
+    only: Annotated[str, typer.Option(help="Peers to measure, as chroma,mem0.", metavar="LIST")] = "",
+    embedder: EmbedderOption = USUAL_EMBEDDER,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Put the same texts, vectors and questions through other stores."""
+    from recollect_bench.peers import PEERS, run_peers
+
+    names = [name for name in only.split(",") if name] or list(PEERS)
+    show = _show(ctx, json, out)
+    found = run_peers(
+        data,
+        size=n,
+        questions=questions,
+        peers=names,
+        environments=environments,
+        embedder=embedder,
+        show=show,
+    )
+    _finish(ctx, json, out, found)
+
+
+@app.command()
 def profile(
     ctx: typer.Context,
     n: Annotated[int, typer.Option("--n", help="Memories in the store.", min=100, metavar="N")] = 100_000,

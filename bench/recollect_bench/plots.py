@@ -38,6 +38,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "route": _route,
         "scale": _scale,
         "profile": _profile,
+        "peers": _peers,
         "serve": _serve,
         "start": _start,
         "cluster": _cluster,
@@ -276,6 +277,22 @@ def _temporal(figure: Any, result: Result) -> None:
     axes.set_ylabel("read rightly")
     axes.set_title("Times that texts name")
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _peers(figure: Any, result: Result) -> None:
+    stores = result.measures["stores"]
+    for axes, (title, value) in zip(
+        figure.subplots(1, 2, sharey=True),
+        [
+            ("recall@10", {name: found["recall"] for name, found in stores.items()}),
+            ("hits of 10 for a small tenant", {name: found["hits"] for name, found in stores.items()}),
+        ],
+        strict=True,
+    ):
+        axes.barh(list(value), list(value.values()), 0.6, color=_BLUE)
+        axes.invert_yaxis()
+        axes.set_title(title)
+        axes.spines[["top", "right"]].set_visible(False)
 
 
 def _profile(figure: Any, result: Result) -> None:

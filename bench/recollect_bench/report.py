@@ -173,6 +173,16 @@ ABOUT = {
         "The decomposed searches are over forty teams that hold as many rows together, without a model.",
         "recollect bench scale --n 100000 --sizes 10000,1000000",
     ),
+    "peers": (
+        "Beside other stores",
+        "Every store holds the same texts with the same vectors and is asked the same questions: the conversations of "
+        "LoCoMo as small tenants of 419 to 689 turns, one tenant with sentences of LongMemEval for the rest. Peers are "
+        "used as their documentation shows it, each in an environment of its own, with vectors at hand; times are of "
+        "the call in its process. Recollect is told who spoke and in which conversation, as its interface asks; peers "
+        "get the speaker in the text. Its times include reading the candidates (the judge), which no peer does. "
+        "`fewest` is the least that any question found of ten.",
+        "recollect bench peers --data FOLDER --environments FOLDER",
+    ),
     "profile": (
         "Where the time of one search goes",
         "One tenant holds all rows. A round trip is one wait for the database, named by the statement it is for "

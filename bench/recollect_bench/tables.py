@@ -146,6 +146,26 @@ def _scale(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _peers(measures: Mapping[str, Any]) -> list[Table]:
+    columns = ["store", "recall@10", "p50 ms", "p95 ms", "texts/s", "MB", "hits of 10", "fewest"]
+    rows = [
+        [
+            f"{name} {found['version']}",
+            f"{found['recall']:.3f}",
+            *(f"{found['search_ms'][at]:.1f}" for at in ("p50", "p95")),
+            f"{found['per_s']:,.0f}",
+            f"{found['disk_mb']:.0f}",
+            f"{found['hits']:.1f}",
+            str(found["fewest"]),
+        ]
+        for name, found in measures["stores"].items()
+    ]
+    unread = measures["stores"]["recollect"]["unjudged_ms"]
+    ours = ["recollect, without the judge's reading", "", *(f"{unread[at]:.1f}" for at in ("p50", "p95"))]
+    rows.insert(1, [*ours, "", "", "", ""])
+    return [Table(title="The same texts, vectors and questions", columns=columns, rows=rows)]
+
+
 def _profile(measures: Mapping[str, Any]) -> list[Table]:
     counts = [measures[name] for name in ("round_trips", "database_cpu_ms", "waited_ms")]
     order = sorted(counts[0], key=lambda name: -counts[1][name])
@@ -636,6 +656,7 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "route": _route,
     "scale": _scale,
     "profile": _profile,
+    "peers": _peers,
     "serve": _serve,
     "start": _start,
     "cluster": _cluster,
