@@ -1,11 +1,10 @@
 from datetime import UTC, datetime
 
-from recollect.text.code_terms import terms_of
 from recollect.text.complexity import read_signals
 from recollect.text.facts import read_facts
 from recollect.text.names import find_names
 from recollect.text.sentences import split_sentences
-from recollect.text.terms import query_terms, terms
+from recollect.text.terms import code_terms, query_terms, terms
 from recollect.text.times import find_times
 
 now = datetime(2026, 5, 23, 12, tzinfo=UTC)
@@ -14,7 +13,7 @@ print(split_sentences("Dr. Silva left at 3 p.m. sharp. Who is next?"))
 
 print(terms("The deployments of src/login.py"))
 print(query_terms("Which deployments, which files?"))
-print(terms_of("parseHTTPRequest(user_id)"))
+print(code_terms("parseHTTPRequest(user_id)"))
 
 for time in find_times("the week before last, or in March", now=now):
     print(f"{time.phrase}: {time.start:%d %b} to {time.end:%d %b}")

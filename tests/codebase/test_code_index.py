@@ -18,7 +18,7 @@ from recollect.codebase.index import CodeIndex
 from recollect.codebase.pool import parse_files
 from recollect.codebase.records import FileRecord
 from recollect.codebase.tree import open_tree
-from recollect.text.code_terms import identifier_terms, split_identifier, terms_of
+from recollect.text.terms import code_terms, identifier_terms, split_identifier
 from recollect_bench.codetree import make_tree
 
 FILES = {
@@ -301,12 +301,12 @@ def test_identifiers_are_split_at_case_and_underscores(name: str, parts: tuple[s
 
 def test_an_identifier_of_several_parts_is_a_term_itself() -> None:
     assert identifier_terms("loadFile") == ("load", "file", "loadfile")
-    assert terms_of("loadFile(path) # loads") == ["load", "file", "loadfile", "path", "loads"]
+    assert code_terms("loadFile(path) # loads") == ["load", "file", "loadfile", "path", "loads"]
 
 
 @given(st.text(max_size=40))
 def test_terms_are_lower_case_and_never_empty(text: str) -> None:
-    assert all(term == term.lower() and len(term) > 1 for term in terms_of(text))
+    assert all(term == term.lower() and len(term) > 1 for term in code_terms(text))
 
 
 def test_where_no_process_can_be_started_files_are_parsed_all_the_same(

@@ -4,8 +4,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.profiles import examples
 
-from recollect.codebase.graph import personalised_pagerank
 from recollect.codebase.index import ReferenceGraph
+from recollect.codebase.links import personalised_pagerank
 
 
 def graph(*edges: tuple[int, int, float]) -> ReferenceGraph:

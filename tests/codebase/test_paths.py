@@ -10,8 +10,7 @@ import pytest
 from tests.codebase.shop import lay_out
 
 from recollect import RLMOrchestrator, RLMResult, Settings
-from recollect.codebase.calls import Calls
-from recollect.codebase.paths import find_path
+from recollect.codebase.calls import Calls, find_path
 from recollect.codebase.wording import asks_for_path
 
 LETTERS = {

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.profiles import examples
 
-from recollect.library.asked import Asked, names_in, read_asked
+from recollect.library.prose import Asked, names_in, read_asked
 from recollect.library.ranking import (
     ANSWERED,
     Pool,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from recollect.library.indexing import passages_of
+from recollect.library.indexing import passage_of, passages_of
 from recollect.library.passages import Passage
-from recollect.library.reembed import passage_of
 
 
 def test_every_passage_of_today_is_found_by_its_number_and_lines() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.profiles import examples
 
 from recollect.providers.embedders import Embedder
-from recollect.providers.embedders.pieces import Span, spans_by_bytes, spans_by_tokens
+from recollect.providers.embedders.vectors import Span, spans_by_bytes, spans_by_tokens
 
 
 def words_and_letters(text: str) -> list[Span]:

@@ -17,8 +17,8 @@ from recollect import Recollect, TenantContext
 from recollect.client.verbs import VERBS, Verb, arguments_of
 from recollect.domain.codec import encode
 from recollect.errors import RecollectError
-from recollect.surfaces.http import examples
-from recollect.surfaces.http.examples import EXAMPLES
+from recollect.surfaces.http import reference
+from recollect.surfaces.http.reference import EXAMPLES
 from recollect.surfaces.http.routes import operation
 
 ROLES = ("admin", "operator")
@@ -34,7 +34,7 @@ class World:
         store.tenants.create(self.tenant)
         self.context = TenantContext(tenant_id=self.tenant, user_id="ana", roles=ROLES)
         self.inside = store.for_context(self.context)
-        self.inside.scopes.create(examples.PROJECT)
+        self.inside.scopes.create(reference.PROJECT)
         self.folder = served_root / self.tenant
         (self.folder / "docs").mkdir(parents=True)
         (self.folder / "docs" / "start.md").write_text("# Start\n\nPress the button.\n", encoding="utf-8")
@@ -44,9 +44,9 @@ class World:
         )
         self._count = 0
         self._made: dict[str, str] = {
-            examples.FOLDER: str(self.folder / "docs"),
-            examples.CODE: str(self.folder / "code"),
-            examples.TASK: f"task-{self.tenant}",
+            reference.FOLDER: str(self.folder / "docs"),
+            reference.CODE: str(self.folder / "code"),
+            reference.TASK: f"task-{self.tenant}",
             "acme": f"t-{uuid4().hex[:12]}",
         }
 
@@ -90,16 +90,16 @@ class World:
             return str(r.learning.runs()[0].id)
 
         return {
-            examples.MEMORY: memory,
-            examples.NEWER: lambda: str(r.add(f"Ana drinks water since {number}.").id),
-            examples.QUERY: query,
-            examples.DOCUMENT: document,
-            examples.CONSULTATION: lambda: str(
+            reference.MEMORY: memory,
+            reference.NEWER: lambda: str(r.add(f"Ana drinks water since {number}.").id),
+            reference.QUERY: query,
+            reference.DOCUMENT: document,
+            reference.CONSULTATION: lambda: str(
                 r.oracle_consult("When does a token expire?", doc_ids=[document()]).consultation.id
             ),
-            examples.EVENT: lambda: str(r.events.list()[-1].id),
-            examples.RUN: run,
-            examples.KEY: lambda: str(r.keys.create("spare", user="ana").key.id),
+            reference.EVENT: lambda: str(r.events.list()[-1].id),
+            reference.RUN: run,
+            reference.KEY: lambda: str(r.keys.create("spare", user="ana").key.id),
         }
 
 

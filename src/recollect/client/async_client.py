@@ -18,16 +18,14 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 from uuid import UUID
 
 from recollect.client.arguments import checked
-from recollect.client.codebase import AsyncExplorations
 from recollect.client.entities import AsyncEntities
-from recollect.client.events import AsyncEvents
+from recollect.client.events import AsyncEvents, AsyncTraces
 from recollect.client.keys import AsyncKeys
 from recollect.client.learning import AsyncLearning
 from recollect.client.library import AsyncLibrary
 from recollect.client.ontology import AsyncOntology
-from recollect.client.oracle import AsyncConsultations
+from recollect.client.oracle import AsyncConsultations, AsyncExplorations
 from recollect.client.tenancy import AsyncMembers, AsyncScopes, AsyncTenants
-from recollect.client.traces import AsyncTraces
 from recollect.config import Settings
 from recollect.domain.codebase import ExplorePlan, RLMResult
 from recollect.domain.context import AugmentedContext
@@ -915,7 +913,7 @@ class AsyncRecollect:
         self, embedder: str | None = None, *, progress: Progress | None = None
     ) -> ReembedReport:
         """Embed the whole store anew with another embedder, while it answers. Resumes when it was interrupted."""
-        from recollect.library.reembed import fill_passages
+        from recollect.library.indexing import fill_passages
         from recollect.memories.reembed import reembed
 
         return await reembed(await self._workspace(), self._context, embedder, progress, fill_passages)

@@ -1,4 +1,4 @@
-"""The client's face for what happened: `r.events`. A server tells it as it happens, at `/v1/events`.
+"""The client's faces for what goes on: `r.events`, which a server tells at `/v1/events`, and `r.traces`.
 
 Checks, hands over, decides nothing.
 """
@@ -13,8 +13,8 @@ from recollect.client.arguments import checked
 from recollect.client.face import Face
 from recollect.domain.ids import parse_id
 from recollect.domain.memory import check_time
-from recollect.domain.overview import Happening
-from recollect.domain.text import MAX_LIMIT, check_whole
+from recollect.domain.overview import Happening, Trace
+from recollect.domain.text import MAX_LIMIT, check_name, check_whole
 from recollect.errors import InvalidInputError, NotFoundError
 
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
@@ -47,3 +47,37 @@ class AsyncEvents(Face):
                     f"no event {str(after)!r}; events are kept for {happenings.KEPT.days} days"
                 )
             return await happenings.happened_since(tx, begin, types=types, limit=limit)
+
+
+@checked
+class AsyncTraces(Face):
+    """Searches as they were recorded: the caller's own, or all of the tenant's for an admin."""
+
+    async def list(
+        self,
+        *,
+        user: str | None = None,
+        since: datetime | str | None = None,
+        before: datetime | str | None = None,
+        silent: bool = False,
+        limit: int = 50,
+    ) -> Sequence[Trace]:
+        """The latest searches, the newest first; of one user, of a time, or only those that found nothing."""
+        from recollect.storage.happenings import list_traces
+
+        check_whole("limit", limit, most=MAX_LIMIT)
+        whose = None if user is None else check_name(user, what="user")
+        begin, end = check_time(since, "since"), check_time(before, "before")
+        async with self._transaction(recorded=True) as tx:
+            return await list_traces(tx, limit=limit, user=whose, since=begin, before=end, silent=silent)
+
+    async def get(self, id: UUID | str) -> Trace:
+        """One search, by the `query_id` of its results, with what it returned."""
+        from recollect.storage.happenings import find_trace
+
+        wanted = parse_id(id)
+        async with self._transaction(recorded=True) as tx:
+            trace = await find_trace(tx, wanted)
+        if trace is None:
+            raise NotFoundError(f"no search {str(wanted)!r}; `recollect traces list` shows them")
+        return trace

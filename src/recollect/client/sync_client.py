@@ -14,17 +14,15 @@ from typing import Any, Self, TextIO
 from uuid import UUID
 
 from recollect.client.async_client import UNCHANGED, AsyncRecollect, Conflicts, Memories, Progress
-from recollect.client.codebase import AsyncExplorations
 from recollect.client.entities import AsyncEntities
-from recollect.client.events import AsyncEvents
+from recollect.client.events import AsyncEvents, AsyncTraces
 from recollect.client.keys import AsyncKeys
 from recollect.client.learning import AsyncLearning
 from recollect.client.library import AsyncLibrary, Documents, OnProgress
 from recollect.client.ontology import AsyncOntology
-from recollect.client.oracle import AsyncConsultations
+from recollect.client.oracle import AsyncConsultations, AsyncExplorations
 from recollect.client.portal import Portal, SyncFace
 from recollect.client.tenancy import AsyncMembers, AsyncScopes, AsyncTenants
-from recollect.client.traces import AsyncTraces
 from recollect.config import Settings
 from recollect.domain.codebase import ExplorePlan, RLMResult
 from recollect.domain.context import AugmentedContext
@@ -70,27 +68,6 @@ from recollect.domain.results import (
 )
 from recollect.domain.tenancy import Key, NewKey, TenantContext
 from recollect.runs.events import Event
-
-
-class Explorations(SyncFace):
-    """Explorations that were made, from their records in the setting `rlm_audit_dir`. Needs operator.
-
-    The records are the machine's, not a tenant's: whoever explores reads its disk.
-    """
-
-    _async: AsyncExplorations
-
-    def list(self, *, limit: int = 50) -> Sequence[RLMResult]:
-        """The latest explorations, the newest first."""
-        return self._portal.run(self._async.list(limit=limit))
-
-    def get(self, task_id: str) -> RLMResult:
-        """An exploration as it was, with its steps."""
-        return self._portal.run(self._async.get(task_id))
-
-    def replay(self, task_id: str) -> RLMResult:
-        """Play an exploration again from its record: no tree is read and no model is asked."""
-        return self._portal.run(self._async.replay(task_id))
 
 
 class Entities(SyncFace):
@@ -143,6 +120,30 @@ class Events(SyncFace):
     ) -> Sequence[Happening]:
         """What happened, the oldest first: `after` an event that was heard of, `since` a moment, or all of it."""
         return self._portal.run(self._async.list(after=after, since=since, types=types, limit=limit))
+
+
+class Traces(SyncFace):
+    """Searches as they were recorded: the caller's own, or all of the tenant's for an admin."""
+
+    _async: AsyncTraces
+
+    def list(
+        self,
+        *,
+        user: str | None = None,
+        since: datetime | str | None = None,
+        before: datetime | str | None = None,
+        silent: bool = False,
+        limit: int = 50,
+    ) -> Sequence[Trace]:
+        """The latest searches, the newest first; of one user, of a time, or only those that found nothing."""
+        return self._portal.run(self._async.list(
+            user=user, since=since, before=before, silent=silent, limit=limit,
+        ))  # fmt: skip
+
+    def get(self, id: UUID | str) -> Trace:
+        """One search, by the `query_id` of its results, with what it returned."""
+        return self._portal.run(self._async.get(id))
 
 
 class Keys(SyncFace):
@@ -419,6 +420,27 @@ class Consultations(SyncFace):
         self._portal.run(self._async.end_session(session))
 
 
+class Explorations(SyncFace):
+    """Explorations that were made, from their records in the setting `rlm_audit_dir`. Needs operator.
+
+    The records are the machine's, not a tenant's: whoever explores reads its disk.
+    """
+
+    _async: AsyncExplorations
+
+    def list(self, *, limit: int = 50) -> Sequence[RLMResult]:
+        """The latest explorations, the newest first."""
+        return self._portal.run(self._async.list(limit=limit))
+
+    def get(self, task_id: str) -> RLMResult:
+        """An exploration as it was, with its steps."""
+        return self._portal.run(self._async.get(task_id))
+
+    def replay(self, task_id: str) -> RLMResult:
+        """Play an exploration again from its record: no tree is read and no model is asked."""
+        return self._portal.run(self._async.replay(task_id))
+
+
 class Tenants(SyncFace):
     """Tenants of the store."""
 
@@ -491,30 +513,6 @@ class Members(SyncFace):
     def list(self, scope: str | None = None, *, user_id: str | None = None) -> Sequence[Member]:
         """Memberships the caller may see, of one scope or of one user."""
         return self._portal.run(self._async.list(scope, user_id=user_id))
-
-
-class Traces(SyncFace):
-    """Searches as they were recorded: the caller's own, or all of the tenant's for an admin."""
-
-    _async: AsyncTraces
-
-    def list(
-        self,
-        *,
-        user: str | None = None,
-        since: datetime | str | None = None,
-        before: datetime | str | None = None,
-        silent: bool = False,
-        limit: int = 50,
-    ) -> Sequence[Trace]:
-        """The latest searches, the newest first; of one user, of a time, or only those that found nothing."""
-        return self._portal.run(self._async.list(
-            user=user, since=since, before=before, silent=silent, limit=limit,
-        ))  # fmt: skip
-
-    def get(self, id: UUID | str) -> Trace:
-        """One search, by the `query_id` of its results, with what it returned."""
-        return self._portal.run(self._async.get(id))
 
 
 class Recollect(SyncFace):

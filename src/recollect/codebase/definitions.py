@@ -14,13 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recollect.codebase.calls import Calls
+from recollect.codebase.calls import Calls, find_path
 from recollect.codebase.index import Definition
-from recollect.codebase.paths import find_path
 from recollect.codebase.ranking import weigh
 from recollect.codebase.records import comment_start
 from recollect.codebase.wording import asks_for_path, words_of
-from recollect.text.code_terms import split_identifier
+from recollect.text.terms import split_identifier
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,11 +17,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from recollect.codebase.records import references_to, unpack_definitions, unpack_symbols
-from recollect.codebase.refresh import Progress, Refreshed, refresh
-from recollect.codebase.store import KnownFile, Store, fingerprint
+from recollect.codebase.store import KnownFile, Progress, Refreshed, Store, fingerprint, refresh
 from recollect.codebase.symbols.values import FileSymbols, Reference, SymbolInfo
 from recollect.codebase.tree import Skipped, SourceFile, SourceTree
-from recollect.text.code_terms import term_key
+from recollect.text.terms import term_key
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from recollect.codebase.resolve import Place, read_frames
-from recollect.text.code_terms import terms_of
+from recollect.text.terms import code_terms
 
 __all__ = ["CodeQuery", "Place", "Segments", "read_query", "segments_of"]
 
@@ -138,7 +138,7 @@ def read_query(query: str, hints: Sequence[str] = ()) -> CodeQuery:
         for name in _dotted(part):
             dotted[name] += weight
             mentioned[name] += times
-        for term in terms_of(part):
+        for term in code_terms(part):
             words[term] += weight
     hinted_places: list[Place] = []
     hinted_names: list[str] = []

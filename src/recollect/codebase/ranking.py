@@ -4,7 +4,7 @@
 
 Several signals (words in files and in definitions, names that are defined or used, paths, stack traces, the reference
 graph from these) are put together by a small linear formula. Taking a query apart is `query.py`, the signals are in
-`signals.py`, the walk over the graph in `graph.py`.
+`signals.py`, the walk over the graph in `links.py`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recollect.codebase.graph import personalised_pagerank
 from recollect.codebase.languages import Role, role_of
+from recollect.codebase.links import personalised_pagerank
 from recollect.codebase.query import CodeQuery
 from recollect.codebase.resolve import PathTable
 from recollect.codebase.signals import (

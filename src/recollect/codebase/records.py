@@ -21,7 +21,7 @@ from recollect.codebase.symbols.reading import REFERENCE_KINDS, USE, Columns, re
 from recollect.codebase.symbols.values import FileSymbols, Import, Reference, SymbolInfo
 from recollect.codebase.tree import text_of
 from recollect.errors import GrammarMissingError
-from recollect.text.code_terms import IDENTIFIER, identifier_terms, term_key
+from recollect.text.terms import IDENTIFIER, identifier_terms, term_key
 
 _log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.codebase.query import CodeQuery, Place
 from recollect.codebase.resolve import Match, PathTable, module_parts
 from recollect.codebase.wording import SEGMENTS, Word
-from recollect.text.code_terms import identifier_terms, terms_of
+from recollect.text.terms import code_terms, identifier_terms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,7 +136,7 @@ def path_signals(paths: Sequence[str], words: Sequence[Word], primary: BoolArray
     def look(part: str) -> tuple[frozenset[int], int]:
         found = known.get(part)
         if found is None:
-            terms = set(terms_of(part))
+            terms = set(code_terms(part))
             found = frozenset(number_of[term] for term in terms if term in number_of), max(len(terms), 1)
             known[part] = found
         return found

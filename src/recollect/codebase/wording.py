@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from recollect.codebase.query import CodeQuery, Segments
-from recollect.text.code_terms import terms_of
+from recollect.text.terms import code_terms
 
 #: Words of questions that say nothing about code.
 _COMMON = frozenset(
@@ -83,7 +83,7 @@ def said_in(text: str, words: Mapping[str, float]) -> float:
 
 def stems_of(text: str) -> set[str]:
     """The stems of a text's words; of an identifier, those of its parts."""
-    return {_stem(term) for term in _each(terms_of(text))}
+    return {_stem(term) for term in _each(code_terms(text))}
 
 
 def best_window(
@@ -171,7 +171,7 @@ class Word:
 
 def words_of(segments: Segments, *, limit: int = MAX_WORDS) -> list[Word]:
     """The words of a query; forms of one word are one, fillers are none. Those of the title come first."""
-    counts = [Counter(terms_of(getattr(segments, name))) for name in SEGMENTS]
+    counts = [Counter(code_terms(getattr(segments, name))) for name in SEGMENTS]
     every: dict[str, None] = {}
     for counted in counts:
         every.update(dict.fromkeys(term for term in counted if term not in _FILLERS))

@@ -22,8 +22,7 @@ from recollect.domain.library import PATH_SEPARATOR, PageSpan, SectionHit, Secti
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name, check_text
 from recollect.errors import InvalidInputError
-from recollect.library.asked import Asked, read_asked
-from recollect.library.prose import answer_of, sentences_of, table_head, whole_sentences
+from recollect.library.prose import Asked, answer_of, read_asked, sentences_of, table_head, whole_sentences
 from recollect.library.ranking import (
     CITED_SECTIONS,
     POOL_PASSAGES,

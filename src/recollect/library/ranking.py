@@ -8,7 +8,7 @@ single passage that stands out on a page about something else counts by itself. 
 answer is "not in the documents".
 
 Pure functions over arrays: no database, no embedder, no settings. What a passage is: `passages.py`; what a question
-asks for: `asked.py`.
+asks for: `verdicts.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.library.asked import Asked, has_number, names_a_default
+from recollect.library.prose import Asked, has_number, names_a_default
 from recollect.retrieval.rank.calibration import MINILM, Calibration
 from recollect.retrieval.rank.lexical import K1
 

@@ -18,8 +18,7 @@ from recollect.storage.facts import fetch_dated
 from recollect.storage.store import Row, Transaction
 from recollect.text.terms import query_terms, terms
 from recollect.text.times.reading import limited, read_times
-from recollect.text.times.tokens import Token, tokenize
-from recollect.text.times.vocabulary import PAST_WORDS
+from recollect.text.times.tokens import PAST_WORDS, Token, tokenize
 
 Place = tuple[int, int]
 #: A question names one event, seldom two.

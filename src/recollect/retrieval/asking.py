@@ -1,17 +1,42 @@
-"""One look at the store: who asks what, on which ground, at everything or at groups of it."""
+"""One look at the store: who asks what, on which ground, at everything or at groups of it; and what a stage took."""
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from recollect import telemetry
 from recollect.retrieval.rank import Calibration, Pool
 from recollect.retrieval.request import SearchRequest
-from recollect.retrieval.stopwatch import Stopwatch
 from recollect.storage.grouped import ByScope, Grouping
 from recollect.storage.scopes import Caller
 from recollect.storage.store import Transaction
 from recollect.workspace import OpenSpace, Workspace
+
+
+class Stopwatch:
+    """Milliseconds by name; a name that comes again adds up."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self.ms: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Count the time the block takes."""
+        started = time.perf_counter()
+        try:
+            with telemetry.span(name):
+                yield
+        finally:
+            self.ms[name] = self.ms.get(name, 0.0) + (time.perf_counter() - started) * 1000
+
+    def stop(self) -> dict[str, float]:
+        """All stages, and the whole as `total`."""
+        return {**self.ms, "total": (time.perf_counter() - self._started) * 1000}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,9 +22,9 @@ from recollect.domain.ontology import RelatedEntity
 from recollect.domain.query import Understanding
 from recollect.domaindb.answering import unapplied_notes
 from recollect.domaindb.database import DomainDatabase
+from recollect.retrieval.asking import Stopwatch
 from recollect.retrieval.rank import Calibration, Pool, calibration_for, links_between
 from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, measured
-from recollect.retrieval.stopwatch import Stopwatch
 from recollect.storage.grouped import Grouping, fetch_grouped
 from recollect.storage.scopes import Caller
 from recollect.storage.search import (

@@ -28,7 +28,7 @@ from recollect.domain.results import Hit, SearchResults
 from recollect.domain.tenancy import TenantContext
 from recollect.providers.judge.wording import without_runs
 from recollect.providers.models.purse import Purse
-from recollect.retrieval.asking import EVERYTHING, Asking, Part
+from recollect.retrieval.asking import EVERYTHING, Asking, Part, Stopwatch
 from recollect.retrieval.choose import chosen, judged
 from recollect.retrieval.generate import (
     Wanted,
@@ -42,7 +42,6 @@ from recollect.retrieval.hits import missing_sides, to_event, to_hit, to_shown
 from recollect.retrieval.judge import may_have_changed
 from recollect.retrieval.rank import Pool, Ranking, best_first, first_hits, rank
 from recollect.retrieval.request import Routing, SearchRequest
-from recollect.retrieval.stopwatch import Stopwatch
 from recollect.retrieval.understand import date_by_events, understand
 from recollect.storage import scopes, spaces
 from recollect.storage.connections import try_twice

@@ -30,8 +30,8 @@ from recollect.errors import (
     StoreUnreachableError,
     StoreUnsupportedError,
 )
-from recollect.storage.embedded.binaries import binary
 from recollect.storage.embedded.folder import reporting, sync_path
+from recollect.storage.embedded.server_settings import binary
 
 SCHEMA = "recollect"
 # What other parts of Recollect keep beside the main schema, such as a job queue's tables.

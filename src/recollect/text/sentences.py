@@ -2,7 +2,7 @@
 
 A line ends its sentence, and so do full stops, question and exclamation marks; a stop behind an abbreviation, an
 initial or an item's number does not. Lines that a paragraph was wrapped over are joined by whoever knows that they were
-(`library/prose.py`).
+(`library/extract.py`).
 """
 
 from __future__ import annotations

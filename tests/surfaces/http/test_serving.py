@@ -21,7 +21,7 @@ from tests.surfaces.serving import serving
 
 from recollect import Recollect
 from recollect.errors import StoreBusyError
-from recollect.surfaces.http.turns import Turns, at_once
+from recollect.surfaces.http.limits import Turns, at_once
 
 
 def test_turns_are_taken_in_order_and_only_so_many_at_once() -> None:

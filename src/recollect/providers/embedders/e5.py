@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import EmbedderFailedError, InvalidInputError, InvalidTextError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
-from recollect.providers.embedders.pieces import spans_by_bytes
-from recollect.providers.embedders.vectors import unit_rows
+from recollect.providers.embedders.vectors import spans_by_bytes, unit_rows
 from recollect.providers.embedders.weights import file_sha256, package_file
 from recollect.providers.runtime import usable_cores
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import EmbedderFailedError, InvalidInputError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
-from recollect.providers.embedders.pieces import Span, spans_by_bytes, spans_by_tokens
-from recollect.providers.embedders.vectors import unit_rows
+from recollect.providers.embedders.vectors import Span, spans_by_bytes, spans_by_tokens, unit_rows
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding

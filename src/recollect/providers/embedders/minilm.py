@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import EmbedderFailedError, InvalidInputError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
-from recollect.providers.embedders.pieces import Span, spans_by_tokens
-from recollect.providers.embedders.vectors import unit_rows
+from recollect.providers.embedders.vectors import Span, spans_by_tokens, unit_rows
 from recollect.providers.embedders.weights import cached_bytes, file_sha256, package_file, read_tensors
 from recollect.providers.runtime import cut_to, encode, open_session, open_tokenizer, usable_cores
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import ConfigurationError, EmbedderFailedError, InvalidInputError, InvalidTextError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
-from recollect.providers.embedders.pieces import spans_by_bytes
-from recollect.providers.embedders.vectors import unit_rows
+from recollect.providers.embedders.vectors import spans_by_bytes, unit_rows
 
 if TYPE_CHECKING:
     from openai import OpenAI

@@ -1,4 +1,4 @@
-"""The last step of every embedder: raw vectors become unit vectors that are safe to store.
+"""Around every embedder: a long text cut into pieces that fit, raw vectors made unit vectors that are safe to store.
 
 A zero vector has no direction: pgvector's cosine distance to it is NaN, and NaN breaks every order.
 So a text the model has nothing to say about (empty, or only unknown words) gets `blank_vector`, one
@@ -7,6 +7,8 @@ NaN or infinity out of a model is a fault, not a text: it raises.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,3 +42,84 @@ def unit_rows(raw: NDArray[np.floating], *, name: str) -> NDArray[np.float32]:
     unit: NDArray[np.float32] = (rows / norms).astype(np.float32)
     unit[blank] = blank_vector(rows.shape[1])
     return unit
+
+
+Span = tuple[int, int]
+
+# How far back from the window's end a better place to cut is looked for: about two lines, and never so
+# far that with an overlap of up to a quarter of the window the next piece would bring nothing new.
+LOOK_BACK = 8  # an eighth of the window
+
+
+def spans_by_tokens(
+    text: str, token_spans: Callable[[str], Sequence[Span]], *, window: int, overlap: int
+) -> list[Span]:
+    """Spans of `text` of at most `window` tokens each, neighbours sharing about `overlap` tokens.
+
+    The overlap, a quarter of the window at most, keeps a sentence that straddles a cut whole in one of
+    the two. `token_spans` gives the character span of every token.
+    """
+    tokens = token_spans(text)
+    if len(tokens) <= window:
+        return [(0, len(text))]
+    spans: list[Span] = []
+    first, start = 0, 0
+    while len(tokens) - first > window:
+        cut = _cut_before(text, tokens, at=first + window, look_back=window // LOOK_BACK)
+        end = max(tokens[cut][0], start + 1)
+        spans.append((start, end))
+        first = _cut_before(text, tokens, at=cut - overlap, look_back=window // LOOK_BACK)
+        start = min(max(tokens[first][0], start + 1), end)
+    spans.append((start, len(text)))
+    return _refit(text, spans, token_spans, window=window, overlap=overlap)
+
+
+def spans_by_bytes(text: str, *, limit: int) -> list[Span]:
+    """Spans of `text` of at most `limit` UTF-8 bytes each, cut at white space where there is any.
+
+    For models whose tokenizer is not at hand: a token is at least one byte, so `limit` tokens suffice.
+    """
+    spans: list[Span] = []
+    start = 0
+    while start < len(text):
+        head = text[start : start + limit].encode("utf-8", "surrogatepass")[:limit]
+        end = start + len(head.decode("utf-8", "ignore"))
+        if end < len(text):
+            middle = start + (end - start) // 2
+            end = max(text.rfind(" ", middle, end), text.rfind("\n", middle, end)) + 1 or end
+        spans.append((start, max(end, start + 1)))
+        start = spans[-1][1]
+    return spans or [(0, 0)]
+
+
+def _cut_before(text: str, tokens: Sequence[Span], *, at: int, look_back: int) -> int:
+    """The index of a token near `at`, not after it, that begins a word; else one that begins a character."""
+    whole: int | None = None
+    for index in range(at, at - look_back - 1, -1):
+        position = tokens[index][0]
+        if position < tokens[index - 1][1]:
+            continue  # this token and the one before are parts of one character
+        if text[position - 1 : position].isspace() or text[position : position + 1].isspace():
+            return index
+        whole = index if whole is None else whole
+    return at if whole is None else whole
+
+
+def _refit(
+    text: str,
+    spans: list[Span],
+    token_spans: Callable[[str], Sequence[Span]],
+    *,
+    window: int,
+    overlap: int,
+) -> list[Span]:
+    """Cut once more what a cut inside a word has made longer in tokens than it was before."""
+    fitted: list[Span] = []
+    for start, end in spans:
+        piece = text[start:end]
+        if end - start > 1 and len(token_spans(piece)) > window:
+            inner = spans_by_tokens(piece, token_spans, window=window, overlap=overlap)
+            fitted += [(start + a, start + b) for a, b in inner]
+        else:
+            fitted.append((start, end))
+    return fitted

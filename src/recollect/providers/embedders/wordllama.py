@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import InvalidInputError, InvalidTextError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
-from recollect.providers.embedders.pieces import Span, spans_by_tokens
-from recollect.providers.embedders.vectors import unit_rows
+from recollect.providers.embedders.vectors import Span, spans_by_tokens, unit_rows
 from recollect.providers.embedders.weights import file_sha256, package_file, read_tensors
 
 PACKAGE = "wordllama"

@@ -24,13 +24,13 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
 from recollect.learning.policy import DecompositionPolicy
 from recollect.providers.models.purse import Purse
+from recollect.retrieval.asking import Stopwatch
 from recollect.retrieval.pipeline import Found, caller_of, look, understand_request
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeNode, decompose
 from recollect.retrieval.recursive.environment import MemoryEnvironment
 from recollect.retrieval.recursive.gathered import Held, aggregate, missing_groups
 from recollect.retrieval.recursive.looking import Looking
 from recollect.retrieval.request import SearchRequest
-from recollect.retrieval.stopwatch import Stopwatch
 from recollect.runs.budget import Limits
 from recollect.runs.cache import Cache
 from recollect.runs.engine import run

@@ -9,11 +9,10 @@ from uuid import UUID
 
 from recollect.domain.layers import Layer
 from recollect.domain.tenancy import TenantContext
-from recollect.retrieval.asking import EVERYTHING, Part
+from recollect.retrieval.asking import EVERYTHING, Part, Stopwatch
 from recollect.retrieval.pipeline import Found, look
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeGroup, ScopeNode, scopes_under
 from recollect.retrieval.request import SearchRequest
-from recollect.retrieval.stopwatch import Stopwatch
 from recollect.runs.router import ComplexityRouter
 from recollect.workspace import Workspace
 

@@ -15,7 +15,6 @@ system's users. A PostgreSQL of your own is reached by URL and never comes here.
 
 from __future__ import annotations
 
-from recollect.storage.embedded.binaries import binary
 from recollect.storage.embedded.launch import (
     Endpoint,
     ServerStatus,
@@ -26,6 +25,7 @@ from recollect.storage.embedded.launch import (
     stop,
     temporary_home,
 )
+from recollect.storage.embedded.server_settings import binary
 
 __all__ = [
     "Endpoint",

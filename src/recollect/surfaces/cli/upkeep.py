@@ -1,4 +1,4 @@
-"""`recollect doctor sweep reembed settings completion`: looking after a store, and after this command."""
+"""`recollect doctor sweep reembed consolidate worker overview settings completion`: looking after a store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.changes import show_receipt
 from recollect.surfaces.cli.errors import CHECK_FAILED
-from recollect.surfaces.cli.invocation import invocation, opened
+from recollect.surfaces.cli.invocation import ScopeOption, invocation, opened
 from recollect.surfaces.cli.output import Column
 
 if TYPE_CHECKING:
@@ -164,3 +164,104 @@ def completion(
         inv.out.document({"shell": shell, "script": script})
     else:
         print(script)
+
+
+@app.command()
+def consolidate(
+    ctx: typer.Context,
+    scope: ScopeOption = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kind",
+            help="Only summaries of this kind: session, scope, entity; repeat for more.",
+            metavar="KIND",
+        ),
+    ] = None,
+    entity: Annotated[
+        str | None, typer.Option("--entity", help="Only the summary of this entity.", metavar="NAME")
+    ] = None,
+    conversation: Annotated[
+        str | None,
+        typer.Option("--conversation", help="Only the summary of this conversation.", metavar="NAME"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Make again what is up to date, too.")] = False,
+) -> None:
+    """Summarise conversations, scopes and entities.
+
+    Only what has no summary yet, or has changed since, is summarised. 'recollect list --type summary' shows them.
+    """
+    inv = invocation(ctx)
+    kinds = tuple(kind) if kind else ("session", "scope", "entity")
+    with inv.client() as client, inv.out.progress("summarising") as progress:
+        report = client.consolidate(
+            scope=scope, kinds=kinds, entity=entity, conversation=conversation, force=force, progress=progress
+        )
+    if inv.out.as_json:
+        inv.out.document(report)
+        return
+    inv.out.line(
+        f"{report.made} made, {report.refreshed} made again, {report.unchanged} up to date, "
+        f"{report.removed} removed, {report.skipped} skipped"
+    )
+    for note in report.notes:
+        inv.out.aside(note)
+
+
+@app.command()
+def worker(
+    ctx: typer.Context,
+    once: Annotated[bool, typer.Option("--once", help="Do what waits in the queue, and end.")] = False,
+) -> None:
+    """Run jobs until stopped: summaries when memories come in, sweeping, learning.
+
+    From the first start on, adding memories hands work to it. Several workers share the queue, on one machine or
+    on many; Ctrl-C or SIGTERM lets a running job end first.
+    """
+    import asyncio
+
+    from recollect.jobs.worker import work
+
+    inv = invocation(ctx)
+    report = asyncio.run(work(inv.logged_settings(), once=once))
+    if inv.out.as_json:
+        inv.out.document(report)
+        return
+    tasks = ", ".join(f"{name.rpartition('.')[2]} {count}" for name, count in sorted(report.jobs.items()))
+    inv.out.line(f"{sum(report.jobs.values())} jobs done{f' ({tasks})' if tasks else ''}")
+
+
+@app.command()
+def overview(
+    ctx: typer.Context,
+    minutes: Annotated[int, typer.Option(help="How far to look back for searches.", min=1)] = 60,
+) -> None:
+    """Show memories by layer and type, and how the latest searches went."""
+    with opened(ctx) as (inv, client):
+        found = client.overview(minutes=minutes)
+    if inv.out.as_json:
+        inv.out.document(found)
+        return
+    inv.out.pairs(
+        [
+            ("memories", found.memories),
+            ("documents", found.documents),
+            ("searches", f"{found.searched} in the last {found.minutes} minutes"),
+            ("p50, p95, p99", _percentiles(found.p50_ms, found.p95_ms, found.p99_ms)),
+            ("decomposed", f"{found.decomposed} of {found.searched}" if found.searched else None),
+            ("consultations", found.consultations),
+            ("tool calls", f"{found.tool_calls}, {found.cached_calls} answered by a cache"),
+        ]
+    )
+    if found.counted:
+        columns = [
+            Column(name="layer", style="cyan"),
+            Column(name="type"),
+            Column(name="memories", right=True),
+        ]
+        inv.out.table(columns, [(one.layer.value, one.type.value, one.memories) for one in found.counted])
+
+
+def _percentiles(*found_ms: float | None) -> str | None:
+    known = [value for value in found_ms if value is not None]
+    return ", ".join(f"{value:.0f}" for value in known) + " ms" if known else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -15,21 +16,51 @@ from recollect.errors import ConfigurationError
 from recollect.surfaces.dashboard.addresses import DROP_PATH
 from recollect.surfaces.http import problems
 from recollect.surfaces.http.auth import Doorkeeper, Guarded
-from recollect.surfaces.http.counting import Counted
 from recollect.surfaces.http.events import Feed, add_events
 from recollect.surfaces.http.health import add_health
-from recollect.surfaces.http.limits import BodyLimit, RateLimit
+from recollect.surfaces.http.limits import BodyLimit, RateLimit, Turns, at_once
 from recollect.surfaces.http.reference import PATH as REFERENCE
 from recollect.surfaces.http.reference import add_reference
 from recollect.surfaces.http.routes import add_verbs
 from recollect.surfaces.http.running import Attended, Running
-from recollect.surfaces.http.turns import Turns, at_once
 from recollect.surfaces.http.uploads import UPLOAD_PATH, add_uploads
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context, MCPServer
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from recollect.config import Settings
+
+#: What belongs to no route: addresses are a client's words, and have no place among labels.
+ELSEWHERE = "elsewhere"
+
+
+class Counted:
+    """An application whose requests are counted and timed, from the first byte to the last."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        status = 0
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            route = getattr(scope.get("route"), "path_format", None) or ELSEWHERE
+            taken_ms = (time.perf_counter() - began) * 1000
+            telemetry.answered(route, scope["method"], status, taken_ms)
 
 
 _DOCUMENT = "/v1/openapi.json"

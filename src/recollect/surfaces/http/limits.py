@@ -1,15 +1,18 @@
-"""How much one caller may send: the size of a body, and requests a minute. Counted here, before anything is read."""
+"""How much one caller may send (the size of a body, requests a minute), and who is next when many ask at once."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from recollect import telemetry
+from recollect.errors import StoreBusyError
+from recollect.providers.runtime import usable_cores
 from recollect.surfaces.http.problems import respond
 
 if TYPE_CHECKING:
@@ -128,3 +131,45 @@ class RateLimit:
             self._buckets.popitem(last=False)
         if left < 1:
             raise TooManyRequestsError((1 - left) / self._per_s)
+
+
+#: A queue of so many would be answered too late for most of them.
+MOST_WAITING = 1_000
+_PER_CORE = 2
+
+
+class Turns:
+    """A queue that is fair."""
+
+    def __init__(self, at_once: int, *, most_waiting: int = MOST_WAITING) -> None:
+        self._free = asyncio.Semaphore(at_once)
+        self._most_waiting = most_waiting
+        self._waiting = 0
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for one's turn, and have it while this lasts."""
+        if self._free.locked():
+            await self._wait()
+        else:
+            await self._free.acquire()
+        try:
+            yield
+        finally:
+            self._free.release()
+
+    async def _wait(self) -> None:
+        if self._waiting >= self._most_waiting:
+            raise StoreBusyError(f"{self._waiting} requests wait here already; try again in a moment")
+        self._waiting += 1
+        telemetry.waiting(self._waiting)
+        try:
+            await self._free.acquire()
+        finally:
+            self._waiting -= 1
+            telemetry.waiting(self._waiting)
+
+
+def at_once(*, workers: int = 1) -> int:
+    """How many requests one process works on: two for each core that is its share."""
+    return max(2, _PER_CORE * usable_cores() // workers)

@@ -1,8 +1,9 @@
-"""`/v1/docs`: every request that the server understands, on one page. It has no scripts and asks no other server."""
+"""`/v1/docs`: every request that the server understands, with an example, on one page without scripts."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -88,3 +89,115 @@ def _type(schema: Mapping[str, Any]) -> str:
         return " or ".join(_type(one) for one in schema["anyOf"])
     kind = str(schema.get("type", schema.get("$ref", "anything").rpartition("/")[2]))
     return f"list of {_type(schema['items'])}" if kind == "array" and "items" in schema else kind
+
+
+MEMORY = "0199d2a4-7c1e-7b53-9d0e-5f3c8a1b2c3d"
+NEWER = "0199d2a4-8f20-7a11-8c4d-6e7f8091a2b3"
+QUERY = "0199d2a5-0b3c-7e21-b6aa-112233445566"
+CONSULTATION = "0199d2a6-1a2b-7c3d-8e4f-5a6b7c8d9e0f"
+EVENT = "0199d2a7-2b3c-7d4e-9f50-6b7c8d9e0f10"
+RUN = "0199d2a9-4d5e-7f60-8b72-8d9e0f102132"
+KEY = "0199d2a8-3c4d-7e5f-8a61-7c8d9e0f1021"
+DOCUMENT, FOLDER, CODE, TASK = "guide.md", "/srv/docs", "/srv/code/shop", "explore-checkout"
+TEAM, PROJECT, USER = "team/api", "project/apollo", "ana"
+
+_RESULT = {
+    "answer": "A token expires after 15 minutes.",
+    "citations": [],
+    "found": True,
+}
+_ONTOLOGY = {
+    "types": {"customer": {"table": "customers", "label": "name", "columns": ["id", "name", "status"]}},
+}
+
+#: By operation, which is a verb's name with underscores; a verb without an example takes nothing.
+EXAMPLES: Mapping[str, Mapping[str, Any]] = {
+    "add": {"text": "Ana prefers tea to coffee.", "entities": ["Ana"], "importance": 0.7},
+    "add_many": {"items": [{"text": "The build runs at night."}, {"text": "The build takes nine minutes."}]},
+    "list": {"limit": 20, "types": ["episodic"]},
+    "count": {"types": ["episodic"]},
+    "get": {"id": MEMORY},
+    "update": {"id": MEMORY, "text": "Ana prefers green tea to coffee.", "importance": 0.9},
+    "delete": {"id": MEMORY},
+    "delete_by_condition": {"conversation": "support-7"},
+    "history": {"id": MEMORY},
+    "feedback": {"memory_id": MEMORY, "kind": "helpful", "query_id": QUERY},
+    "supersede": {"id": MEMORY, "by": NEWER},
+    "restore": {"id": MEMORY},
+    "search": {"query": "What does Ana drink?", "limit": 5, "threshold": 0.5},
+    "context": {"query": "What does Ana drink?", "max_tokens": 1_000},
+    "ask": {"question": "What does Ana drink?", "sources": ["memories"]},
+    "explain": {"query": "What did Ana say last Monday?", "timezone": "Europe/Lisbon"},
+    "conflicts": {"limit": 20},
+    "consolidate": {"kinds": ["session"]},
+    "sweep": {},
+    "library_list": {"limit": 100},
+    "library_sections": {"document": DOCUMENT},
+    "library_text": {"document": DOCUMENT, "line_start": 1, "line_end": 3},
+    "library_get": {"document": DOCUMENT},
+    "library_remove": {"document": DOCUMENT},
+    "library_search": {"query": "When does a token expire?", "limit": 3},
+    "library_add_folder": {"folder": FOLDER, "tags": ["manual"]},
+    "library_resume": {},
+    "oracle_consult": {"problem": "When does a token expire?", "doc_ids": [DOCUMENT], "depth_hint": "quick"},
+    "oracle_dry_run": {"problem": "When does a token expire?", "doc_ids": [DOCUMENT]},
+    "consultations_list": {"limit": 10},
+    "consultations_get": {"id": CONSULTATION},
+    "consultations_events": {"id": CONSULTATION},
+    "consultations_repeat": {"id": CONSULTATION},
+    "consultations_end_session": {"session": "talk-1"},
+    "capabilities": {"days": 7, "limit": 5},
+    "verify": {"result": _RESULT},
+    "explore": {"path": CODE, "query": "Where is a card charged?", "task_id": TASK},
+    "explore_dry_run": {"path": CODE, "query": "Where is a card charged?"},
+    "explorations_list": {"limit": 10},
+    "explorations_get": {"task_id": TASK},
+    "explorations_replay": {"task_id": TASK},
+    "ontology_get": {},
+    "ontology_declare": {"document": _ONTOLOGY},
+    "ontology_clear": {},
+    "ontology_check": {},
+    "ontology_query": {"question": "How many customers are there?"},
+    "learning_status": {},
+    "learning_log_retrieval_event": {"query_id": QUERY, "used_in_response": [MEMORY]},
+    "learning_runs": {"limit": 10},
+    "learning_run": {"id": RUN},
+    "learning_start_experiment": {
+        "name": "recent-first",
+        "arms": {"table": {}, "recent": {"temporal_relevance": 1.0}},
+        "unit": "user",
+    },
+    "learning_report": {"name": "recent-first"},
+    "learning_stop_experiment": {"name": "recent-first"},
+    "learning_train": {},
+    "learning_bootstrap": {"iterations": 1, "seed": 0},
+    "learning_reset": {"events": False},
+    "tenants_get": {},
+    "tenants_list": {},
+    "tenants_create": {"id": "acme", "name": "Acme Ltd"},
+    "tenants_forget": {"id": "acme"},
+    "tenants_set_retention": {"layer": "session", "days": 30},
+    "tenants_set_recursion": {"threshold": 0.4},
+    "tenants_set_traces": {"keep_questions": True},
+    "scopes_list": {"layers": ["team"]},
+    "scopes_create": {"scope": TEAM},
+    "scopes_move": {"scope": PROJECT, "parent": TEAM},
+    "scopes_delete": {"scope": PROJECT},
+    "members_list": {"scope": TEAM},
+    "members_add": {"user_id": USER, "scope": TEAM, "role": "member"},
+    "members_remove": {"user_id": USER, "scope": TEAM},
+    "forget_user": {"user_id": "ben"},
+    "keys_list": {},
+    "keys_create": {"name": "support-bot", "user": USER},
+    "keys_revoke": {"id": KEY},
+    "keys_rotate": {"id": KEY, "overlap_hours": 24},
+    "overview": {"minutes": 60},
+    "traces_list": {"user": USER, "limit": 20},
+    "traces_get": {"id": QUERY},
+    "entities_graph": {"name": "Ana", "limit": 20},
+    "events_list": {"after": EVENT, "limit": 50},
+    "entities_list": {"prefix": "An", "limit": 20},
+    "entities_declare": {"name": "Ana", "kind": "person", "aliases": ["Anita"]},
+    "entities_alias": {"alias": "Annie", "entity": "Ana"},
+    "entities_forget": {"name": "Ana"},
+}

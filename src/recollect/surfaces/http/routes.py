@@ -21,9 +21,9 @@ from recollect.client.verbs import VERBS, Parameter, Verb, arguments_of, descrip
 from recollect.domain.codec import encode
 from recollect.errors import InvalidInputError
 from recollect.surfaces.http.auth import caller_of
-from recollect.surfaces.http.examples import EXAMPLES
 from recollect.surfaces.http.idempotency import once
 from recollect.surfaces.http.problems import RESPONSES
+from recollect.surfaces.http.reference import EXAMPLES
 from recollect.surfaces.http.streams import stream, wants_stream
 from recollect.surfaces.roots import check_roots
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
+    from recollect.surfaces.http.limits import Turns
     from recollect.surfaces.http.running import Running
-    from recollect.surfaces.http.turns import Turns
 
 _BODIES = frozenset({"POST", "PATCH", "PUT"})
 _SLOT = re.compile(r"\{(\w+)(?::path)?\}")

@@ -16,8 +16,7 @@ from recollect.text.times.calendar import (
     shift,
 )
 from recollect.text.times.meaning import Period, mapped, settle
-from recollect.text.times.tokens import Source, read_number
-from recollect.text.times.vocabulary import (
+from recollect.text.times.tokens import (
     AFTER_WORDS,
     BEFORE_WORDS,
     DIRECTIONS,
@@ -26,6 +25,8 @@ from recollect.text.times.vocabulary import (
     UNITS,
     VAGUE,
     WEEKDAYS,
+    Source,
+    read_number,
 )
 
 Match = tuple[Period, int]

@@ -11,8 +11,7 @@ from datetime import timedelta
 
 from recollect.text.times.calendar import Grain, Span
 from recollect.text.times.meaning import Period, cycle_span, every
-from recollect.text.times.tokens import Source, read_number
-from recollect.text.times.vocabulary import DAYPARTS
+from recollect.text.times.tokens import DAYPARTS, Source, read_number
 
 _AT = frozenset("at around by about before after until till since from to between and - – ~".split())
 

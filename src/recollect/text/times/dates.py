@@ -19,8 +19,7 @@ from recollect.text.times.calendar import (
     years,
 )
 from recollect.text.times.meaning import Period, cycle_number, cycle_span, every, known
-from recollect.text.times.tokens import Number, Source, full_year, read_number, read_year
-from recollect.text.times.vocabulary import (
+from recollect.text.times.tokens import (
     DIRECTIONS,
     DOUBTFUL,
     ID_WORDS,
@@ -31,6 +30,11 @@ from recollect.text.times.vocabulary import (
     SHORT_UNITS,
     UNITS,
     WEEKDAYS,
+    Number,
+    Source,
+    full_year,
+    read_number,
+    read_year,
 )
 
 Match = tuple[Period, int]

@@ -15,8 +15,7 @@ from recollect.text.times import amounts, clock, dates, parts, relative, years
 from recollect.text.times.calendar import Grain, Span, day_of, week_of
 from recollect.text.times.holidays import HOLIDAYS, holiday, holiday_weekend
 from recollect.text.times.meaning import Period, fits_into, mapped, within
-from recollect.text.times.tokens import Source
-from recollect.text.times.vocabulary import (
+from recollect.text.times.tokens import (
     CENTURY_DECADES,
     DAY_WORDS,
     DAYPARTS,
@@ -35,6 +34,7 @@ from recollect.text.times.vocabulary import (
     UNITS,
     VAGUE,
     WEEKDAYS,
+    Source,
 )
 
 Match = tuple[Period, int]

@@ -24,8 +24,7 @@ from recollect.text.times.calendar import (
 )
 from recollect.text.times.dates import day_of_any_month, read_day_number, year_behind
 from recollect.text.times.meaning import Period, every, known, mapped
-from recollect.text.times.tokens import Source, read_number
-from recollect.text.times.vocabulary import DIRECTIONS, END_CODES, PARTS, UNITS, WEEKDAYS
+from recollect.text.times.tokens import DIRECTIONS, END_CODES, PARTS, UNITS, WEEKDAYS, Source, read_number
 
 Match = tuple[Period, int]
 Inner = Callable[[Source, int], Match | None]

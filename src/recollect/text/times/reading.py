@@ -14,8 +14,7 @@ from recollect.domain.query import TimeRange
 from recollect.text.times.calendar import Span, placed, placed_span
 from recollect.text.times.dates import has_day_first
 from recollect.text.times.ranges import FIRST_WORDS, Reading, expression
-from recollect.text.times.tokens import Source, tokenize
-from recollect.text.times.vocabulary import FUTURE_WORDS, PAST_WORDS
+from recollect.text.times.tokens import FUTURE_WORDS, PAST_WORDS, Source, tokenize
 
 #: Ten thousand words and the signs between them. Longer texts name times as well, but nobody asks with them.
 MAX_TOKENS = 12_000

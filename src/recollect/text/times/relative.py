@@ -25,8 +25,7 @@ from recollect.text.times.meaning import (
     mapped,
     within,
 )
-from recollect.text.times.tokens import Source
-from recollect.text.times.vocabulary import (
+from recollect.text.times.tokens import (
     AFTER_WORDS,
     BEFORE_WORDS,
     DAY_WORDS,
@@ -37,6 +36,7 @@ from recollect.text.times.vocabulary import (
     TO_DATE_CODES,
     UNITS,
     WEEKDAYS,
+    Source,
 )
 from recollect.text.times.years import quarter_code
 

@@ -8,8 +8,17 @@ from __future__ import annotations
 from recollect.text.times.calendar import Grain, half, iso_week, quarter, years
 from recollect.text.times.dates import year_behind, year_period
 from recollect.text.times.meaning import Period, every, known
-from recollect.text.times.tokens import Source, full_year, is_joined, read_number, read_year
-from recollect.text.times.vocabulary import CENTURY_DECADES, DECADES, ID_WORDS, PREPOSITIONS
+from recollect.text.times.tokens import (
+    CENTURY_DECADES,
+    DECADES,
+    ID_WORDS,
+    PREPOSITIONS,
+    Source,
+    full_year,
+    is_joined,
+    read_number,
+    read_year,
+)
 
 Match = tuple[Period, int]
 
