@@ -157,9 +157,7 @@ def delete(
 
 def show_receipt(out: Output, receipt: Receipt) -> None:
     """What was erased, where from, and what erasing can't reach."""
-    if out.as_json:
-        out.document(receipt)
-        return
+    out.result(receipt)
     rows = ", ".join(f"{table} {count}" for table, count in receipt.rows.items() if count)
     documents = receipt.rows.get("document", 0)
     erased = f"{receipt.memories} memories" if receipt.memories or not documents else ""

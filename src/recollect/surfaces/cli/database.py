@@ -54,9 +54,7 @@ def status(ctx: typer.Context) -> None:
 
 
 def _show(inv: Invocation, found: dict[str, Any]) -> None:
-    if inv.out.as_json:
-        inv.out.document(found)
-        return
+    inv.out.result(found)
     cluster = found.pop("cluster", None)
     rows = [
         (name.replace("_", " "), value)
@@ -111,10 +109,8 @@ def distribute(
     confirm(inv, f"Spread {plan.bytes / 1e6:.1f} MB over {len(plan.nodes)} nodes?", yes=yes)
     with inv.out.progress("distributing", total=len(plan.steps)) as progress:
         cluster.distribute(owner, shards=shards, progress=progress)
-    if inv.out.as_json:
-        inv.out.document({"nodes": plan.nodes, "shards": plan.shards, "bytes": plan.bytes})
-    else:
-        inv.out.line(f"the store is on {len(plan.nodes)} nodes, in {plan.shards} shards")
+    inv.out.result({"nodes": plan.nodes, "shards": plan.shards, "bytes": plan.bytes})
+    inv.out.line(f"the store is on {len(plan.nodes)} nodes, in {plan.shards} shards")
 
 
 def _show_plan(inv: Invocation, plan: Plan) -> None:
@@ -159,10 +155,8 @@ def rebalance(ctx: typer.Context) -> None:
     owner = _owner_conninfo(_open_door(inv.settings()))
     with inv.out.progress("moving shards") as progress:
         moved = nodes.rebalance(owner, progress=progress)
-    if inv.out.as_json:
-        inv.out.document({"moves": moved})
-    else:
-        inv.out.line(f"moved {moved} groups of shards" if moved else "every node has its share already")
+    inv.out.result({"moves": moved})
+    inv.out.line(f"moved {moved} groups of shards" if moved else "every node has its share already")
 
 
 @db_app.command()
@@ -184,10 +178,8 @@ def stop(ctx: typer.Context) -> None:
     from recollect.storage import embedded
 
     stopped = embedded.stop(settings.home)
-    if inv.out.as_json:
-        inv.out.document({"stopped": stopped})
-    else:
-        inv.out.line("stopped" if stopped else "it was not running")
+    inv.out.result({"stopped": stopped})
+    inv.out.line("stopped" if stopped else "it was not running")
 
 
 @db_app.command()
@@ -200,10 +192,8 @@ def migrate(ctx: typer.Context) -> None:
     door = _open_door(settings)
     applied = migrations.migrate(door.owner) if door.owner is not None else []
     version = migrations.newest_version()
-    if inv.out.as_json:
-        inv.out.document({"schema_version": version, "applied": applied})
-    else:
-        inv.out.line(f"the schema is at version {version}")
+    inv.out.result({"schema_version": version, "applied": applied})
+    inv.out.line(f"the schema is at version {version}")
 
 
 @db_app.command(context_settings={"ignore_unknown_options": True})
@@ -294,10 +284,8 @@ def index(ctx: typer.Context) -> None:
     """Build the vector index of the tenant now."""
     with opened(ctx) as (inv, client):
         built = client.build_index()
-    if inv.out.as_json:
-        inv.out.document({"built": built})
-    else:
-        inv.out.line("built the vector index" if built else "the vector index is there already")
+    inv.out.result({"built": built})
+    inv.out.line("built the vector index" if built else "the vector index is there already")
 
 
 @db_app.command()
@@ -305,10 +293,8 @@ def compact(ctx: typer.Context) -> None:
     """Rewrite every table: nothing erased stays in any data page."""
     with opened(ctx) as (inv, client):
         freed = client.compact()
-    if inv.out.as_json:
-        inv.out.document({"freed_bytes": freed})
-    else:
-        inv.out.line(f"rewrote every table; {freed:,} bytes freed")
+    inv.out.result({"freed_bytes": freed})
+    inv.out.line(f"rewrote every table; {freed:,} bytes freed")
 
 
 def _show_backup(inv: Invocation, report: BackupReport, verb: str) -> None:

@@ -77,9 +77,7 @@ def graph(
     """Show which entities are named together, and how often."""
     with opened(ctx) as (inv, client):
         found = client.entities.graph(name, limit=limit)
-    if inv.out.as_json:
-        inv.out.document(found)
-        return
+    inv.out.result(found)
     names = {entity.key: entity.name for entity in found.entities}
     columns = [
         Column(name="one", style="cyan"),
@@ -97,16 +95,12 @@ def forget(ctx: typer.Context, name: _Name) -> None:
     """
     with opened(ctx) as (inv, client):
         rows = client.entities.forget(name)
-    if inv.out.as_json:
-        inv.out.document({"forgotten": name, "rows": rows})
-    else:
-        inv.out.line(f"forgot what was declared of {name}")
+    inv.out.result({"forgotten": name, "rows": rows})
+    inv.out.line(f"forgot what was declared of {name}")
 
 
 def _show(out: Output, document: object, found: Sequence[Entity]) -> None:
-    if out.as_json:
-        out.document(document)
-        return
+    out.result(document)
     columns = [
         Column(name="name", style="cyan", wide=True),
         Column(name="kind"),

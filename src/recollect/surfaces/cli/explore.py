@@ -255,9 +255,7 @@ def _show_list(out: Output, found: Sequence[RLMResult]) -> None:
 
 
 def _show_plan(out: Output, plan: ExplorePlan) -> None:
-    if out.as_json:
-        out.document(plan)
-        return
+    out.result(plan)
     cost = "unknown" if plan.max_usd is None else f"at most {plan.max_usd:.4f} USD"
     out.pairs(
         [

@@ -74,9 +74,7 @@ def make_link(ctx: typer.Context) -> None:
         settings = client.settings
     place = settings.url or f"http://{settings.serve_host}:{settings.serve_port}"
     link = f"{place}{ENTER_PATH}?code={made.token}"
-    if inv.out.as_json:
-        inv.out.document({"link": link, "expires_at": made.key.expires_at})
-        return
+    inv.out.result({"link": link, "expires_at": made.key.expires_at})
     inv.out.line(link)
 
 
@@ -117,9 +115,7 @@ def _show_new(inv: Invocation, made: NewKey) -> None:
 
 
 def _show_keys(inv: Invocation, keys: Sequence[Key], *, document: bool = False) -> None:
-    if inv.out.as_json:
-        inv.out.document(keys[0] if document else keys)
-        return
+    inv.out.result(keys[0] if document else keys)
     if not keys:
         inv.out.aside("No keys yet. Make one: recollect keys create support-bot --user ana")
         return

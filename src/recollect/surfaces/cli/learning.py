@@ -43,9 +43,7 @@ def feedback(
     """Say what a recalled memory was worth, so that it is ranked accordingly."""
     with opened(ctx) as (inv, client):
         given = client.feedback(memory_id, kind, score=score, query_id=query_id)
-    if inv.out.as_json:
-        inv.out.document(given)
-        return
+    inv.out.result(given)
     when = "" if given.applied else "; it counts with the next 'recollect learning train'"
     inv.out.line(f"noted: {given.kind.value} ({given.score:+.1f}){when}")
 
@@ -55,9 +53,7 @@ def status(ctx: typer.Context) -> None:
     """Show what is recorded and what was learned from it."""
     with opened(ctx) as (inv, client):
         found = client.learning.status()
-    if inv.out.as_json:
-        inv.out.document(found)
-        return
+    inv.out.result(found)
     log = found.log
     inv.out.pairs(
         [
@@ -89,9 +85,7 @@ def train(ctx: typer.Context) -> None:
     """
     with opened(ctx) as (inv, client):
         report = client.learning.train()
-    if inv.out.as_json:
-        inv.out.document(report)
-        return
+    inv.out.result(report)
     inv.out.line(f"{report.rewarded} memories rated anew; the usual reward is {report.baseline:+.2f}")
     if report.decomposition is not None and report.decomposition.runs:
         used = "a new policy is used" if report.decomposition.adopted else "no new policy"
@@ -118,9 +112,7 @@ def bootstrap(
     """
     with opened(ctx) as (inv, client):
         result = client.learning.bootstrap(iterations=iterations, seed=seed)
-    if inv.out.as_json:
-        inv.out.document(result)
-        return
+    inv.out.result(result)
     if not result.iterations:
         inv.out.line(result.reason)
         return
@@ -141,9 +133,7 @@ def runs(ctx: typer.Context, limit: Annotated[int, typer.Option(help="How many."
     """List the latest searches that were decomposed."""
     with opened(ctx) as (inv, client):
         found = client.learning.runs(limit=limit)
-    if inv.out.as_json:
-        inv.out.document({"runs": list(found)})
-        return
+    inv.out.result({"runs": list(found)})
     columns = [
         Column(name="at"),
         Column(name="environment", style="cyan"),
@@ -247,9 +237,7 @@ def report(
     """Show the arms side by side, and what they prove."""
     with opened(ctx) as (inv, client):
         found = client.learning.report(name)
-    if inv.out.as_json:
-        inv.out.document(found)
-        return
+    inv.out.result(found)
     columns = [
         Column(name="arm", style="cyan"),
         Column(name="share", right=True),
@@ -303,9 +291,7 @@ def _decomposition(policies: Sequence[DecompositionStatus]) -> str:
 
 
 def _show_experiment(inv: Invocation, experiment: Experiment) -> None:
-    if inv.out.as_json:
-        inv.out.document(experiment)
-        return
+    inv.out.result(experiment)
     arms = ", ".join(f"{arm} {share:.0%}" for arm, share in experiment.shares.items())
     inv.out.line(f"{experiment.name} is {experiment.state}: {arms}, drawn per {experiment.unit}")
 

@@ -190,9 +190,7 @@ def list_(
     """List documents by id."""
     with opened(ctx) as (inv, client):
         documents = client.library.list(tags=tag, scope=scope, limit=limit, after=after)
-    if inv.out.as_json:
-        inv.out.document(documents)
-        return
+    inv.out.result(documents)
     if not documents:
         inv.out.aside("no documents here")
         return
@@ -231,9 +229,7 @@ def get(
                 print(body)
             return
         sections = client.library.sections(found.id)
-    if inv.out.as_json:
-        inv.out.document({"document": found, "sections": sections})
-        return
+    inv.out.result({"document": found, "sections": sections})
     names = [name for name in found.__dataclass_fields__ if name not in {"gaps", "notes", "layer", "digest"}]
     inv.out.pairs([(name, _plain(getattr(found, name))) for name in names])
     _show_remarks(inv, found)

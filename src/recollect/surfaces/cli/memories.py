@@ -140,9 +140,7 @@ def _show_stored(inv: Invocation, stored: Memory | list[Memory]) -> None:
 
 def _show_inference(inv: Invocation, done: Inference) -> None:
     """What was stored, then what was decided about each statement, then what did not work."""
-    if inv.out.as_json:
-        inv.out.document(done)
-        return
+    inv.out.result(done)
     _show_stored(inv, list(done.memories))
     rows = [
         (decision.kind, decision.text or decision.other_id, decision.reason) for decision in done.decisions
@@ -165,9 +163,7 @@ def conflicts(
     """
     with opened(ctx) as (inv, client):
         found = client.conflicts(limit=limit)
-    if inv.out.as_json:
-        inv.out.document(found)
-        return
+    inv.out.result(found)
     if not found:
         inv.out.aside("no memories contradict each other")
         return
@@ -190,9 +186,7 @@ def get(ctx: typer.Context, id: Annotated[str, typer.Argument(help="The memory's
 
 def show_memory(out: Output, memory: Memory) -> None:
     """One memory, as a document or as names and values."""
-    if out.as_json:
-        out.document(memory)
-        return
+    out.result(memory)
     if out.on_terminal:
         out.line(memory.text)
         out.line("")
@@ -279,9 +273,7 @@ def history(ctx: typer.Context, id: Annotated[str, typer.Argument(help="The memo
     """Show every change of one memory, and what it was before."""
     with opened(ctx) as (inv, client):
         entries = client.history(id)
-    if inv.out.as_json:
-        inv.out.document(entries)
-        return
+    inv.out.result(entries)
     columns = [
         Column(name="when", style="dim"),
         Column(name="what", style="cyan"),
@@ -306,10 +298,8 @@ def export(
             client.export_jsonl(sys.stdout, filters=filters)
         return
     count = _export_to(inv, Path(file), filters=filters, force=force)
-    if inv.out.as_json:
-        inv.out.document({"exported": count, "file": file})
-    else:
-        inv.out.line(f"{count} memories written to {file}")
+    inv.out.result({"exported": count, "file": file})
+    inv.out.line(f"{count} memories written to {file}")
 
 
 def _export_to(inv: Invocation, path: Path, *, filters: dict[str, object] | None, force: bool) -> int:

@@ -147,18 +147,14 @@ def _show_declared(out: Output, declared: DeclaredOntology) -> None:
 
 
 def _show_checks(out: Output, checks: list[Check]) -> None:
-    if out.as_json:
-        out.document(checks)
-        return
+    out.result(checks)
     columns = [Column(name=""), Column(name="what", style="cyan"), Column(name="finding", wide=True)]
     out.table(columns, [("ok" if found.ok else "WRONG", found.name, found.detail) for found in checks])
 
 
 def show_domain_results(out: Output, results: DomainResults) -> None:
     """Tables and notes of a domain database."""
-    if out.as_json:
-        out.document(results)
-        return
+    out.result(results)
     for note in results.notes:
         out.aside(f"note: {note}", style="yellow")
     if not results and not results.notes:

@@ -243,9 +243,7 @@ def _line(event: OracleEvent) -> str:
 
 
 def _show_result(out: Output, result: OracleConsultResult) -> None:
-    if out.as_json:
-        out.document(result)
-        return
+    out.result(result)
     out.answer(result.answer, result.citations, result.notes, found=result.found)
     record, coverage = result.consultation, result.coverage
     cost = "" if not record.model else f", {record.tokens.get('total', 0):,} tokens of {record.model}"
@@ -282,9 +280,7 @@ def _show_plan(out: Output, plan: DryRun) -> None:
 
 
 def _show_list(out: Output, found: Sequence[OracleConsultation]) -> None:
-    if out.as_json:
-        out.document(found)
-        return
+    out.result(found)
     columns = [
         Column(name="when", style="dim"),
         Column(name="mode"),
@@ -322,9 +318,7 @@ def _show_groups(out: Output, groups: Sequence[CapabilityGroup]) -> None:
 
 
 def _show_verification(out: Output, found: Verification) -> None:
-    if out.as_json:
-        out.document(found)
-        return
+    out.result(found)
     styles = {"quoted": "green", "moved": "yellow"}
     for number, citation in enumerate(found.citations, 1):
         out.line(

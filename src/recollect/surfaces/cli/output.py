@@ -93,6 +93,11 @@ class Output:
         """The one JSON document of this command."""
         print(to_json(value, indent=2 if sys.stdout.isatty() else None))
 
+    def result(self, value: object) -> None:
+        """What a command has to say: the document where JSON was asked for, and no line or table follows it."""
+        if self.as_json:
+            self.document(value)
+
     def line(self, text: str, *, style: str = "") -> None:
         """A sentence for a person; text from the store in it is made safe."""
         if self.as_json:
@@ -154,6 +159,8 @@ class Output:
 
     def pairs(self, rows: Sequence[tuple[str, object]]) -> None:
         """Names and values of one thing; empty ones are left out."""
+        if self.as_json:
+            return
         shown = [(name, value) for name, value in rows if value not in (None, "", (), {}, [])]
         if not self.on_terminal:
             for name, value in shown:

@@ -147,9 +147,7 @@ def _routing(tenant: Tenant) -> str:
 
 
 def _show_tenants(inv: Invocation, document: object, tenants: Sequence[Tenant]) -> None:
-    if inv.out.as_json:
-        inv.out.document(document)
-        return
+    inv.out.result(document)
     columns = [
         Column(name="id", style="cyan"),
         Column(name="name", wide=True),
@@ -214,9 +212,7 @@ def delete_scope(
 
 
 def _show_scopes(inv: Invocation, document: object, scopes: Sequence[Scope]) -> None:
-    if inv.out.as_json:
-        inv.out.document(document)
-        return
+    inv.out.result(document)
     columns = [
         Column(name="scope", style="cyan", wide=True),
         Column(name="below"),
@@ -249,10 +245,8 @@ def remove_member(
     """Take a user out of a scope."""
     with opened(ctx) as (inv, client):
         client.members.remove(user, scope)
-    if inv.out.as_json:
-        inv.out.document({"removed": {"user_id": user, "scope": scope}})
-    else:
-        inv.out.line(f"{user} is no longer in {scope}")
+    inv.out.result({"removed": {"user_id": user, "scope": scope}})
+    inv.out.line(f"{user} is no longer in {scope}")
 
 
 @members_app.command("list")
@@ -268,9 +262,7 @@ def list_members(
 
 
 def _show_members(inv: Invocation, document: object, members: Sequence[Member]) -> None:
-    if inv.out.as_json:
-        inv.out.document(document)
-        return
+    inv.out.result(document)
     columns = [
         Column(name="user", style="cyan"),
         Column(name="scope", wide=True),

@@ -28,9 +28,7 @@ def list_traces(
     """
     with opened(ctx) as (inv, client):
         found = client.traces.list(user=by, since=since, silent=silent, limit=limit)
-    if inv.out.as_json:
-        inv.out.document({"traces": list(found)})
-        return
+    inv.out.result({"traces": list(found)})
     columns = [
         Column(name="at", style="dim"),
         Column(name="by", style="cyan"),
@@ -55,9 +53,7 @@ def show_trace(
     """Show one search: its stages with their times, and what it returned."""
     with opened(ctx) as (inv, client):
         trace = client.traces.get(id)
-    if inv.out.as_json:
-        inv.out.document(trace)
-        return
+    inv.out.result(trace)
     inv.out.pairs(
         [
             ("at", trace.at),

@@ -106,10 +106,8 @@ def reembed(
     inv = invocation(ctx)
     with inv.client() as client, inv.out.progress("embedding") as progress:
         report = client.reembed(embedder, progress=progress)
-    if inv.out.as_json:
-        inv.out.document(report)
-    else:
-        inv.out.line(f"{report.embedded} memories embedded with {report.space} in {report.seconds:.1f} s")
+    inv.out.result(report)
+    inv.out.line(f"{report.embedded} memories embedded with {report.space} in {report.seconds:.1f} s")
 
 
 @app.command()
@@ -117,9 +115,7 @@ def settings(ctx: typer.Context) -> None:
     """Show every setting, and where its value comes from."""
     inv = invocation(ctx)
     rows = inv.settings().describe()
-    if inv.out.as_json:
-        inv.out.document(rows)
-        return
+    inv.out.result(rows)
     columns = [
         Column(name="setting", style="cyan"),
         Column(name="value", wide=True),
@@ -197,9 +193,7 @@ def consolidate(
         report = client.consolidate(
             scope=scope, kinds=kinds, entity=entity, conversation=conversation, force=force, progress=progress
         )
-    if inv.out.as_json:
-        inv.out.document(report)
-        return
+    inv.out.result(report)
     inv.out.line(
         f"{report.made} made, {report.refreshed} made again, {report.unchanged} up to date, "
         f"{report.removed} removed, {report.skipped} skipped"
@@ -224,9 +218,7 @@ def worker(
 
     inv = invocation(ctx)
     report = asyncio.run(work(inv.logged_settings(), once=once))
-    if inv.out.as_json:
-        inv.out.document(report)
-        return
+    inv.out.result(report)
     tasks = ", ".join(f"{name.rpartition('.')[2]} {count}" for name, count in sorted(report.jobs.items()))
     inv.out.line(f"{sum(report.jobs.values())} jobs done{f' ({tasks})' if tasks else ''}")
 
@@ -239,9 +231,7 @@ def overview(
     """Show memories by layer and type, and how the latest searches went."""
     with opened(ctx) as (inv, client):
         found = client.overview(minutes=minutes)
-    if inv.out.as_json:
-        inv.out.document(found)
-        return
+    inv.out.result(found)
     inv.out.pairs(
         [
             ("memories", found.memories),
