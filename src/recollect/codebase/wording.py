@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from recollect.codebase.query import CodeQuery, Segments
-from recollect.text.terms import code_terms
+from recollect.text.terms import code_terms, stem_english
 
 #: Words of questions that say nothing about code.
 _COMMON = frozenset(
@@ -127,14 +126,7 @@ def _each(terms: Iterable[str]) -> Iterable[str]:
 
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    return str(_stemmer().stemWord(word))
-
-
-@lru_cache(maxsize=1)
-def _stemmer() -> Any:
-    import snowballstemmer  # type: ignore[import-untyped]  # it ships no types
-
-    return snowballstemmer.stemmer("english")
+    return stem_english(word)
 
 
 #: Another form of a word counts a little less than the word itself.

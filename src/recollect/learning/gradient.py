@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.learning.policy import MAX_WEIGHT, DecompositionPolicy
-from recollect.learning.rewards import Array, Measured, effective, snips_gain
+from recollect.learning.rewards import Array, Measured, digits, effective, snips_gain
 from recollect.learning.runs import Decision
 
 #: What a choice counts at most for being rare in the log.
@@ -187,16 +187,12 @@ class PolicyVerdict:
         """The proof as it is stored."""
         return {
             "reason": self.reason,
-            "gain": _digits(self.gain.value),
-            "gain_low": _digits(self.low),
-            "support": _digits(self.support),
-            "effective_runs": _digits(self.effective_runs),
+            "gain": digits(self.gain.value),
+            "gain_low": digits(self.low),
+            "support": digits(self.support),
+            "effective_runs": digits(self.effective_runs),
             "tested_on": self.gain.count,
         }
-
-
-def _digits(value: float) -> float | None:
-    return round(value, 5) if np.isfinite(value) else None
 
 
 def run_weights(episodes: Sequence[Episode], policy: DecompositionPolicy) -> Array:

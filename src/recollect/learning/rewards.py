@@ -278,3 +278,8 @@ def compare_rankings(lists: Sequence[JudgedList], candidate: Array, current: Arr
     """How much better the candidate orders the logged lists than the current weights do, list by list."""
     difference = ranking_values(lists, candidate) - ranking_values(lists, current)
     return mean(difference, [one.cluster for one in lists])
+
+
+def digits(value: float) -> float | None:
+    """A number for a report; None for one that is not finite."""
+    return round(value, 5) if np.isfinite(value) else None

@@ -21,6 +21,7 @@ from recollect.learning.rewards import (
     JudgedList,
     Measured,
     compare_rankings,
+    digits,
     examination,
     ranking_values,
     snips,
@@ -78,20 +79,16 @@ class Verdict:
         explored = self.explored
         return {
             "reason": self.reason,
-            "gain": _digits(self.gain.value),
-            "gain_low": _digits(self.low),
-            "value": _digits(self.value),
-            "current_value": _digits(self.current_value),
+            "gain": digits(self.gain.value),
+            "gain_low": digits(self.low),
+            "value": digits(self.value),
+            "current_value": digits(self.current_value),
             "trained_on": self.trained_on,
             "tested_on": self.gain.count,
             "sessions": self.gain.clusters,
-            "explored_gain": None if explored is None else _digits(explored.value),
-            "explored_high": None if explored is None else _digits(explored.interval()[1]),
+            "explored_gain": None if explored is None else digits(explored.value),
+            "explored_high": None if explored is None else digits(explored.interval()[1]),
         }
-
-
-def _digits(value: float) -> float | None:
-    return round(value, 5) if np.isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,9 +50,9 @@ async def insert_events(
     hits: Sequence[Mapping[str, Any]],
 ) -> int:
     """Store searches with their hits, and what they say about the searches they refine."""
-    stored = await tx.execute("insert_events", user=user, session=session, events=_json(events))
+    stored = await tx.execute("insert_events", user=user, session=session, events=to_json(events))
     if hits:
-        await tx.execute("insert_hits", user=user, hits=_json(hits))
+        await tx.execute("insert_hits", user=user, hits=to_json(hits))
     refined = [event["refines"] for event in events if event["refines"] is not None]
     if refined:
         await tx.execute("mark_refined", user=user, ids=refined)
@@ -80,7 +80,7 @@ async def reward_memories(tx: Transaction, steps: Mapping[UUID, tuple[int, float
     if not steps:
         return []
     rows = [{"memory_id": id, "uses": uses, "step": step} for id, (uses, step) in steps.items()]
-    return [row["memory_id"] for row in await tx.fetch("reward_memories", steps=_json(rows))]
+    return [row["memory_id"] for row in await tx.fetch("reward_memories", steps=to_json(rows))]
 
 
 async def settle_hits(tx: Transaction, pairs: Sequence[tuple[UUID, UUID]]) -> None:
@@ -234,8 +234,8 @@ async def save_policy(tx: Transaction, policy: Policy) -> None:
         id=policy.id,
         user=user,
         strategy=policy.strategy,
-        weights=_json(policy.weights),
-        evaluation=_json(policy.evaluation),
+        weights=to_json(policy.weights),
+        evaluation=to_json(policy.evaluation),
         events=policy.events,
         state=policy.state,
         at=policy.created_at,
@@ -281,7 +281,7 @@ async def list_experiments(tx: Transaction) -> list[Experiment]:
 
 async def insert_experiment(tx: Transaction, name: str, plan: Mapping[str, Any], at: datetime) -> bool:
     """Start an experiment; False when its name is taken or another one runs."""
-    return await tx.execute("insert_experiment", name=name, plan=_json(plan), at=at) > 0
+    return await tx.execute("insert_experiment", name=name, plan=to_json(plan), at=at) > 0
 
 
 async def stop_experiment(tx: Transaction, name: str, at: datetime) -> bool:
@@ -330,7 +330,8 @@ async def forget_learned(tx: Transaction) -> Counter[str]:
     return rows
 
 
-def _json(value: object) -> str:
+def to_json(value: object) -> str:
+    """A document for a column or a parameter of a query."""
     return json.dumps(value, default=_plain, allow_nan=False)
 
 

@@ -6,7 +6,6 @@ decided in `learning/runs.py`, what is learned from it in `learning/decompositio
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -14,12 +13,13 @@ from uuid import UUID
 
 from recollect.domain.ids import new_id
 from recollect.domain.learning import DecompositionStatus, RunSummary
+from recollect.storage.learning import to_json
 from recollect.storage.store import Row, Transaction
 
 
 async def insert_runs(tx: Transaction, *, user: str, session: str, runs: Sequence[Mapping[str, Any]]) -> int:
     """Store runs; those that met a memory that is gone are left out."""
-    return await tx.execute("insert_runs", user=user, session=session, runs=_json(runs))
+    return await tx.execute("insert_runs", user=user, session=session, runs=to_json(runs))
 
 
 async def record_outcome(tx: Transaction, run: UUID, *, outcome: str, quality: float | None) -> bool:
@@ -36,7 +36,7 @@ async def pending_runs(tx: Transaction, *, environment: str, settled: datetime, 
 async def settle_runs(tx: Transaction, runs: Sequence[Mapping[str, Any]], *, trained: bool) -> None:
     """Note what training took runs for (run_id, outcome, quality, reward), and whether it is done with them."""
     if runs:
-        await tx.execute("settle_runs", runs=_json(runs), trained=trained)
+        await tx.execute("settle_runs", runs=to_json(runs), trained=trained)
 
 
 async def list_runs(tx: Transaction, limit: int) -> list[RunSummary]:
@@ -102,8 +102,8 @@ async def save_decomposition(
         "insert_decomposition",
         id=id,
         environment=environment,
-        weights=_json(document),
-        evaluation=_json(evaluation),
+        weights=to_json(document),
+        evaluation=to_json(evaluation),
         events=runs,
         state="active" if active else "candidate",
         at=at,
@@ -116,7 +116,7 @@ async def save_training(tx: Transaction, *, environment: str, training: Mapping[
         "save_decomposition_state",
         id=new_id(),
         environment=environment,
-        training=_json(training),
+        training=to_json(training),
         events=runs,
     )
 
@@ -134,18 +134,6 @@ async def list_decompositions(tx: Transaction) -> list[DecompositionStatus]:
         )
         for row in await tx.fetch("list_decompositions")
     ]
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, default=_plain, allow_nan=False)
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, UUID):
-        return str(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    raise TypeError(f"can't write {value!r} as JSON")
 
 
 #: Entities of each kind that tasks are made about; a sample by name, the same every time.

@@ -198,6 +198,11 @@ def _stem(word: str) -> str:
     """Snowball English; 50 microseconds in pure Python, so words seen before come from the cache."""
     if len(word) > MAX_TERM_CHARS or not word.isalpha() or not word.isascii():
         return word
+    return stem_english(word)
+
+
+def stem_english(word: str) -> str:
+    """What a word and its forms have in common."""
     with _stemmer_lock:
         stemmed: str = _stemmer().stemWord(word)
         return stemmed

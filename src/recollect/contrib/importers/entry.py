@@ -95,3 +95,9 @@ def load_json(data: bytes) -> Any:
         ) from None
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"the export can't be read: {error}; nothing was stored") from None
+
+
+def iso_of(item: Mapping[str, Any], key: str) -> str | None:
+    """A time of an item as ISO 8601."""
+    moment = time_of(item.get(key), key)
+    return None if moment is None else moment.isoformat()

