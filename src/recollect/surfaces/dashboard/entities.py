@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from recollect.surfaces.dashboard.visitor import Visitor
 
 PATH = "/entities"
+#: Readable on light and on dark.
+_INK = "#6b7389"
 #: As many as can be told apart in a picture, and on a list.
 _DRAWN, _LISTED, _AROUND = 60, 200, 24
 _TIMELINE = 100
@@ -61,7 +63,7 @@ async def build(visitor: Visitor, q: str = "") -> None:
             ui.label("A thicker line joins what more memories name. Click on one to see it.").classes(
                 "quiet text-sm"
             )
-            _picture(graph, height_px=460)
+            _picture(graph, height_px=560)
         entities: Sequence[Entity] = graph.entities
     else:
         entities = await store.entities.list(prefix=q.strip(), limit=_LISTED)
@@ -86,7 +88,7 @@ def _counted(memories: int) -> str:
 
 def _picture(graph: EntityGraph, *, height_px: int) -> None:
     """The graph; names are drawn, never read as markup."""
-    zoom = 0.8 if len(graph.entities) > _AROUND else 0.9
+    large = len(graph.entities) > _AROUND
     most = max((entity.memories for entity in graph.entities), default=1)
     kinds = sorted({entity.kind for entity in graph.entities})
     nodes = [
@@ -94,7 +96,7 @@ def _picture(graph: EntityGraph, *, height_px: int) -> None:
             "id": entity.key,
             "name": entity.name,
             "value": entity.memories,
-            "symbolSize": 14 + 34 * (entity.memories / most) ** 0.5,
+            "symbolSize": 8 + (18 if large else 26) * (entity.memories / most) ** 0.5,
             "category": kinds.index(entity.kind),
             "label": {"show": entity.key == graph.centre or place < 40},
             **({"itemStyle": {"color": PALETTE[2]}} if entity.key == graph.centre else {}),
@@ -114,19 +116,27 @@ def _picture(graph: EntityGraph, *, height_px: int) -> None:
         {
             # A tooltip of HTML would read a name as markup.
             "tooltip": {"renderMode": "richText"},
-            "legend": {"show": len(kinds) > 1, "data": kinds, "textStyle": {"color": "#8a92a6"}},
+            "legend": {
+                "show": len(kinds) > 1,
+                "data": kinds,
+                "top": 0,
+                "left": 0,
+                "orient": "vertical",
+                "icon": "circle",
+                "textStyle": {"color": _INK},
+            },
             "series": [
                 {
                     "type": "graph",
                     "layout": "force",
                     "roam": True,
-                    "zoom": zoom,
+                    "zoom": 0.75 if large else 0.9,
                     "draggable": True,
                     "data": nodes,
                     "links": links,
                     "categories": [{"name": kind} for kind in kinds],
-                    "force": {"repulsion": 170, "edgeLength": [40, 120], "gravity": 0.14},
-                    "label": {"position": "right", "color": "#8a92a6", "fontSize": 12},
+                    "force": {"repulsion": 240, "edgeLength": [50, 130], "gravity": 0.18},
+                    "label": {"position": "bottom", "distance": 3, "color": _INK, "fontSize": 12},
                     "labelLayout": {"hideOverlap": True},
                     "lineStyle": {"color": "source", "opacity": 0.35, "curveness": 0.08},
                     "emphasis": {"focus": "adjacency", "lineStyle": {"opacity": 0.9}},

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from recollect.domain.query import SIGNALS
 from recollect.surfaces.dashboard import experiment
-from recollect.surfaces.dashboard.widgets import chart, empty, fields, stat, tag, when
+from recollect.surfaces.dashboard.widgets import chart, empty, fields, in_a_word, stat, tag, when
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 
 #: The latest runs that are drawn, and how many of them each point of the smooth line is the mean of.
 _RUNS, _SMOOTHED = 1_000, 20
-#: Signals as they fit under a bar.
-_SHORT = {
-    "semantic_similarity": "meaning",
-    "entity_overlap": "names",
-    "temporal_relevance": "time",
-    "importance": "importance",
-    "reinforcement": "use",
-}
 
 
 async def build(visitor: Visitor) -> None:
@@ -206,7 +198,7 @@ def _strategy(table: Mapping[str, float], learned: Sequence[Policy]) -> None:
         {
             "xAxis": {
                 "type": "category",
-                "data": [_SHORT[name] for name in SIGNALS],
+                "data": [in_a_word(name) for name in SIGNALS],
                 "axisLabel": {"color": "#8a92a6", "interval": 0, "fontSize": 10},
             },
             "yAxis": {"type": "value", "min": 0},

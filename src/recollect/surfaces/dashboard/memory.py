@@ -13,7 +13,16 @@ from recollect.domain.layers import Layer
 from recollect.domain.memory import MemoryType
 from recollect.errors import InvalidInputError, NotFoundError
 from recollect.surfaces.dashboard.addresses import link
-from recollect.surfaces.dashboard.widgets import as_json, confirmed, empty, fields, shares, tag, when
+from recollect.surfaces.dashboard.widgets import (
+    as_json,
+    confirmed,
+    empty,
+    fields,
+    in_a_word,
+    shares,
+    tag,
+    when,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,13 +35,6 @@ if TYPE_CHECKING:
 #: Turns of a conversation before and after the one that is shown.
 _AROUND = 3
 _NUMBERS = re.compile(r" \((?:\w+ )?-?\d+\.\d+\)")
-_SIGNALS = {
-    "semantic": "meaning",
-    "lexical": "words",
-    "entity": "names",
-    "temporal": "time",
-    "reinforcement": "use",
-}
 
 
 def why(explanation: Explanation, score: float) -> None:
@@ -42,7 +44,7 @@ def why(explanation: Explanation, score: float) -> None:
     total = sum(value for value in explanation.signals.values() if value > 0)
     if total > 0:
         ranked = sorted(explanation.signals.items(), key=lambda pair: -pair[1])
-        parts = {_SIGNALS.get(name, name): score * value / total for name, value in ranked if value > 0}
+        parts = {in_a_word(name): score * value / total for name, value in ranked if value > 0}
         shares(parts, whole=1.0)
         ui.label(f"together {score:.2f} of 1: how likely it answers").classes("quiet text-xs")
     if explanation.outdated_by is not None:

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from recollect.errors import InvalidInputError, NotFoundError
 from recollect.surfaces.dashboard.addresses import link
-from recollect.surfaces.dashboard.widgets import empty, fields, shares, tabs, tag, when
+from recollect.surfaces.dashboard.widgets import empty, fields, in_a_word, shares, tabs, tag, when
 
 if TYPE_CHECKING:
     from recollect.domain.memory import Memory
@@ -134,7 +134,7 @@ async def build_one(visitor: Visitor, id: str) -> None:
         if trace.question:
             ui.link("Search again", link("/memories", q=trace.question)).classes("link text-sm")
     with ui.card().classes("card w-full gap-2"):
-        ui.label(f"Where {trace.latency_ms:.0f} ms went").classes("title")
+        ui.label(f"Where {trace.latency_ms:,.0f} ms went").classes("title")
         _stages(trace)
     ids = [str(hit.memory_id) for hit in trace.returned]
     memories = {}
@@ -177,6 +177,6 @@ def _hit(hit: TracedHit, memory: Memory | None) -> None:
             if hit.used:
                 tag("used", "good")
             strongest = sorted(hit.signals.items(), key=lambda pair: -pair[1])[:3]
-            ui.label(
-                ", ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in strongest if value > 0)
-            )
+            by = [in_a_word(name) for name, value in strongest if value > 0]
+            if by:
+                ui.label(f"found by {', '.join(by)}")

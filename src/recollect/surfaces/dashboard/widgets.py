@@ -53,6 +53,21 @@ def tabs(choices: Sequence[tuple[str, str, bool]]) -> None:
             ui.link(name, address).classes("on" if on else "")
 
 
+#: What speaks for a memory, in a word, by how its name begins.
+_WORDS = {
+    "semantic": "meaning",
+    "lexical": "words",
+    "entity": "names",
+    "temporal": "time",
+    "reinforcement": "use",
+}
+
+
+def in_a_word(signal: str) -> str:
+    """What speaks for a memory, as people say it."""
+    return _WORDS.get(signal.partition("_")[0], signal)
+
+
 def shares(parts: Mapping[str, float], *, whole: float, unit: str = "") -> None:
     """Parts of a whole as one bar, and below it each with its number; what is left of the bar is not theirs."""
     ranked = [(name, value) for name, value in parts.items() if value > 0]
