@@ -180,7 +180,7 @@ async def _claim_the_session(tx: Transaction, context: TenantContext) -> None:
 
 async def _stage(tx: Transaction, context: TenantContext) -> None:
     await tx.make_staging()
-    await tx.connection.execute("insert into stage_posting (term, tf, dl) values ('left behind', 1, 1)")
+    await tx.connection.execute("insert into stage_posting (terms, tfs, dl) values ('left behind', '1 1', 2)")
     await tx.connection.execute("insert into stage_memory (text) values ('left behind')")
 
 

@@ -92,7 +92,7 @@ _MEMORY_COLUMNS = (
     " superseded_at version_of since until updated_at mentions"
 ).split()
 _EMBEDDING_TYPES = ["int2", "uuid", "int2", "halfvec"]
-_POSTING_TYPES = ["text", "uuid", "int2", "int4"]
+_POSTING_TYPES = ["uuid", "text", "text", "int4"]
 #: tf is a smallint; beyond this BM25 is saturated anyway.
 _MAX_TF = 32_767
 
@@ -114,7 +114,7 @@ async def insert_memories(tx: Transaction, memories: Sequence[NewMemory]) -> set
     ids = list(inserted)
     await tx.copy("copy_embeddings", _EMBEDDING_TYPES, [row for m in new for row in _vector_rows(m)])
     await tx.execute("insert_staged_embeddings", ids=ids)
-    await tx.copy("copy_postings", _POSTING_TYPES, [row for m in new for row in _posting_rows(m)])
+    await tx.copy("copy_postings", _POSTING_TYPES, [_posting_row(m) for m in new])
     await tx.execute("insert_staged_postings", ids=ids)
     return inserted
 
@@ -204,9 +204,10 @@ def _vector_rows(m: NewMemory) -> list[tuple[Any, ...]]:
     ]
 
 
-def _posting_rows(m: NewMemory) -> list[tuple[Any, ...]]:
-    length = m.terms.total()
-    return [(term, m.id, min(tf, _MAX_TF), length) for term, tf in m.terms.items()]
+def _posting_row(m: NewMemory) -> tuple[Any, ...]:
+    """All postings of a memory in one row: one for each would be most of what is copied."""
+    tfs = " ".join(str(min(tf, _MAX_TF)) for tf in m.terms.values())
+    return (m.id, " ".join(m.terms), tfs, m.terms.total())
 
 
 def _active_parts(m: NewMemory) -> int:

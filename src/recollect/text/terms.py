@@ -113,12 +113,11 @@ def _prepared(text: str) -> str:
 
 def _words(text: str, *, question: bool) -> Iterator[tuple[str, bool]]:
     """Terms, each with whether it is a stop word."""
-    for match in _CHUNK.finditer(text):
-        chunk = match.group()
+    for chunk in _CHUNK.findall(text):
         if chunk.isalpha() and chunk.isascii() and (chunk.islower() or chunk[1:].islower()):
             yield _plain(chunk)
-            continue
-        yield from _compound(chunk, question=question)
+        else:
+            yield from _compound(chunk, question=question)
 
 
 def _compound(chunk: str, *, question: bool) -> Iterator[tuple[str, bool]]:
@@ -188,14 +187,15 @@ def _pairs(run: str, *, follows: bool) -> Iterator[str]:
             yield piece[index : index + 2]
 
 
+@lru_cache(maxsize=_STEM_CACHE_WORDS)
 def _plain(word: str) -> tuple[str, bool]:
+    """A word's term and whether it is a stop word; stemming takes 50 microseconds, a word seen before none."""
     folded = word.casefold()
     return (folded, True) if folded in STOP_WORDS else (_stem(folded), False)
 
 
-@lru_cache(maxsize=_STEM_CACHE_WORDS)
 def _stem(word: str) -> str:
-    """Snowball English; 50 microseconds in pure Python, so words seen before come from the cache."""
+    """Snowball English."""
     if len(word) > MAX_TERM_CHARS or not word.isalpha() or not word.isascii():
         return word
     return stem_english(word)

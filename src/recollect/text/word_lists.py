@@ -201,8 +201,8 @@ def spaced(line: str) -> str:
 def is_shouted(text: str) -> bool:
     """Whether nearly everything is in capitals, so that they tell nothing."""
     sample = text[:2_000]
-    upper = sum(letter.isupper() for letter in sample)
-    return upper > 20 and upper > 2 * sum(letter.islower() for letter in sample)
+    upper = sum(map(str.isupper, sample))
+    return upper > 20 and upper > 2 * sum(map(str.islower, sample))
 
 
 def is_title(text: str) -> bool:

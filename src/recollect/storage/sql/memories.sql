@@ -12,8 +12,9 @@ create temporary table if not exists stage_memory (
 create temporary table if not exists stage_embedding (
     space_id smallint, memory_id uuid, part smallint, embedding public.halfvec
 ) on commit delete rows;
+-- A row for each memory: its terms and how often each stands there, both separated by spaces, which no term has.
 create temporary table if not exists stage_posting (
-    term text, memory_id uuid, tf smallint, dl integer
+    memory_id uuid, terms text, tfs text, dl integer
 ) on commit delete rows;
 create temporary table if not exists stage_passage (
     section integer, part integer, line_first integer, line_last integer, terms integer, embedding public.halfvec
@@ -69,18 +70,19 @@ returning memory_id;
 -- name: insert_staged_embeddings
 -- Store the staged vectors of memories that were really inserted.
 insert into recollect.embedding (tenant_id, space_id, memory_id, part, scope_id, since, until, embedding)
-select %(tenant)s, e.space_id, e.memory_id, e.part, m.scope_id, m.since, m.until, e.embedding
+select %(tenant)s, e.space_id, e.memory_id, e.part, s.scope_id, s.since, s.until, e.embedding
 from stage_embedding e
-join recollect.memory m on m.tenant_id = %(tenant)s and m.memory_id = e.memory_id
+join stage_memory s on s.memory_id = e.memory_id
 where e.memory_id = any(%(ids)s::uuid[])
 on conflict do nothing;
 
 -- name: insert_staged_postings
 -- Store the staged postings of memories that were really inserted.
 insert into recollect.posting (tenant_id, term, memory_id, scope_id, tf, dl)
-select %(tenant)s, p.term, p.memory_id, s.scope_id, p.tf, p.dl
+select %(tenant)s, x.term, p.memory_id, s.scope_id, x.tf, p.dl
 from stage_posting p
 join stage_memory s on s.memory_id = p.memory_id
+cross join lateral unnest(string_to_array(p.terms, ' '), string_to_array(p.tfs, ' ')::smallint[]) as x(term, tf)
 where p.memory_id = any(%(ids)s::uuid[]);
 
 -- name: bump_tallies
