@@ -15,12 +15,13 @@ class TxtaiPeer:
     def __init__(self, folder: Path, url: str, dimensions: int) -> None:
         self._folder = folder
         self._known = Known()
-        self._embeddings = Embeddings(
-            {"method": "external", "transform": self._transform, "content": True, "backend": "faiss"}
-        )
 
-    def _transform(self, texts: list[str]) -> np.ndarray:
-        return np.array(self._known.of(list(texts)), dtype=np.float32)
+        def transform(texts: list[str]) -> np.ndarray:
+            return np.array(self._known.of(list(texts)), dtype=np.float32)
+
+        self._embeddings = Embeddings(
+            {"method": "external", "transform": transform, "content": True, "backend": "faiss"}
+        )
 
     def add(self, items: list[Item]) -> None:
         self._known.learn(items)
