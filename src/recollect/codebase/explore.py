@@ -1,8 +1,7 @@
-"""An exploration from the question to the checked answer: open, map, read, refine, verify, synthesise, record.
+"""Code as a source: what an exploration opens, looks at, says and records.
 
-`RLMOrchestrator` needs a folder and nothing else: no database, no model, no network. Whatever a model or a limit does,
-what can be answered is, and `stopped_by` and `notes` say what went wrong; only bad input raises. The wall clock covers
-all of it, opening the index included. The loop itself is `runs/engine.py`.
+`RLMOrchestrator` needs a folder and nothing else: no database, no model, no network. The wall clock covers all of it,
+opening the index included. The stages and their order are `runs/inquiry.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,15 +23,15 @@ from recollect.codebase.evidence import Pages
 from recollect.codebase.journal import Journal, JournaledEnvironment, JournaledPlanner, Past, read_journal
 from recollect.codebase.planner import Course, RLMAgent
 from recollect.codebase.query import read_query
-from recollect.codebase.refine import path_of, refine, refused_answers, sharpen
+from recollect.codebase.refine import anchored, path_of, read_spans, refine, refused_answers
 from recollect.codebase.request import ExploreRequest
 from recollect.codebase.secrets import mask, mask_values
 from recollect.codebase.synthesis import ResultSynthesizer
-from recollect.codebase.tree import SourceTree, open_tree
+from recollect.codebase.tree import open_tree
 from recollect.codebase.view import ROOM_CHARS
 from recollect.config import Settings
 from recollect.domain.codebase import ExplorationTrajectory, RLMResult, RLMUsage
-from recollect.domain.findings import Finding
+from recollect.domain.findings import Citation, Finding
 from recollect.domain.overview import ExplorationEvent
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
@@ -40,11 +39,11 @@ from recollect.errors import EmbedderError
 from recollect.providers.models.purse import Purse
 from recollect.runs.budget import Limits
 from recollect.runs.cache import Cache
-from recollect.runs.citations import standing
-from recollect.runs.engine import Run, run
-from recollect.runs.events import Announcer, Subscriber, Words
-from recollect.runs.models import Models, open_models
-from recollect.runs.synthesis import NO_MORE_QUESTIONS, Synthesis
+from recollect.runs.engine import Run
+from recollect.runs.events import Subscriber, Words
+from recollect.runs.inquiry import Inquiry, Texts
+from recollect.runs.models import open_models
+from recollect.runs.synthesis import Synthesis
 
 if TYPE_CHECKING:
     from recollect.codebase.index import CodeIndex
@@ -57,14 +56,6 @@ __all__ = ["RLMOrchestrator", "default_audit_dir", "index_dir"]
 _log = logging.getLogger("recollect.codebase")
 
 Progress = Callable[[int, int | None], None]
-_WORDS = Words(
-    thinking=ExplorationEvent.THINKING,
-    tool_call=ExplorationEvent.TOOL_CALL,
-    failed=ExplorationEvent.FAILED,
-    resume="it was cut short; resume the task to go on",
-    finding=ExplorationEvent.FINDING,
-    budget=ExplorationEvent.BUDGET,
-)
 #: What is kept of the wall clock for reading citations again and writing the record.
 _RESERVE_S = 0.2
 _NOT_DONE = "This code does not seem to do that."
@@ -109,8 +100,7 @@ class RLMOrchestrator:
         self.audit_dir = Path(audit_dir) if audit_dir is not None else default_audit_dir(self.settings)
         self.cache = cache if cache is not None else Cache()
         self.by = None if context is None else {"tenant_id": context.tenant_id, "user_id": context.user_id}
-        self._store, self._context = store, context
-        self._model = model
+        self.store, self.context, self.model = store, context, model
 
     async def explore(
         self,
@@ -148,112 +138,130 @@ class RLMOrchestrator:
             max_usd=max_usd,
             preset=preset,
         )
-        announcer = Announcer(
-            self._store,
-            self._context,
-            words=_WORDS,
-            make=lambda type, number, detail: mask_values(
-                {"task_id": request.task_id, "number": number, "detail": dict(detail)}
-            ),
-            subscriber=on_event,
-            engine_events=True,
-        )
-        announcer.say(ExplorationEvent.STARTED, query=request.query)
-        try:
-            tree = await asyncio.to_thread(open_tree, self.root, allowed_roots=self.settings.roots)
-            models = open_models(self.settings, self._model, preferred=self.settings.rlm_model)
-            try:
-                with telemetry.traced("explore", on=self.settings.telemetry):
-                    work = _Exploration(self, request, tree, models, announcer, purse, resume=resume)
-                    return await work.go(on_progress)
-            finally:
-                await models.close()
-        except BaseException as error:
-            announcer.fail(error)
-            raise
-        finally:
-            await announcer.close()
+        with telemetry.traced("explore", on=self.settings.telemetry):
+            return await _Exploration(
+                self, request, on_event=on_event, on_progress=on_progress, purse=purse, resume=resume
+            ).go()
 
 
-class _Exploration:
+class _Exploration(Inquiry[RLMResult]):
     """One exploration."""
+
+    words = Words(
+        thinking=ExplorationEvent.THINKING,
+        tool_call=ExplorationEvent.TOOL_CALL,
+        failed=ExplorationEvent.FAILED,
+        resume="it was cut short; resume the task to go on",
+        finding=ExplorationEvent.FINDING,
+        budget=ExplorationEvent.BUDGET,
+    )
+    engine_events = True
+    material_name = "the tree"
 
     def __init__(
         self,
         orchestrator: RLMOrchestrator,
         request: ExploreRequest,
-        tree: SourceTree,
-        models: Models,
-        announcer: Announcer,
-        purse: Purse | None,
         *,
+        on_event: Subscriber | None,
+        on_progress: Progress | None,
+        purse: Purse | None,
         resume: bool,
     ) -> None:
-        self._settings = orchestrator.settings
-        self._folder = orchestrator.audit_dir
-        self._cache = orchestrator.cache
-        self._by = orchestrator.by
-        self._request = request
+        settings, limit_s = orchestrator.settings, request.timeout_seconds
+        usd = request.max_usd if request.max_usd is not None else settings.model_max_usd
+        super().__init__(
+            settings,
+            request.query,
+            models=open_models(settings, orchestrator.model, preferred=settings.rlm_model),
+            purse=purse or Purse(max_usd=usd, max_tokens=request.max_tokens),
+            seconds=limit_s - min(_RESERVE_S, limit_s * 0.1),
+            guidance=request.preset.prompt if request.preset else "",
+            store=orchestrator.store,
+            context=orchestrator.context,
+            subscriber=on_event,
+        )
+        self._orchestrator, self._request = orchestrator, request
         self._query = read_query(request.query, request.context_hints)
-        self._tree = tree
-        self._announcer = announcer
-        self._began = time.monotonic()
-        self._notes: list[str] = list(models.notes)
+        self._on_progress, self._resume = on_progress, resume
         self._requests: list[Mapping[str, Any]] = []
         self._refused = False
-        self._journal = Journal(self._folder, request.task_id)
-        self._past = self._read_past() if resume else None
-        self._purse = purse or self._open_purse()
-        self._models = models.charged_to(self._purse)
+        self._journal = Journal(orchestrator.audit_dir, request.task_id)
+        self._past: Past | None = None
+        self._index: CodeIndex | None = None
+        self._embedder: Embedder | None = None
         self._agent = self._make_agent()
-
-    async def go(self, on_progress: Progress | None) -> RLMResult:
-        """Everything, in order."""
-        index = await self._open(on_progress)
-        try:
-            ended = await self._run(index, await self._open_embedder())
-            findings = await asyncio.to_thread(self._choose, ended)
-            synthesis = await self._synthesise(findings, ended)
-            result = await asyncio.to_thread(self._record, self._result(ended, findings, synthesis))
-            self._announcer.say(
-                ExplorationEvent.COMPLETED,
-                success=result.success,
-                citations=len(result.citations),
-                findings=len(findings),
-                stopped_by=result.stopped_by,
-                subcalls=result.usage.subcall_count,
-            )
-            return result
-        finally:
-            # Of a run that is cancelled the journal stays: it can be taken up.
-            self._journal.close(remove=False)
-            if index is not None:
-                index.close()
 
     # ---------------------------------------------------------------- the stages
 
-    async def _open(self, on_progress: Progress | None) -> CodeIndex | None:
+    async def gather(self) -> None:
+        """The tree and its index, and what is known of a run that broke off."""
+        self.say(ExplorationEvent.STARTED, query=self.question)
+        self._tree = await asyncio.to_thread(
+            open_tree, self._orchestrator.root, allowed_roots=self.settings.roots
+        )
+        if self._resume:
+            self._past = self._read_past()
+        self._index = await self._open()
+        self._embedder = await self._open_embedder()
+
+    async def look(self) -> Sequence[Finding]:
+        """The loop, and of what it found what answers the question."""
+        self._ended = await self._run()
+        return await asyncio.to_thread(self._choose)
+
+    async def read_again(self, citations: Sequence[Citation]) -> Texts:
+        """The files as they are now."""
+        return await asyncio.to_thread(self._texts, {(one.kind, one.file_path) for one in citations})
+
+    def _texts(self, places: Iterable[tuple[str, str]]) -> Texts:
+        pages = Pages(self._tree)
+        texts = {place: pages.text(place[1]) for place in places}
+        return {place: text for place, text in texts.items() if text is not None}
+
+    async def conclude(self, findings: Sequence[Finding]) -> RLMResult:
+        """The answer and its audit."""
+        synthesis = await self._synthesise(findings)
+        result = await asyncio.to_thread(self._record, self._result(tuple(findings), synthesis))
+        self.say(
+            ExplorationEvent.COMPLETED,
+            success=result.success,
+            citations=len(result.citations),
+            findings=len(findings),
+            stopped_by=result.stopped_by,
+            subcalls=result.usage.subcall_count,
+        )
+        return result
+
+    async def close(self) -> None:
+        """Of a run that is cancelled the journal stays: it can be taken up."""
+        self._journal.close(remove=False)
+        if self._index is not None:
+            self._index.close()
+        await self.models.close()
+
+    async def _open(self) -> CodeIndex | None:
         """The index, within the wall clock; without it names are looked up by searching."""
         from recollect.codebase.index import CodeIndex
 
-        left = self._left_s()
+        left = self.left_s()
         try:
             index = await asyncio.wait_for(
                 asyncio.to_thread(
                     CodeIndex.open,
                     self._tree,
-                    index_dir(self._settings),
-                    progress=on_progress,
+                    index_dir(self.settings),
+                    progress=self._on_progress,
                     deadline_s=max(left * 0.8, 0.05),
                 ),
                 max(left * 0.9, 0.05),
             )
         except TimeoutError:
-            self._notes.append("the index was not ready in time; names were looked up by searching")
+            self.notes.append("the index was not ready in time; names were looked up by searching")
             return None
         except Exception as error:
             _log.warning("the index of a tree can't be used", exc_info=error)
-            self._notes.append(f"the index can't be used ({error}); names were looked up by searching")
+            self.notes.append(f"the index can't be used ({error}); names were looked up by searching")
             return None
         return index
 
@@ -262,99 +270,90 @@ class _Exploration:
         if not self._query.is_question:
             return None
         try:
-            opening = asyncio.to_thread(_opened_embedder, self._settings)
-            return await asyncio.wait_for(opening, max(self._left_s() * 0.5, 0.05))
+            opening = asyncio.to_thread(_opened_embedder, self.settings)
+            return await asyncio.wait_for(opening, max(self.left_s() * 0.5, 0.05))
         except (EmbedderError, TimeoutError) as error:
             why = str(error) or "the embedder was not ready in time"
-            self._notes.append(f"definitions were ranked by words and calls, not by meaning: {why}")
+            self.notes.append(f"definitions were ranked by words and calls, not by meaning: {why}")
             return None
 
-    async def _run(self, index: CodeIndex | None, embedder: Embedder | None) -> Run:
-        request, models = self._request, self._models
+    async def _run(self) -> Run:
+        models, cache = self.models, self._orchestrator.cache
         environment = CodebaseEnvironment(
             self._tree,
-            index,
+            self._index,
             model=models.sub_call,
-            cacheable=self._settings.rlm_cache_enabled,
+            cacheable=self.settings.rlm_cache_enabled,
             masked=models.root is not None,
             room_chars=ROOM_CHARS if models.root is None else models.root.profile.result_chars,
-            seconds_left=self._left_s,
-            embedder=embedder,
+            seconds_left=self.left_s,
+            embedder=self._embedder,
             on_capability=self._missed,
         )
         limits, spent = self._limits()
         if self._past is not None:
-            self._past.fill(self._cache, environment.name)
+            self._past.fill(cache, environment.name)
         await asyncio.to_thread(
             self._journal.begin,
-            {"query": mask(request.query), "root": str(self._tree.root), "by": self._by},
+            {"query": mask(self.question), "root": str(self._tree.root), "by": self._orchestrator.by},
             append=self._past is not None,
         )
-        return await run(
-            self._question(),
-            environment=JournaledEnvironment(environment, self._journal, spent=spent),
-            planner=JournaledPlanner(self._agent, self._journal, self._past, spent=spent),
-            limits=limits,
-            cache=self._cache,
-            on_event=self._announcer,
+        hints = "\n".join(f"- {hint[:1_000]}" for hint in self._request.context_hints)
+        return await self.loop(
+            JournaledEnvironment(environment, self._journal, spent=spent),
+            JournaledPlanner(self._agent, self._journal, self._past, spent=spent),
+            limits,
+            cache,
+            f"Begin with:\n{hints}" if hints else "",
         )
 
-    def _choose(self, ended: Run) -> tuple[Finding, ...]:
-        """What answers the question, at the lines that say so, as they stand now."""
-        pages = Pages(self._tree)
-        claimed = [finding for finding in ended.findings if finding in self._agent.claims]
-        rest = [finding for finding in ended.findings if finding not in self._agent.claims]
-        chosen = sharpen(ended.trajectory, claimed, pages)
-        unplaced = sum(one.confidence > 0 for one in claimed) - sum(one.confidence > 0 for one in chosen)
-        if unplaced:
-            self._notes.append(f"{unplaced} findings of the model quote no line of the tree and were dropped")
-        if not any(one.confidence > 0 for one in chosen):
-            preset = self._request.preset
-            chosen = refine(
-                ended.trajectory, rest, self._query, pages, tests=preset is not None and preset.tests
-            )
-            if preset is None and (nearest := refused_answers(ended.trajectory)):
-                self._refused = True
-                self._notes.append(f"this code does not seem to do that; nearest: {', '.join(nearest)}")
-                return ()
-        kept, notes = standing(chosen, lambda kind, path: Pages(self._tree).text(path))
-        self._notes += notes
-        return kept
+    def _choose(self) -> tuple[Finding, ...]:
+        """What answers the question, at the lines that say so."""
+        pages, record, claims = Pages(self._tree), self._ended.trajectory, self._agent.claims
+        spans = list(read_spans(record))
+        chosen = self.place(
+            [finding for finding in self._ended.findings if finding in claims],
+            lambda claim: anchored(claim, spans, pages),
+        )
+        if any(one.confidence > 0 for one in chosen):
+            return chosen
+        preset = self._request.preset
+        if preset is None and (nearest := refused_answers(record)):
+            self._refused = True
+            self.notes.append(f"this code does not seem to do that; nearest: {', '.join(nearest)}")
+            return ()
+        rest = [finding for finding in self._ended.findings if finding not in claims]
+        return refine(record, rest, self._query, pages, tests=preset is not None and preset.tests)
 
-    async def _synthesise(self, findings: Sequence[Finding], ended: Run) -> Synthesis:
-        # A model that fell silent is not asked to put the rest into words; limits are the purse's business.
-        silent = ended.stopped_by in NO_MORE_QUESTIONS
-        asked = self._models.root if self._spoke() and not silent else None
-        synthesizer = ResultSynthesizer(asked)
-        request = self._request
+    async def _synthesise(self, findings: Sequence[Finding]) -> Synthesis:
+        # Only what the model itself found is put into its words.
+        spoke = bool(self._agent.claims) and self._agent.model_failure is None
+        synthesizer = ResultSynthesizer(self.speaker() if spoke else None)
         made = await synthesizer.synthesise(
-            request.query,
-            findings,
-            seconds=self._left_s(),
-            guidance=request.preset.prompt if request.preset else "",
+            self.question, findings, seconds=self.left_s(), guidance=self.guidance
         )
-        self._notes += synthesizer.notes
+        self.notes += synthesizer.notes
         if not made.text:
             return replace(made, text=_NOT_DONE if self._refused else "Nothing in this tree speaks about it.")
-        path = path_of(ended.trajectory)
+        path = path_of(self._ended.trajectory)
         if path and not synthesizer.in_words:
             return replace(made, text=f"{_CALLED}{' -> '.join(f'`{name}`' for name in path)}\n{made.text}")
         return made
 
-    def _result(self, ended: Run, findings: tuple[Finding, ...], synthesis: Synthesis) -> RLMResult:
-        record = ended.trajectory
+    def _result(self, findings: tuple[Finding, ...], synthesis: Synthesis) -> RLMResult:
+        ended, record = self._ended, self._ended.trajectory
         cited = dict.fromkeys(synthesis.citations)
         cited |= dict.fromkeys(citation for finding in findings for citation in finding.citations)
         usage = self._usage(record)
         error = ended.error
         if self._agent.model_failure:
-            self._notes.append(
+            self.notes.append(
                 f"the model failed ({self._agent.model_failure}); the rest was found without it"
             )
             error = error or self._agent.model_failure
         if not findings and error is None:
             error = "nothing was found" if ended.stopped_by == "done" else f"stopped by {ended.stopped_by}"
-        self._notes += self._left_out()
+        self.notes += self._left_out()
         return RLMResult(
             task_id=self._request.task_id,
             success=bool(findings),
@@ -367,8 +366,8 @@ class _Exploration:
             query=self._request.query,
             root=str(self._tree.root),
             stopped_by=ended.stopped_by,
-            model=self._models.name,
-            notes=tuple(dict.fromkeys([*self._notes, *record.notes])),
+            model=self.models.name,
+            notes=tuple(dict.fromkeys([*self.notes, *record.notes])),
             capability_requests=tuple(self._requests),
             record=record,
         )
@@ -398,8 +397,10 @@ class _Exploration:
             "max_usd": self._request.max_usd,
         }
         try:
-            document = audit_document(result, hints=self._request.context_hints, limits=limits, by=self._by)
-            written = write_audit(self._folder, self._request.task_id, document)
+            document = audit_document(
+                result, hints=self._request.context_hints, limits=limits, by=self._orchestrator.by
+            )
+            written = write_audit(self._orchestrator.audit_dir, self._request.task_id, document)
         except (OSError, ValueError) as error:
             self._journal.close(remove=False)
             return replace(result, notes=(*result.notes, f"the record could not be written: {error}"))
@@ -415,30 +416,23 @@ class _Exploration:
             # A preset's own question is about everything, and so is its map; a question of one's own has a focus.
             focused = request.query != preset.question or bool(request.context_hints)
             course = replace(course, focused=focused, reads=preset.reads, uses=preset.uses)
-        if self._models.root is None:
-            return RLMAgent(course)
-        from recollect.runs.planners.model import ModelPlanner
-
-        return RLMAgent(course, model=ModelPlanner(self._models.root, sub_call_model=self._models.sub_call))
-
-    def _question(self) -> str:
-        """What the run is asked: with a model, beside the question the hints and what the preset says."""
-        request = self._request
-        if self._models.root is None:
-            return request.query
-        guidance = request.preset.prompt if request.preset else ""
-        hints = "\n".join(f"- {hint[:1_000]}" for hint in request.context_hints)
-        parts = [request.query, guidance, f"Begin with:\n{hints}" if hints else ""]
-        return "\n\n".join(part for part in parts if part)
+        return RLMAgent(course, model=self.model_planner())
 
     def _read_past(self) -> Past | None:
         past = read_journal(
-            self._folder, self._request.task_id, query=self._request.query, root=str(self._tree.root)
+            self._orchestrator.audit_dir,
+            self._request.task_id,
+            query=self.question,
+            root=str(self._tree.root),
         )
         if past is None:
-            self._notes.append("there was nothing to resume; the exploration began anew")
+            self.notes.append("there was nothing to resume; the exploration began anew")
         else:
-            self._notes.append(f"resumed; {past.subcalls} sub-calls were made before")
+            self.notes.append(f"resumed; {past.subcalls} sub-calls were made before")
+            if self.purse.max_usd is not None:
+                self.purse.max_usd = max(self.purse.max_usd - past.usd, 0.0)
+            if self.purse.max_tokens is not None:
+                self.purse.max_tokens = max(self.purse.max_tokens - past.tokens, 0)
         return past
 
     def _limits(self) -> tuple[Limits, bool]:
@@ -454,51 +448,36 @@ class _Exploration:
             # What is in the journal is played even when nothing is left; the planner sees to it that no more runs.
             max_subcalls=max(left, 1) if spent else left,
             max_subcalls_per_iteration=request.max_subcalls_per_iteration,
-            timeout_seconds=max(self._left_s(), 0.0),
+            timeout_seconds=max(self.left_s(), 0.0),
             max_tokens=None if tokens is None else max(tokens, 1) if spent else tokens,
             max_usd=None if usd is None else max(usd, 1e-9) if spent else usd,
-            max_steps=MAX_STEPS if self._models.root is None else self._models.root.profile.steps,
-            model_timeout_s=self._settings.model_timeout_s if self._models.root is not None else 0.0,
+            max_steps=MAX_STEPS if self.models.root is None else self.models.root.profile.steps,
+            model_timeout_s=self.settings.model_timeout_s if self.models.root is not None else 0.0,
         )
         return limits, spent
 
-    def _left_s(self) -> float:
-        """Seconds of the wall clock, without those kept for the end."""
-        limit = self._request.timeout_seconds
-        kept = min(_RESERVE_S, limit * 0.1)
-        return max(0.0, self._began + limit - kept - time.monotonic())
-
     def _usage(self, record: Trajectory) -> RLMUsage:
         """Sub-calls as the record has them; what models used as it was counted where requests are sent."""
-        past, used, spent = self._past or Past(), record.usage, self._purse.spent
+        past, used, spent = self._past or Past(), record.usage, self.purse.spent
         return RLMUsage(
             subcall_count=used.subcalls + past.subcalls,
             cached_subcalls=used.cached_subcalls,
             total_tokens=spent.tokens + past.tokens,
-            wall_time_seconds=round(time.monotonic() - self._began, 3),
+            wall_time_seconds=round(time.monotonic() - self.began, 3),
             model_calls=spent.requests + past.model_calls,
             usd=round(spent.usd + past.usd, 9),
             cached_tokens=spent.cached_tokens,
             reasoning_tokens=spent.reasoning_tokens,
         )
 
-    def _open_purse(self) -> Purse:
-        """What models may use: the limits of the request without what a run that broke off has used."""
-        request, past = self._request, self._past or Past()
-        usd = request.max_usd if request.max_usd is not None else self._settings.model_max_usd
-        return Purse(
-            max_usd=None if usd is None else max(usd - past.usd, 0.0),
-            max_tokens=None if request.max_tokens is None else max(request.max_tokens - past.tokens, 0),
-        )
-
-    def _spoke(self) -> bool:
-        """Whether the findings are the model's own."""
-        return bool(self._agent.claims) and self._agent.model_failure is None
+    def event(self, type: str, number: int, detail: Mapping[str, Any]) -> Any:
+        """As explorations tell it, secrets masked."""
+        return mask_values({"task_id": self._request.task_id, "number": number, "detail": dict(detail)})
 
     def _missed(self, description: str, context: Mapping[str, Any]) -> None:
         about = {**context, "problem": self._request.query}
         self._requests.append({"description": description, "context": about})
-        self._notes.append(f"missing: {description}")
+        self.notes.append(f"missing: {description}")
 
 
 def _opened_embedder(settings: Settings) -> Embedder:

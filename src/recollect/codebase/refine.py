@@ -57,7 +57,7 @@ def refine(
         by_lines = {(place.source_file, place.line_range): place for place in places}
         kept = [by_lines[key] for key in answers if key in by_lines]
     else:
-        kept = _by_file(places, ranked, list(_read_spans(record)), weights_of(query), pages)
+        kept = _by_file(places, ranked, list(read_spans(record)), weights_of(query), pages)
     uses = _in_turns(sorted(uses, key=lambda one: is_test(one.source_file) is not tests))
     # A long text that mentions uses is a report, not a question for them.
     named = bool(query.identifiers or query.dotted or not answers)
@@ -93,17 +93,6 @@ def _by_file(
         for order, place in enumerate(_places(by_file[path], spans, words, pages)[:most]):
             kept.append(replace(place, confidence=round(ranked[path] * (1 - 0.001 * order), 6)))
     return kept
-
-
-def sharpen(record: Trajectory, findings: Sequence[Finding], pages: Pages) -> tuple[Finding, ...]:
-    """The findings of a model, at the lines that they quote; a claim that quotes nothing from the tree is left out."""
-    spans = list(_read_spans(record))
-    sharpened = []
-    for finding in findings:
-        placed = _anchored(finding, spans, pages)
-        if placed is not None:
-            sharpened.append(placed)
-    return tuple(sharpened)
 
 
 def _in_turns(uses: Sequence[Finding]) -> list[Finding]:
@@ -231,14 +220,15 @@ def _is_use(finding: Finding) -> bool:
     return finding.group in (USED_IN, MATCHES)
 
 
-def _read_spans(record: Trajectory) -> Iterator[tuple[str, int, int]]:
+def read_spans(record: Trajectory) -> Iterator[tuple[str, int, int]]:
+    """The lines that calls gave back, as their results name them."""
     for call in calls_of(record):
         if isinstance(call.result, Mapping):
             for path, first, last in call.result.get("spans") or ():
                 yield str(path), int(first), int(last)
 
 
-def _anchored(finding: Finding, spans: Sequence[tuple[str, int, int]], pages: Pages) -> Finding | None:
+def anchored(finding: Finding, spans: Sequence[tuple[str, int, int]], pages: Pages) -> Finding | None:
     """A claim at the lines that hold its quote: among those it cites, then among all that were read."""
     cited = [
         (citation.file_path, citation.line_start, citation.line_end)

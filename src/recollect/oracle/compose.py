@@ -17,12 +17,11 @@ from recollect.domain.rows import Rows
 from recollect.library.leads import parts_of
 from recollect.library.material import FILE, Volume
 from recollect.library.prose import answer_of
-from recollect.runs.synthesis import put_into_words
 from recollect.runs.tables import write_tables
 from recollect.text.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from recollect.providers.models import ChatModel
+    from recollect.oracle.consult import Consultation
 
 #: What an answer without a model says in its first lines, and what else it names; more is a search, not an answer.
 MAX_ANSWERS, MAX_RELATED = 2, 3
@@ -41,7 +40,6 @@ class Answered:
     text: str
     citations: tuple[Citation, ...]
     found: bool
-    notes: tuple[str, ...] = ()
 
 
 def distinct(findings: Sequence[Finding], *, limit: int | None = MAX_FINDINGS) -> tuple[Finding, ...]:
@@ -72,30 +70,24 @@ def texts_of(volumes: Mapping[str, Volume]) -> dict[tuple[str, str], str]:
     return {(volume.kind, volume.doc_id): "\n".join(volume.lines) for volume in volumes.values()}
 
 
-async def compose(
-    problem: str,
-    findings: Sequence[Finding],
-    *,
-    threshold: float,
-    model: ChatModel | None,
-    spoken: bool,
-    guidance: str = "",
-) -> Answered:
-    """The answer. `spoken`: the findings are a model's sentences, made for this answer already.
+async def compose(asked: Consultation, findings: Sequence[Finding], *, threshold: float) -> Answered:
+    """The answer of findings that stand.
 
     Without a model the best finding must reach the threshold, or the documents do not say.
     """
-    if not findings or (not spoken and model is None and findings[0].confidence < threshold):
-        return Answered(text=NOT_IN_DOCUMENTS, citations=(), found=False, notes=_nearest(findings))
-    if spoken:
+    model = asked.speaker()
+    if not findings or (not asked.spoken and model is None and findings[0].confidence < threshold):
+        asked.notes += _nearest(findings)
+        return Answered(text=NOT_IN_DOCUMENTS, citations=(), found=False)
+    if asked.spoken:
         return _spoken(findings)
-    made, notes = await put_into_words(model, problem, findings, guidance=guidance)
+    made = await asked.put_into_words(findings, model)
     if made is not None:
-        return Answered(text=made.text, citations=made.citations, found=True, notes=notes)
+        return Answered(text=made.text, citations=made.citations, found=True)
     if model is None:
         # What is listed as it stands must answer by itself.
         findings = [finding for finding in findings if finding.confidence >= threshold]
-    return replace(_quoted(problem, findings), notes=notes)
+    return _quoted(asked.question, findings)
 
 
 def _spoken(findings: Sequence[Finding]) -> Answered:

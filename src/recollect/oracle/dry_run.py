@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.domain.oracle import DryRun, ProcessingMode
-from recollect.oracle.decide import decide
 from recollect.oracle.direct import PROMPT_TOKENS, direct_output, direct_room
-from recollect.oracle.gather import gather
+from recollect.oracle.gather import decide, gather
 from recollect.oracle.recursive import max_subcalls
 from recollect.oracle.request import ConsultRequest
 from recollect.oracle.shelves import Shelves
@@ -17,7 +16,6 @@ from recollect.runs.bounds import Bound, bound_of, bound_run, priced
 from recollect.runs.dense import wants_rows
 from recollect.runs.fan_out import estimated_rows, rows_room
 from recollect.runs.models import chosen_name
-from recollect.runs.router import ComplexityRouter
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
@@ -35,12 +33,7 @@ async def dry_run(workspace: Workspace, context: TenantContext, request: Consult
     gathered = await gather(
         request, Shelves(workspace, context), embedder=embedder, allowed_roots=settings.roots
     )
-    mode, reason = decide(
-        request.problem,
-        depth_hint=request.depth_hint,
-        tokens=gathered.tokens,
-        router=ComplexityRouter(threshold=settings.recursion_threshold),
-    )
+    mode, reason = decide(request, gathered.tokens, settings)
     model = chosen_name(settings, request.model) or ""
     most = settings.rows_max_tokens
     bound, notes = bound_of(

@@ -1,4 +1,7 @@
-"""Gathering what a consultation reads: the documents it names or the library has about it, and the code it names."""
+"""Gathering what a consultation reads: the documents it names or the library has about it, and the code it names.
+
+By what that is, and by the question, it is read in one look or step by step (`decide`).
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.domain.oracle import Skipped
+from recollect.domain.oracle import ProcessingMode, Skipped
 from recollect.library.bundle import Bundle, FileBundler
 from recollect.library.extract import Embed
 from recollect.library.leads import merge_looks, parts_of
 from recollect.library.material import FILE, Entry, Lead
 from recollect.oracle.material import ConsultedMaterial, LibraryDoor
 from recollect.oracle.request import ConsultRequest
+from recollect.runs.dense import wants_rows
+from recollect.runs.router import ComplexityRouter, RouteDecision
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from recollect.config import Settings
     from recollect.providers.embedders import Embedder
 
 #: More code than this is not bundled unless `max_input_tokens` says so: it is read into memory at once.
 MAX_BUNDLE_TOKENS = 400_000
+#: Below it one look or one request usually wins; the published work on recursive models puts the crossing here.
+DIRECT_TOKENS = 16_000
 #: Passages that the first look takes.
 FIRST_LOOK = 10
 _EVERYTHING = ("**",)
@@ -82,6 +90,23 @@ async def gather(
         skipped.append(Skipped(what=f"{more} more files", reason="left out for reasons like those above"))
     library = await door.size() if request.doc_ids is None else None
     return Gathered(material=material, leads=tuple(leads), skipped=tuple(skipped), library=library)
+
+
+def decide(request: ConsultRequest, tokens: int, settings: Settings) -> tuple[ProcessingMode, str]:
+    """Direct or recursive, by the hint, the size of the material and how complex the question is; and why, in words."""
+    problem, depth_hint = request.problem, request.depth_hint
+    router = ComplexityRouter(threshold=settings.recursion_threshold)
+    if depth_hint == "quick":
+        return "direct", "quick was asked for"
+    if depth_hint == "thorough":
+        return "rlm", "thorough was asked for"
+    if wants_rows(problem):
+        return "rlm", "the question wants all of something, so every section is asked"
+    if tokens > DIRECT_TOKENS:
+        return "rlm", f"the material has {tokens:,} tokens, more than {DIRECT_TOKENS:,}"
+    if router.route(problem) is RouteDecision.RLM:
+        return "rlm", "the question is complex"
+    return "direct", f"the material has {tokens:,} tokens and the question is simple"
 
 
 async def first_look(material: ConsultedMaterial, problem: str) -> list[Lead]:

@@ -1,25 +1,19 @@
-"""The recursive way: the engine's loop over the library's tools, planned by a policy or by a model."""
+"""What the loop of a consultation goes by: its limits, its tools, who plans it, and where claims stand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.domain.findings import Finding
-from recollect.domain.rows import Rows
-from recollect.domain.trajectory import Trajectory
 from recollect.learning.policy import DecompositionPolicy
 from recollect.library.environment import LibraryEnvironment
 from recollect.library.leads import Leads
-from recollect.library.material import Lead
 from recollect.library.passages import MAX_TEXT_CHARS
 from recollect.oracle.material import ConsultedMaterial
-from recollect.runs.budget import ANSWER_TIMEOUT_S, Limits
-from recollect.runs.cache import Cache
+from recollect.runs.budget import Limits
 from recollect.runs.dense import wants_rows
-from recollect.runs.engine import run
-from recollect.runs.events import Subscriber
 from recollect.runs.fan_out import rows_room
 from recollect.runs.planners.claims import OBSERVATION
 from recollect.runs.planners.contract import Planner
@@ -29,6 +23,7 @@ from recollect.runs.quotes import locate
 
 if TYPE_CHECKING:
     from recollect.config import Settings
+    from recollect.oracle.gather import Gathered
     from recollect.providers.models import Profile
     from recollect.runs.models import Models
 
@@ -38,19 +33,7 @@ MAX_STEPS = 10
 #: Documents that a planning model is told of before it asks.
 _LISTED = 30
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explored:
-    """What a run found, and its record. `unplaced` claims of a model quote what is in no document."""
-
-    findings: tuple[Finding, ...]
-    trajectory: Trajectory
-    stopped_by: str
-    error: str | None
-    unplaced: int = 0
-    #: Tables that belong into the answer, and those that questions to every section made.
-    tables: tuple[Rows, ...] = ()
-    mapped: tuple[Rows, ...] = ()
+OnCapability = Callable[[str, Mapping[str, Any]], None]
 
 
 def max_subcalls(profile: Profile | None) -> int:
@@ -59,95 +42,60 @@ def max_subcalls(profile: Profile | None) -> int:
 
 
 def limits_of(
-    settings: Settings, profile: Profile | None, *, max_tokens: int | None, seconds: float | None = None
+    settings: Settings, profile: Profile | None, *, max_tokens: int | None, seconds: float
 ) -> Limits:
     """What one consultation may use: as the settings say, and as far as the planning model goes."""
     tool_s = settings.recursion_sub_call_timeout_s
-    most_s = settings.rlm_timeout or ANSWER_TIMEOUT_S
     return Limits(
         max_subcalls=max_subcalls(profile),
         max_subcalls_per_step=12,
         max_steps=MAX_STEPS if profile is None else profile.steps,
         max_depth=settings.recursion_max_depth,
         max_tokens=max_tokens,
-        timeout_s=min(most_s, most_s if seconds is None else seconds),
+        timeout_s=seconds,
         sub_call_timeout_s=tool_s if profile is None else max(tool_s, settings.model_timeout_s),
     )
 
 
-async def explore(
-    problem: str,
-    material: ConsultedMaterial,
-    leads: Sequence[Lead],
-    *,
-    limits: Limits,
-    cache: Cache,
-    models: Models,
-    guidance: str,
-    max_rows_tokens: int,
-    on_event: Subscriber,
-    on_capability: Callable[[str, Mapping[str, Any]], None],
-) -> Explored:
-    """Run the question. It never raises for what a planner, a model or a tool does."""
-    material_tokens = sum(entry.tokens for entry in material.entries.values())
-    root_model = models.root
-    environment = LibraryEnvironment(
-        material,
-        leads=Leads(known=tuple(leads)),
+def environment_of(
+    gathered: Gathered, models: Models, settings: Settings, *, on_capability: OnCapability
+) -> LibraryEnvironment:
+    """The tools over the material, as wide as the planning model's window."""
+    room = rows_room(gathered.tokens, settings.rows_max_tokens)
+    return LibraryEnvironment(
+        gathered.material,
+        leads=Leads(known=gathered.leads),
         model=models.sub_call,
-        quotable=root_model is not None,
-        room_chars=MAX_TEXT_CHARS if root_model is None else root_model.profile.result_chars,
-        max_rows_tokens=rows_room(material_tokens, max_rows_tokens) if models.sub_call is not None else None,
+        quotable=models.root is not None,
+        room_chars=MAX_TEXT_CHARS if models.profile is None else models.profile.result_chars,
+        max_rows_tokens=None if models.sub_call is None else room,
         on_capability=on_capability,
     )
-    planner: Planner
-    by_rows = root_model is not None and root_model.profile.shape == "small" and wants_rows(problem)
-    if root_model is None:
+
+
+def own_planner(problem: str, models: Models) -> Planner | None:
+    """The planner that asks no model; None where the model plans."""
+    if models.profile is None:
         # Weights of nought take the environment's actions in their order: the same question reads the same places.
-        planner = LearnedPlanner(DecompositionPolicy(name="library"), explore=0.0)
-    elif by_rows:
-        planner = RowsPlanner()
-    else:
-        from recollect.runs.planners.model import ModelPlanner
-
-        planner = ModelPlanner(root_model, sub_call_model=models.sub_call)
-    ended = await run(
-        problem if root_model is None or by_rows else _for_model(problem, material, guidance),
-        environment=environment,
-        planner=planner,
-        limits=limits,
-        cache=cache,
-        on_event=on_event,
-    )
-    findings = [found for finding in ended.findings if (found := _anchored(finding, material)) is not None]
-    claimed = sum(finding.confidence > 0 for finding in ended.findings)
-    return Explored(
-        findings=tuple(findings),
-        trajectory=ended.trajectory,
-        stopped_by=ended.stopped_by,
-        error=ended.error,
-        unplaced=claimed - sum(finding.confidence > 0 for finding in findings),
-        tables=environment.book.answers,
-        mapped=environment.book.sources,
-    )
+        return LearnedPlanner(DecompositionPolicy(name="library"), explore=0.0)
+    return RowsPlanner() if models.profile.shape == "small" and wants_rows(problem) else None
 
 
-def _for_model(problem: str, material: ConsultedMaterial, guidance: str) -> str:
-    """The problem with what a planning model needs beside it.
+def listed(material: ConsultedMaterial) -> str:
+    """The documents that a planning model is told of: it can call for them only by their ids.
 
-    It can call for documents only by their ids. Their titles are words of the documents, so they stay out.
+    Their titles are words of the documents, so they stay out.
     """
     entries = list(material.entries.values())
-    listed = "\n".join(f"- {entry.doc_id} ({entry.tokens:,} tokens)" for entry in entries[:_LISTED])
-    if listed:
-        rest = f"\n{len(entries) - _LISTED} more: see list_documents" if len(entries) > _LISTED else ""
-        others = ", or any other that list_documents shows" if material.whole_library else ""
-        listed = f"The documents to begin with, by doc_id{others}:\n{listed}{rest}"
-    parts = [problem, guidance, listed]
-    return "\n\n".join(part for part in parts if part)
+    if not entries:
+        return ""
+    lines = "\n".join(f"- {entry.doc_id} ({entry.tokens:,} tokens)" for entry in entries[:_LISTED])
+    rest = f"\n{len(entries) - _LISTED} more: see list_documents" if len(entries) > _LISTED else ""
+    others = ", or any other that list_documents shows" if material.whole_library else ""
+    return f"The documents to begin with, by doc_id{others}:\n{lines}{rest}"
 
 
-def _anchored(finding: Finding, material: ConsultedMaterial) -> Finding | None:
+def anchored(finding: Finding, material: ConsultedMaterial) -> Finding | None:
     """A claim that quotes an observation, at the lines it was observed from; None when they are nowhere."""
     real = tuple(citation for citation in finding.citations if citation.kind != OBSERVATION)
     if real:

@@ -48,10 +48,9 @@ class Shelves:
             found = [await shelf.find_document(tx, id_) for id_ in doc_ids]
             return [await _entry(tx, one) for one in found if one is not None]
 
-    async def keys(self, doc_ids: Sequence[str]) -> list[str]:
+    async def keys(self, tx: Transaction, doc_ids: Sequence[str]) -> list[str]:
         """What the store calls these documents, as far as they are still there."""
-        async with self._workspace.store.transaction(self._context) as tx:
-            found = [await shelf.find_document(tx, id_) for id_ in doc_ids]
+        found = [await shelf.find_document(tx, id_) for id_ in doc_ids]
         return [str(one.id) for one in found if one is not None]
 
     async def list(self) -> Sequence[Entry]:

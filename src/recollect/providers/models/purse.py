@@ -64,6 +64,15 @@ class Purse:
             total += one
         return total
 
+    def tokens_by_model(self) -> dict[str, int]:
+        """By model, and in all; cached and reasoning tokens, which are among them, where there were any."""
+        tokens: dict[str, int] = {}
+        for name, spent in self.by_model.items():
+            tokens |= {f"{name}:input": spent.input_tokens, f"{name}:output": spent.output_tokens}
+            apart = {f"{name}:cached": spent.cached_tokens, f"{name}:reasoning": spent.reasoning_tokens}
+            tokens |= {key: count for key, count in apart.items() if count}
+        return {**tokens, "total": self.spent.tokens}
+
     def usd_left(self) -> float | None:
         """Dollars that neither are spent nor held; None without a limit."""
         left = [

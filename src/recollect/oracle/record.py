@@ -1,0 +1,150 @@
+"""What a consultation leaves: how much of the material was read, its record, and both in the database."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from recollect.domain.oracle import Coverage, OracleConsultation, OracleConsultResult, Skipped
+from recollect.domain.trajectory import CallRecord, Trajectory
+from recollect.library.material import FILE
+from recollect.oracle.gather import Gathered
+from recollect.storage import oracle as storage
+
+if TYPE_CHECKING:
+    from recollect.oracle.consult import Consultation
+
+_log = logging.getLogger("recollect.oracle")
+
+#: Document, first line, last line.
+Span = tuple[str, int, int]
+
+_SKIPPED_SHOWN = 20
+_READING_TOOLS = ("query_subset", "summarize")
+
+
+def coverage_of(gathered: Gathered, spans: Sequence[Span]) -> Coverage:
+    """The share of the tokens that was read, and what was not, with the reason. A line counts once."""
+    material = gathered.material
+    by_document: dict[str, set[int]] = {}
+    for doc_id, first, last in spans:
+        by_document.setdefault(doc_id, set()).update(range(first, last + 1))
+    read_tokens = 0
+    for doc_id, lines in by_document.items():
+        volume = material.opened.get(doc_id)
+        if volume is not None:
+            # Counting the tokens of every piece would take longer than reading it.
+            chars = sum(len(volume.lines[line - 1]) + 1 for line in lines if line <= len(volume.lines))
+            total = sum(len(line) + 1 for line in volume.lines)
+            read_tokens += round(volume.tokens * chars / max(total, 1))
+    unread = [entry for entry in material.entries.values() if entry.doc_id not in by_document]
+    skipped = [*gathered.skipped]
+    skipped += [
+        Skipped(what=one.doc_id, reason="searched, and nothing in it spoke about the problem")
+        for one in unread[:_SKIPPED_SHOWN]
+    ]
+    if len(unread) > _SKIPPED_SHOWN:
+        more = f"{len(unread) - _SKIPPED_SHOWN} more"
+        skipped.append(Skipped(what=more, reason="searched, like those above"))
+    searched = gathered.tokens
+    if gathered.library is not None:
+        documents, tokens = gathered.library
+        found = sum(document.tokens for document in gathered.documents)
+        searched += max(tokens - found, 0)
+        if documents > len(gathered.documents):
+            what = f"{documents - len(gathered.documents)} other documents of the library"
+            skipped.append(Skipped(what=what, reason="searched, and others came nearer to the problem"))
+    return Coverage(
+        material_tokens=gathered.tokens,
+        searched_tokens=searched,
+        read_tokens=read_tokens,
+        documents=len(gathered.documents),
+        files=len(gathered.files),
+        skipped=tuple(skipped),
+    )
+
+
+def spans_read(trajectory: Trajectory) -> list[Span]:
+    """The lines that calls gave back, as their results name them."""
+    spans = []
+    for call in calls_of(trajectory):
+        result: Any = call.result
+        for span in result.get("spans", ()) if isinstance(result, Mapping) else ():
+            spans.append((str(span[0]), int(span[1]), int(span[2])))
+    return spans
+
+
+def calls_of(trajectory: Trajectory) -> list[CallRecord]:
+    """All calls of a run and of those it started."""
+    calls = [call for step in trajectory.steps for call in step.tool_calls]
+    return [*calls, *(below for call in calls if call.child for below in calls_of(call.child))]
+
+
+def tools_used(trajectory: Trajectory | None) -> tuple[str, ...]:
+    """The tools that a run called, each once."""
+    calls = [] if trajectory is None else calls_of(trajectory)
+    return tuple(dict.fromkeys(call.tool for call in calls if not call.refused))
+
+
+def record_of(
+    asked: Consultation, advice: str | None, error: BaseException | None = None
+) -> OracleConsultation:
+    """The record of a consultation as far as it came."""
+    request, spent = asked.request, asked.purse.spent
+    consulted = list(dict.fromkeys(doc_id for doc_id, _, _ in asked.spans))
+    entries = asked.gathered.material.entries if asked.gathered else {}
+    files = [one for one in consulted if one in entries and entries[one].kind == FILE]
+    calls = calls_of(asked.trajectory) if asked.trajectory else []
+    return OracleConsultation(
+        id=asked.id,
+        timestamp=asked.at,
+        problem=request.problem,
+        advice=advice,
+        model=asked.models.name,
+        session_id=request.session,
+        tokens=asked.purse.tokens_by_model(),
+        cost_usd=None if spent.unpriced else spent.usd,
+        files_consulted=tuple(files),
+        outcome="success" if error is None else "error",
+        error_message=None if error is None else str(error)[:1_000],
+        depth_hint=request.depth_hint,
+        processing_mode=asked.mode,
+        tools_used=tools_used(asked.trajectory),
+        recursive_calls=sum(call.tool in _READING_TOOLS and not call.refused for call in calls)
+        + sum(call.child is not None for call in calls),
+        capability_requests=tuple(request.document() for request in asked.wanted.requests),
+        docs_consulted=tuple(one for one in consulted if one not in files),
+        workflow=request.workflow,
+        agent=request.agent,
+        duration_ms=round((time.monotonic() - asked.began) * 1_000, 3),
+        settings=request.settings(),
+    )
+
+
+async def store(
+    asked: Consultation, consultation: OracleConsultation, result: OracleConsultResult | None
+) -> None:
+    """Keep it; a record that can't be kept costs nobody the answer."""
+    user = asked.context.user_id
+    if user is None and not asked.context.is_admin:
+        _log.debug("a consultation of a caller without a user is not kept")
+        return
+    entries = asked.gathered.material.entries if asked.gathered else {}
+    try:
+        async with asked.workspace.store.transaction(asked.context) as tx:
+            await storage.insert_consultation(
+                tx,
+                consultation,
+                user=user or "",
+                documents=await asked.shelves.keys(
+                    tx, [one for one in consultation.docs_consulted if one in entries]
+                ),
+                result=result,
+                events=asked.announcer.said if asked.announcer else (),
+                requests=asked.wanted.requests,
+                answers=asked.answers,
+            )
+    except Exception as error:
+        _log.warning("a consultation could not be kept", exc_info=error)
