@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.runs.model_server import serve
 
 from recollect import Recollect, Settings, TenantContext
+from recollect.domain.oracle import OracleConsultResult
 from recollect.errors import InvalidInputError
-from recollect.providers.models.purse import Spent
+from recollect.oracle.consult import consult
+from recollect.oracle.request import ConsultRequest
+from recollect.providers.models.purse import Purse, Spent
+from recollect.retrieval.told import tell_memories
 from recollect.runs.ask import AskRequest, ask
 from recollect.runs.source import Question, Told
+from recollect.text.aim import read_aim
 
 TALK = [
     ("2026-01-05", "I live in Paris."),
@@ -141,3 +148,57 @@ def test_all_sources_of_a_question_spend_from_one_purse() -> None:
     answer = asyncio.run(ask(settings, [Spender("first"), Spender("second")], request))
     assert (answer.sources, answer.cost_usd) == (("first",), 0.6)
     assert answer.notes == ("second was stopped by usd",)
+
+
+class Sleeper:
+    """A source that never answers."""
+
+    name = "sleeper"
+
+    async def tell(self, question: Question) -> Told:
+        await asyncio.Event().wait()
+        return Told(text="never")
+
+
+def test_a_source_that_does_not_end_in_time_is_left_and_one_behind_it_is_not_asked() -> None:
+    request = AskRequest.check(
+        question="why?", sources=("memories",), working_dir=None, depth="auto", model=None
+    )
+    answer = asyncio.run(ask(Settings(rlm_timeout=0.05), [Sleeper(), Spender("second")], request))
+    assert not answer.found
+    assert answer.notes == tuple(
+        f"{name}: the time was over before there was an answer" for name in ("sleeper", "second")
+    )
+
+
+def test_the_deadline_holds_while_a_model_puts_memories_and_documents_into_words(told: Recollect) -> None:
+    results = told.search("Where do I live?")
+    with serve() as server:
+        server.answers = ["hang"]
+        settings = told.settings.replace(model="openai:m", model_base_url=server.url, model_timeout_s=3_600.0)
+        with Recollect(settings=settings, context=told.tenant_context) as client:
+
+            async def remember() -> Told | None:
+                workspace = await client._async._workspace()
+                question = Question(
+                    text="Where do I live?",
+                    aim=read_aim("Where do I live?"),
+                    depth="auto",
+                    model=None,
+                    purse=Purse(),
+                    deadline=time.monotonic() + 0.2,
+                )
+                return await tell_memories(question, results, workspace.model("openai:m"))
+
+            async def read() -> OracleConsultResult:
+                request = ConsultRequest.check(problem="When does a token expire?", depth_hint="quick")
+                workspace = await client._async._workspace()
+                return await consult(workspace, client.tenant_context, request, seconds=0.2)
+
+            remembered, consulted = client._portal.run(remember()), client._portal.run(read())
+        server.hold.set()
+    assert remembered is not None
+    assert remembered.text.startswith("We moved to London")
+    assert "15 minutes" in consulted.answer
+    assert any("its time was over" in note for note in consulted.notes)
+    assert not any("500" in note for note in (*remembered.notes, *consulted.notes))

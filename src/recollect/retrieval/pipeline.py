@@ -103,13 +103,14 @@ async def search(
     *,
     on_understood: Listener | None = None,
     purse: Purse | None = None,
+    seconds: float | None = None,
 ) -> SearchResults:
     """The memories that answer a query. `on_understood` hears what is asked as soon as that is known.
 
-    `purse` is what a model that plans a complex search may spend, if it is not the only thing that is asked.
+    `purse` and `seconds` are what a complex search may use, if it is not the only thing that is asked.
     """
     with telemetry.traced("search", on=workspace.settings.telemetry):
-        return await _routed(workspace, context, request, on_understood, purse)
+        return await _routed(workspace, context, request, on_understood, purse, seconds)
 
 
 async def _routed(
@@ -118,6 +119,7 @@ async def _routed(
     request: SearchRequest,
     on_understood: Listener | None,
     purse: Purse | None,
+    seconds: float | None,
 ) -> SearchResults:
     """The answer by the path that the question takes."""
     watch = Stopwatch()
@@ -137,7 +139,7 @@ async def _routed(
     if found is None:
         from recollect.retrieval.recursive.executor import RlmExecutor
 
-        executor = RlmExecutor(workspace, context, purse=purse)
+        executor = RlmExecutor(workspace, context, purse=purse, seconds=seconds)
         found = await executor.find(request, query_id, watch=watch, on_understood=on_understood)
     if not found.empty:
         event = to_event(

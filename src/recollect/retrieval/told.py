@@ -6,6 +6,7 @@ passage names the memories it rests on.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -33,6 +34,9 @@ WIDE, NARROW = 100, 5
 BEFORE = "Before:"
 #: From this score on a memory is relevant; the default of `search`.
 THRESHOLD = 0.7
+#: Of the time: what asking every memory may take, so that a search can still answer.
+_ROWS_SHARE = 0.8
+_NOT_ALL = "the time did not last for asking every memory; what a search finds is said"
 
 
 class MemorySource:
@@ -51,36 +55,42 @@ class MemorySource:
             models = open_models(settings, question.model, opener=self._workspace.model)
         model = models.charged_to(purse).root
         covered: dict[str, int] = {}
+        late: tuple[str, ...] = ()
         if model is not None and wants_rows(question.text):
-            told, covered = await tell_rows(
-                self._workspace, self._context, question.text, question.aim, model
-            )
+            try:
+                async with asyncio.timeout(_ROWS_SHARE * question.seconds_left()):
+                    told, covered = await tell_rows(
+                        self._workspace, self._context, question.text, question.aim, model
+                    )
+            except TimeoutError:
+                told, late = None, (_NOT_ALL,)
             if told is not None:
                 return replace(told, coverage=covered)
         limit = WIDE if question.aim.want.several else NARROW
         request = SearchRequest.check(
             settings, query=question.text, clock=self._workspace.clock(), limit=limit, threshold=THRESHOLD
         )
-        results = await search(self._workspace, self._context, request, purse=purse)
-        told = await tell_memories(question.text, results, question.aim, model) or Told()
-        notes = (*results.notes, *models.notes, *told.notes)
+        results = await search(
+            self._workspace, self._context, request, purse=purse, seconds=question.seconds_left()
+        )
+        told = await tell_memories(question, results, model) or Told()
+        notes = (*late, *results.notes, *models.notes, *told.notes)
         return replace(told, notes=notes, coverage={**covered, "found": len(results)})
 
 
-async def tell_memories(
-    question: str, results: SearchResults, aim: Aim, model: ChatModel | None
-) -> Told | None:
+async def tell_memories(question: Question, results: SearchResults, model: ChatModel | None) -> Told | None:
     """The answer of what a search found; None when it found nothing."""
     if not results:
         return None
-    words, notes = await put_into_words(model, question, [_finding(hit) for hit in results])
+    aim, found = question.aim, [_finding(hit) for hit in results]
+    words, notes = await put_into_words(model, question.text, found, seconds=question.seconds_left())
     if words is not None:
         return Told(text=words.text, citations=words.citations, notes=notes)
     current = [hit for hit in results if not hit.outdated]
     if aim.want is Want.COMPARISON and len({hit.group for hit in current}) > 1:
         made = compare([_finding(hit, group=hit.group) for hit in current])
     else:
-        made = synthesise([_finding(hit) for hit in results])
+        made = synthesise(found)
     text = made.text
     if aim.want is Want.NUMBER and len(current) > 1:
         text = f"{len(current)}:\n{text}"

@@ -6,6 +6,7 @@ that has no answer is silent; when all are, the answer is that it is not known.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
 import time
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 MEMORIES, LIBRARY = "memories", "library"
 SOURCES = (MEMORIES, LIBRARY)
+#: Every source stops by itself in time; this is for saying, and recording, what it has come to.
+_LAST_WORDS_S = 5.0
 _MARK = re.compile(r"\[(\d+)(?=[\],])")
 
 
@@ -90,7 +93,7 @@ async def ask(
     texts: dict[str, str] = {}
     citations: dict[Citation, int] = {}
     for source in sources:
-        one = told[source.name] = await source.tell(question)
+        one = told[source.name] = await _told(source, question)
         if one.text:
             before = len(citations)
             texts[source.name] = _renumbered(one, citations)
@@ -110,6 +113,19 @@ async def ask(
         notes=tuple(dict.fromkeys(note for one in told.values() for note in one.notes)),
         cost_usd=None if spent.unpriced else spent.usd,
     )
+
+
+async def _told(source: Source, question: Question) -> Told:
+    """What a source answers. One that has no time any more, or does not end in it, has no answer, and that is said."""
+    if question.seconds_left() > 0:
+        wall = asyncio.timeout(question.seconds_left() + _LAST_WORDS_S)
+        try:
+            async with wall:
+                return await source.tell(question)
+        except TimeoutError:
+            if not wall.expired():
+                raise
+    return Told(notes=(f"{source.name}: the time was over before there was an answer",))
 
 
 async def _hand_out(

@@ -1,21 +1,21 @@
-"""`RlmExecutor`: a search as a run of the engine, from the question to the same `Found` that one look gives.
+"""Memories as a source: `RlmExecutor` runs a search through the stages of `runs/inquiry.py`, and gives a `Found`.
 
-Whatever goes wrong, somebody asked a question. A model that does not plan to the end leaves the rest to the learned
-planner; a run that fails or is cut short gives what it found, together with a standard search. Either is said in the
-notes and the log; otherwise nothing in the answer says which path it took.
+A model that does not plan to the end leaves the rest to the learned planner; a run that fails or is cut short gives
+what it found, together with a standard search. Either is said in the notes and the log; otherwise nothing in the answer
+says which path it took.
 """
 
 from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from recollect import telemetry
+from recollect.domain.findings import Finding
 from recollect.domain.layers import Layer
 from recollect.domain.learning import Choice
 from recollect.domain.query import Understanding
@@ -33,16 +33,13 @@ from recollect.retrieval.recursive.looking import Looking
 from recollect.retrieval.request import SearchRequest
 from recollect.runs.budget import Limits
 from recollect.runs.cache import Cache
-from recollect.runs.engine import run
-from recollect.runs.models import open_models
+from recollect.runs.inquiry import Inquiry
+from recollect.runs.models import Models, open_models
 from recollect.runs.planners.contract import Planner
 from recollect.runs.planners.learned import LearnedPlanner
 from recollect.runs.router import ComplexityRouter
 from recollect.storage.grouped import fetch_earliest, fetch_scope_tree
 from recollect.workspace import Workspace
-
-if TYPE_CHECKING:
-    from recollect.runs.planners.model import ModelPlanner
 
 _log = logging.getLogger("recollect.runs")
 
@@ -56,6 +53,8 @@ _REASONS = {"planner": "it failed", "timeout": "it took too long", "done": "it f
 _MAX_SUBCALLS = 50
 _TIMEOUT_S = 60.0
 _MAX_STEPS = 12
+#: Of the time: what a model may take, so that the learned planner can go on where it hangs.
+_MODEL_SHARE = 0.8
 #: Scopes that a planning model is told of.
 _SCOPES_NAMED = 100
 
@@ -76,7 +75,10 @@ class _Ground:
 
 
 class RlmExecutor:
-    """Runs a question that one look won't answer. `planner` and `policy` are given by training and benchmarks only."""
+    """Runs a question that one look won't answer. `planner` and `policy` are given by training and benchmarks only.
+
+    `purse` and `seconds` are what it may use where it is not the only one that is asked.
+    """
 
     def __init__(
         self,
@@ -87,13 +89,11 @@ class RlmExecutor:
         rng: random.Random | None = None,
         planner: Planner | None = None,
         purse: Purse | None = None,
+        seconds: float | None = None,
     ) -> None:
-        self._workspace = workspace
-        self._purse = purse or Purse(max_usd=workspace.settings.model_max_usd)
-        self._context = context
-        self._policy = policy
-        self._rng = rng
-        self._planner = planner
+        self.workspace, self.context = workspace, context
+        self.policy, self.rng, self.planner = policy, rng, planner
+        self.purse, self.seconds = purse or Purse(max_usd=workspace.settings.model_max_usd), seconds
 
     async def find(
         self,
@@ -111,26 +111,27 @@ class RlmExecutor:
                 on_understood(asked)
             heard.append(asked)
 
+        async def standard() -> Found:
+            found = await look(
+                self.workspace, self.context, request, query_id, watch=watch, on_understood=understood
+            )
+            assert found is not None
+            return found
+
         try:
             found, trajectory = await self.execute(request, query_id, watch=watch, on_understood=understood)
         except Exception as error:
             # A caller's mistake is the caller's on either path: the standard search says it again.
-            _log.warning(
-                "a recursive search failed (%s); the standard one answers",
-                type(error).__name__,
-                exc_info=error,
-            )
-            standard = await self._standard(request, query_id, watch, understood)
-            return replace(standard, notes=(*standard.notes, _CUT_SHORT.format(type(error).__name__)))
-        if trajectory is not None and (trajectory.stopped_by != "done" or not found.hits):
-            if trajectory.stopped_by != "done":
-                _log.warning(
-                    "a recursive search was cut short (%s); a standard one is added", trajectory.stopped_by
-                )
-                found = replace(found, notes=(*found.notes, _CUT_SHORT.format(trajectory.stopped_by)))
-            standard = await self._standard(request, query_id, watch, understood)
-            return _merged(found, standard, limit=request.limit)
-        return found
+            name = type(error).__name__
+            _log.warning("a recursive search failed (%s); the standard one answers", name, exc_info=error)
+            plain = await standard()
+            return replace(plain, notes=(*plain.notes, _CUT_SHORT.format(name)))
+        if trajectory is None or (trajectory.stopped_by == "done" and found.hits):
+            return found
+        if (by := trajectory.stopped_by) != "done":
+            _log.warning("a recursive search was cut short (%s); a standard one is added", by)
+            found = replace(found, notes=(*found.notes, _CUT_SHORT.format(by)))
+        return _merged(found, await standard(), limit=request.limit)
 
     async def execute(
         self,
@@ -141,101 +142,142 @@ class RlmExecutor:
         on_understood: Callable[[Understanding], None] | None = None,
     ) -> tuple[Found, Trajectory | None]:
         """Run the question and return what was found, with the record; there is none where there is nothing to read."""
-        watch = watch or Stopwatch()
-        ground = await self._prepare(request, query_id, watch)
-        if on_understood is not None:
-            on_understood(ground.asked)
-        if ground.empty:
-            return self._found(ground, [], ground.asked.notes, empty=True), None
-        settings = self._workspace.settings
-        looking = Looking(
-            workspace=self._workspace,
-            context=self._context,
-            request=request,
-            query_id=query_id,
-            watch=watch,
-            scopes=ground.scopes,
-            max_depth=settings.recursion_max_depth,
-            notes=list(ground.asked.notes),
-        )
-        model = self._model_planner(looking.notes) if self._planner is None else None
-        reads = None if model is None else model.reader
-        environment = MemoryEnvironment(
-            looking, ground.whole, model=reads, room_chars=reads.profile.result_chars if reads else 0
-        )
-        policy = self._policy or ground.policy
-        learned, cache = LearnedPlanner(policy, self._rng), Cache()
-        planner = self._planner or model or learned
-        asked = _for_model(request, ground, self._context) if model is not None else request.query
-        trajectories = [await self._run(environment, planner, policy, asked, cache)]
-        by = trajectories[0].stopped_by
-        if model is not None and (by != "done" or not environment.gathered):
-            looking.notes.append(_WITHOUT_MODEL.format(settings.root_model, _REASONS.get(by, by)))
-            _log.warning("a model did not plan a search to its end (%s): %s", by, trajectories[0].error)
-            # What the model found stays; what it has not looked at is looked at now.
-            trajectories.append(await self._run(environment, learned, policy, request.query, cache))
-        chosen = aggregate(
-            environment.gathered.held,
-            environment.strategy,
-            limit=request.limit,
-            asked=environment.asked_groups,
-        )
-        looking.notes += missing_groups(environment.asked_scopes, chosen, request.limit)
-        for trajectory in trajectories:
-            self._record(trajectory, query_id, chosen)
-        return self._found(ground, chosen, tuple(looking.notes)), trajectories[-1]
+        return await _Search(self, request, query_id, watch or Stopwatch(), on_understood).go()
 
-    async def _run(
-        self,
-        environment: MemoryEnvironment,
-        planner: Planner,
-        policy: DecompositionPolicy,
-        query: str,
-        cache: Cache,
-    ) -> Trajectory:
-        """One run of the engine with one planner; what it finds is in the environment."""
-        settings = self._workspace.settings
-        ended = await run(
-            query,
-            environment=environment,
-            planner=planner,
-            limits=Limits(
-                max_subcalls=_MAX_SUBCALLS,
-                max_steps=_MAX_STEPS,
-                max_idle_steps=_MAX_STEPS,
-                max_depth=settings.recursion_max_depth,
-                max_usd=settings.model_max_usd,
-                timeout_s=settings.rlm_timeout or _TIMEOUT_S,
-                sub_call_timeout_s=settings.recursion_sub_call_timeout_s,
-            ),
-            cache=cache,
-        )
-        trajectory = ended.trajectory
-        return trajectory if trajectory.policy is not None else replace(trajectory, policy=policy.name)
-
-    def _model_planner(self, notes: list[str]) -> ModelPlanner | None:
-        """The planner that asks the settings' model; None without one, and a note where it can't be opened."""
-        settings = self._workspace.settings
-        if not settings.root_model:
-            return None
-        models = open_models(settings, opener=self._workspace.model)
+    def open_models(self) -> Models:
+        """The model of the settings that plans searches; none where a planner is given."""
+        settings = self.workspace.settings
+        if self.planner is not None or not settings.root_model:
+            return Models()
+        models = open_models(settings, opener=self.workspace.model)
         if models.root is None:
             _log.warning("the model for planning searches can't be used: %s", models.notes)
-            notes.append(_WITHOUT_MODEL.format(settings.root_model, "it can't be opened"))
-            return None
-        from recollect.runs.planners.model import ModelPlanner
+            return Models(notes=(_WITHOUT_MODEL.format(settings.root_model, "it can't be opened"),))
+        return models
 
-        charged = models.charged_to(self._purse)
-        assert charged.root is not None
-        return ModelPlanner(charged.root, sub_call_model=charged.sub_call)
 
-    async def _prepare(self, request: SearchRequest, query_id: UUID, watch: Stopwatch) -> _Ground:
+class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
+    """One search as a run. Its looks read memories in the transactions that find them: nothing is read again."""
+
+    def __init__(
+        self,
+        executor: RlmExecutor,
+        request: SearchRequest,
+        query_id: UUID,
+        watch: Stopwatch,
+        on_understood: Callable[[Understanding], None] | None,
+    ) -> None:
+        settings = executor.workspace.settings
+        most_s = settings.rlm_timeout or _TIMEOUT_S
+        super().__init__(
+            settings,
+            request.query,
+            models=executor.open_models(),
+            purse=executor.purse,
+            seconds=most_s if executor.seconds is None else min(most_s, executor.seconds),
+        )
+        self._executor, self._request, self._query_id = executor, request, query_id
+        self._workspace, self._context = executor.workspace, executor.context
+        self._watch, self._on_understood = watch, on_understood
+        self._trajectories: list[Trajectory] = []
+
+    async def gather(self) -> None:
         """Understand the question once, and read what it can be split by."""
-        workspace = self._workspace
+        self._ground = await self._prepare()
+        self.notes[:0] = self._ground.asked.notes
+        if self._on_understood is not None:
+            self._on_understood(self._ground.asked)
+
+    async def look(self) -> Sequence[Finding]:
+        """The loop; what it finds is in the environment. What a model leaves open, the learned planner goes on with."""
+        ground, executor = self._ground, self._executor
+        if ground.empty:
+            return ()
+        reads = self.models.sub_call
+        environment = self._environment = MemoryEnvironment(
+            Looking(
+                workspace=self._workspace,
+                context=self._context,
+                request=self._request,
+                query_id=self._query_id,
+                watch=self._watch,
+                scopes=ground.scopes,
+                max_depth=self.settings.recursion_max_depth,
+                notes=self.notes,
+            ),
+            ground.whole,
+            model=reads,
+            room_chars=reads.profile.result_chars if reads else 0,
+        )
+        cache, model = Cache(), self.model_planner()
+        learned = LearnedPlanner(executor.policy or ground.policy, executor.rng)
+        by = await self._plan(executor.planner or model or learned, cache)
+        if model is not None and (by != "done" or not environment.gathered):
+            self.notes.append(_WITHOUT_MODEL.format(self.settings.root_model, _REASONS.get(by, by)))
+            error = self._trajectories[0].error
+            _log.warning("a model did not plan a search to its end (%s): %s", by, error)
+            # What the model found stays; what it has not looked at is looked at now.
+            await self._plan(learned, cache)
+        return ()
+
+    async def _plan(self, planner: Planner, cache: Cache) -> str:
+        settings = self.settings
+        # What a record says was allowed does not depend on how long it took to get here.
+        seconds = self.left_s() if self._trajectories else self.seconds
+        if planner.name.startswith("model:"):
+            seconds *= _MODEL_SHARE
+        limits = Limits(
+            max_subcalls=_MAX_SUBCALLS,
+            max_steps=_MAX_STEPS,
+            max_idle_steps=_MAX_STEPS,
+            max_depth=settings.recursion_max_depth,
+            max_usd=settings.model_max_usd,
+            timeout_s=seconds,
+            sub_call_timeout_s=settings.recursion_sub_call_timeout_s,
+        )
+        about = _about(self._request, self._ground, self._context)
+        trajectory = (await self.loop(self._environment, planner, limits, cache, about)).trajectory
+        if trajectory.policy is None:
+            policy = self._executor.policy or self._ground.policy
+            trajectory = replace(trajectory, policy=policy.name)
+        self._trajectories.append(trajectory)
+        return trajectory.stopped_by
+
+    async def conclude(self, findings: Sequence[Finding]) -> tuple[Found, Trajectory | None]:
+        """The memories to show, with metrics and the record for training; neither holds the search up."""
+        ground, chosen = self._ground, list[Held]()
+        if self._trajectories:
+            environment, limit = self._environment, self._request.limit
+            chosen = aggregate(
+                environment.gathered.held, environment.strategy, limit=limit, asked=environment.asked_groups
+            )
+            self.notes += missing_groups(environment.asked_scopes, chosen, limit)
+        for trajectory in self._trajectories:
+            usage = trajectory.usage
+            telemetry.executed(usage.wall_time_ms, usage.max_depth, usage.tokens)
+            self._workspace.events.record_run(
+                self._context,
+                trajectory,
+                query_id=self._query_id,
+                memory_ids=[held.hit.id for held in chosen],
+            )
+        found = Found(
+            asked=ground.asked,
+            choice=ground.choice,
+            hits=tuple(held.hit for held in chosen),
+            shown=tuple(replace(held.shown, place=place) for place, held in enumerate(chosen, 1)),
+            entities={held.hit.id: held.entities for held in chosen},
+            notes=tuple(self.notes),
+            empty=ground.empty,
+        )
+        return found, self._trajectories[-1] if self._trajectories else None
+
+    async def _prepare(self) -> _Ground:
+        workspace, request = self._workspace, self._request
         async with workspace.store.transaction(self._context, keep_plans=True) as tx:
             caller = await caller_of(tx, request)
-            with watch.stage("understand"):
-                asked, choice = await understand_request(workspace, tx, request, caller, query_id)
+            with self._watch.stage("understand"):
+                asked, choice = await understand_request(workspace, tx, request, caller, self._query_id)
                 personal = {"users", "people", "sessions", "agents", "everyone"}.intersection(
                     request.query.casefold().split()
                 )
@@ -265,43 +307,9 @@ class RlmExecutor:
             earliest=earliest,
         )
 
-    def _found(
-        self, ground: _Ground, chosen: list[Held], notes: tuple[str, ...], *, empty: bool = False
-    ) -> Found:
-        return Found(
-            asked=ground.asked,
-            choice=ground.choice,
-            hits=tuple(held.hit for held in chosen),
-            shown=tuple(replace(held.shown, place=place) for place, held in enumerate(chosen, 1)),
-            entities={held.hit.id: held.entities for held in chosen},
-            notes=notes,
-            empty=empty,
-        )
 
-    async def _standard(
-        self,
-        request: SearchRequest,
-        query_id: UUID,
-        watch: Stopwatch,
-        on_understood: Callable[[Understanding], None],
-    ) -> Found:
-        found = await look(
-            self._workspace, self._context, request, query_id, watch=watch, on_understood=on_understood
-        )
-        assert found is not None
-        return found
-
-    def _record(self, trajectory: Trajectory, query_id: UUID, chosen: list[Held]) -> None:
-        """Metrics, and the record for training; neither holds the search up."""
-        usage = trajectory.usage
-        telemetry.executed(usage.wall_time_ms, usage.max_depth, usage.tokens)
-        self._workspace.events.record_run(
-            self._context, trajectory, query_id=query_id, memory_ids=[held.hit.id for held in chosen]
-        )
-
-
-def _for_model(request: SearchRequest, ground: _Ground, context: TenantContext) -> str:
-    """The question with what a planning model needs beside it: the day, where memories live, and since when."""
+def _about(request: SearchRequest, ground: _Ground, context: TenantContext) -> str:
+    """What a planning model needs beside the question: the day, where memories live, and since when."""
     named = [scope for scope in ground.scopes if scope.memories]
     listed = [f"{one.layer.value}/{one.name} ({one.memories} memories)" for one in named[:_SCOPES_NAMED]]
     own = [f"user/{context.user_id} (the asker's own)"] if context.user_id and not request.scope else []
@@ -313,7 +321,7 @@ def _for_model(request: SearchRequest, ground: _Ground, context: TenantContext) 
         f"Scopes: {', '.join([*own, *listed])}{left}." if own or listed else "",
         "Whatever memories your calls find are the result; nothing has to be recorded.",
     ]
-    return "\n\n".join([request.query, "\n".join(one for one in about if one)])
+    return "\n".join(one for one in about if one)
 
 
 def _merged(partial: Found, standard: Found, *, limit: int) -> Found:
