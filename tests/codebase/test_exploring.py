@@ -17,10 +17,10 @@ from tests.codebase.shop import FILES, TRACE, lay_out
 
 from recollect import Recollect, RLMOrchestrator, RLMResult, Settings
 from recollect.codebase.audit import audit_path, file_name, read_audit, replay_audit
-from recollect.codebase.evidence import verify_exploration
 from recollect.codebase.surface import REPLToolSurface
 from recollect.domain.findings import CitationStatus
 from recollect.errors import ForbiddenError, InvalidInputError, InvalidTextError, NotFoundError, RunError
+from recollect.oracle.verify import verify_exploration
 from recollect.runs.events import Event
 from recollect.runs.trajectory import to_json
 

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from recollect import Recollect
-from recollect.domain.findings import CitationStatus
+from recollect.domain.findings import Citation, CitationStatus
 from recollect.errors import DocumentNotFoundError, InvalidInputError
 from recollect.library.shelf import suggest
 
@@ -65,21 +65,13 @@ def test_documents_are_listed_by_tag_and_page_by_page(client: Recollect) -> None
 
 
 def test_a_citation_of_a_hit_verifies_until_the_document_changes(client: Recollect) -> None:
-    from recollect.domain.findings import Citation
-    from recollect.library.shelf import reader_for
-    from recollect.runs.citations import verify
-
     text = "# Limits\n\nThe limit is 40 requests.\n\n# Fees\n\nFees are due monthly.\n"
     client.library.add(text.encode(), name="limits.md")
     citation = client.library.search("how many requests are allowed?")[0].citation
 
     def status(cited: Citation) -> CitationStatus:
-        async def check() -> CitationStatus:
-            workspace = await client._async._workspace()
-            async with workspace.store.transaction(client.tenant_context) as tx:
-                return verify(cited, await reader_for(tx, [cited])).status
-
-        return client._portal.run(check())
+        [checked] = client.verify({"citations": [cited.document()]}).citations
+        return checked.status
 
     assert status(citation) is CitationStatus.QUOTED
     client.library.add(f"New first line.\n\n{text}".encode(), name="limits.md")

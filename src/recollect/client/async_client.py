@@ -36,6 +36,7 @@ from recollect.domain.layers import ScopeName, parse_layers
 from recollect.domain.learning import Feedback, FeedbackKind, check_score
 from recollect.domain.memory import Memory, check_time, make_draft, message_fields, parse_types
 from recollect.domain.oracle import (
+    Advice,
     CapabilityGroup,
     DryRun,
     OracleConsultResult,
@@ -747,6 +748,29 @@ class AsyncRecollect:
         )  # fmt: skip
         return await dry_run(await self._workspace(), self._context, request)
 
+    async def advise(
+        self,
+        task: str,
+        *,
+        agent: str | None = None,
+        path: str | PathLike[str] | None = None,
+        notes: str = "",
+        files: Sequence[str] = (),
+        fail_count: int = 0,
+    ) -> Sequence[Advice]:
+        """Whether a task is worth a consultation or an exploration: the triggers of recipes and presets that hold.
+
+        `path` is the folder with the code, `notes` what the project says of itself, `files` those that a change
+        touches, `fail_count` how often the task has failed; `agent` names one recipe or preset. Each advice has the
+        arguments for `oracle_consult` or `explore`. No model is asked; words of a task are read in English.
+        """
+        from recollect.oracle.advice import advise
+
+        return await advise(
+            await self._workspace(), self._context, task,
+            agent=agent, path=path, notes=notes, files=files, fail_count=fail_count,
+        )  # fmt: skip
+
     async def capabilities(self, *, days: int | None = None, limit: int = 5) -> Sequence[CapabilityGroup]:
         """What consultations missed most, requests of one meaning together; of the last days, or of all time."""
         from recollect.oracle.capabilities import top_requests
@@ -771,17 +795,13 @@ class AsyncRecollect:
         `working_dir` is where cited files are now; the folder the result was made in when not given. The result of an
         exploration is verified without the database.
         """
-        from recollect.codebase.evidence import is_exploration, verify_exploration
         from recollect.oracle.verify import verify_result
 
         document = result.document() if isinstance(result, OracleConsultResult | RLMResult) else result
         folder = None if working_dir is None else str(working_dir)
-        if is_exploration(document):
-            roots = self.settings.roots
-            return await asyncio.to_thread(
-                verify_exploration, document, working_dir=folder, allowed_roots=roots
-            )
-        return await verify_result(await self._workspace(), self._context, document, working_dir=folder)
+        return await verify_result(
+            self._workspace, self._context, document, working_dir=folder, allowed_roots=self.settings.roots
+        )
 
     # Code -----------------------------------------------------------------------------------------
 

@@ -42,6 +42,7 @@ from recollect.domain.memory import Memory
 from recollect.domain.names import Entity, EntityGraph
 from recollect.domain.ontology import DeclaredOntology, DomainResults
 from recollect.domain.oracle import (
+    Advice,
     CapabilityGroup,
     DryRun,
     OracleConsultation,
@@ -962,6 +963,26 @@ class Recollect(SyncFace):
         return self._portal.run(self._async.oracle_dry_run(
             problem, depth_hint, working_dir, doc_ids, files, model, max_input_tokens,
         ))  # fmt: skip
+
+    def advise(
+        self,
+        task: str,
+        *,
+        agent: str | None = None,
+        path: str | PathLike[str] | None = None,
+        notes: str = "",
+        files: Sequence[str] = (),
+        fail_count: int = 0,
+    ) -> Sequence[Advice]:
+        """Whether a task is worth a consultation or an exploration: the triggers of recipes and presets that hold.
+
+        `path` is the folder with the code, `notes` what the project says of itself, `files` those that a change
+        touches, `fail_count` how often the task has failed; `agent` names one recipe or preset. Each advice has the
+        arguments for `oracle_consult` or `explore`. No model is asked; words of a task are read in English.
+        """
+        return self._portal.run(
+            self._async.advise(task, agent=agent, path=path, notes=notes, files=files, fail_count=fail_count)
+        )
 
     def capabilities(self, *, days: int | None = None, limit: int = 5) -> Sequence[CapabilityGroup]:
         """What consultations missed most, requests of one meaning together; of the last days, or of all time."""

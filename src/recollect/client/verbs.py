@@ -233,6 +233,7 @@ VERBS: tuple[Verb, ...] = (
     _verb("GET /v1/consultations/{id}/events", "consultations.events", _ORACLE),
     _verb("POST /v1/consultations/{id}/repeat", "consultations.repeat", _ORACLE, writes=True, lasts=True),
     _verb("POST /v1/consultations/end-session", "consultations.end_session", _ORACLE, writes=True),
+    _verb("POST /v1/advise", "advise", _ORACLE, paths=("path",)),
     _verb("GET /v1/capabilities", "capabilities", _ORACLE),
     _verb("POST /v1/verify", "verify", _ORACLE, paths=("working_dir",)),
     _verb("POST /v1/explore", "explore", _CODE, writes=True, streams=True, lasts=True, paths=("path",)),

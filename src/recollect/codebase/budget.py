@@ -93,16 +93,6 @@ class SubCallBudgetManager:
         return self.budget.remaining().subcalls
 
     @property
-    def remaining_in_iteration(self) -> int:
-        """Sub-calls that are left in this step."""
-        return self.budget.remaining().subcalls_this_step
-
-    @property
     def remaining_seconds(self) -> float | None:
         """Seconds that are left; None without a limit."""
         return self.budget.remaining().seconds
-
-    @property
-    def exhausted_by(self) -> str | None:
-        """The limit that is reached, as a word of `STOPPED_BY`; None while there is room."""
-        return self.budget.exhausted()

@@ -6,16 +6,12 @@ both mean the same text whatever the file's encoding and line ends are.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 
-from recollect.codebase.tree import SourceTree, open_tree, text_of
-from recollect.domain.codebase import KIND
+from recollect.codebase.tree import SourceTree, text_of
 from recollect.domain.findings import Citation, Finding, span_hash
-from recollect.domain.oracle import Verification
-from recollect.errors import NotFoundError, RecollectError
-from recollect.runs.citations import lines_of, read_citations, verify
+from recollect.errors import RecollectError
+from recollect.runs.citations import lines_of
 
 #: The kind of a citation that names a file.
 FILE = "file"
@@ -114,42 +110,3 @@ def numbered(first: int, lines: Sequence[str]) -> str:
     """Lines with their numbers before them."""
     width = len(str(first + len(lines)))
     return "\n".join(f"{number:>{width}} | {shown_line(line)}" for number, line in enumerate(lines, first))
-
-
-def is_exploration(document: object) -> bool:
-    """Whether a document is a result or a record of an exploration."""
-    return isinstance(document, Mapping) and document.get("kind") == KIND
-
-
-def verify_exploration(
-    document: object,
-    *,
-    working_dir: str | os.PathLike[str] | None = None,
-    allowed_roots: Iterable[str | os.PathLike[str]] | None = None,
-) -> Verification:
-    """What reading every citation again shows. `working_dir` is where the tree is now, if not where it was. Blocks."""
-    citations = read_citations(document)
-    recorded = document.get("root") if isinstance(document, Mapping) else None
-    folder = working_dir if working_dir is not None else recorded
-    checked = _checked(citations, folder, allowed_roots)
-    return Verification.of(checked)
-
-
-def _checked(
-    citations: tuple[Citation, ...],
-    folder: object,
-    allowed_roots: Iterable[str | os.PathLike[str]] | None,
-) -> tuple[Citation, ...]:
-    pages: Pages | None = None
-    if isinstance(folder, str | os.PathLike) and folder:
-        try:
-            pages = Pages(open_tree(folder, allowed_roots=allowed_roots))
-        except NotFoundError:
-            # The folder is gone: what it held can't be confirmed, which is what `unsupported` says.
-            pages = None
-
-    @cache
-    def read(kind: str, path: str) -> str | None:
-        return pages.text(path) if pages is not None and kind == FILE else None
-
-    return tuple(verify(citation, read) for citation in citations)

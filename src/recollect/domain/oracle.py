@@ -225,3 +225,17 @@ class Verification(Value):
     def document(self) -> dict[str, Any]:
         """As JSON, with the verdict."""
         return {"holds": self.holds, **encode_fields(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice(Value):
+    """What to call (`oracle_consult` or `explore`) for which recipe or preset, with which arguments.
+
+    `triggers` are those of the recipe or preset that hold, in its own words; `reasons` say what each saw in the task.
+    """
+
+    verb: str
+    agent: str
+    triggers: tuple[str, ...]
+    reasons: tuple[str, ...]
+    arguments: Mapping[str, Any]

@@ -7,10 +7,9 @@ Everything happens in the caller's transaction: what a caller may not see is not
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from recollect.domain.findings import Citation
 from recollect.domain.layers import ScopeName
 from recollect.domain.library import Document, PageSpan, Section
 from recollect.domain.results import Receipt
@@ -146,19 +145,6 @@ async def load_texts(tx: Transaction, documents: Sequence[Document]) -> dict[UUI
 async def load_text(tx: Transaction, document: Document) -> str:
     """The whole text of a document."""
     return (await load_texts(tx, [document])).get(document.id, "")
-
-
-async def reader_for(tx: Transaction, citations: Sequence[Citation]) -> Callable[[str, str], str | None]:
-    """What `runs.citations.verify` reads these citations' documents with: their texts as they are now."""
-    texts: dict[str, str | None] = {}
-    for path in dict.fromkeys(citation.file_path for citation in citations if citation.kind == DOCUMENT):
-        document = await find_document(tx, path) if path.strip() else None
-        texts[path] = None if document is None else await load_text(tx, document)
-
-    def read(kind: str, path: str) -> str | None:
-        return texts.get(path) if kind == DOCUMENT else None
-
-    return read
 
 
 async def remove_document(

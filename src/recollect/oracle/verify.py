@@ -1,84 +1,123 @@
 """Reading the citations of a recorded result again, months later if need be: `recollect verify RESULT.json`.
 
-Documents are read from the library as the caller may see it, files from the working folder the consultation had, or
-another one. Nothing is changed.
+Files are read from the folder that the result was made in, or another one, through the same jail; documents and
+memories as the caller may see them now. A result that cites files alone, as every exploration's does, needs no
+database. Nothing is changed.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
+from recollect.codebase.evidence import Pages
+from recollect.codebase.tree import open_tree
+from recollect.domain.codebase import KIND
 from recollect.domain.findings import Citation
 from recollect.domain.oracle import Verification
 from recollect.domain.text import MAX_NAME_CHARS
 from recollect.errors import NotFoundError
-from recollect.library.bundle import FileBundler
 from recollect.library.material import DOCUMENT, FILE
+from recollect.library.reading.markdown import split_pages
 from recollect.oracle.shelves import Shelves
 from recollect.runs.citations import read_citations, verify
 from recollect.storage.reading import get_memories
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
+    from recollect.runs.inquiry import Texts
     from recollect.workspace import Workspace
 
 _MEMORY = "memory"
 
 
-def read_result(document: object) -> tuple[tuple[Citation, ...], str | None]:
-    """The citations of a result, and the working folder it was made in."""
-    citations = read_citations(document)
-    assert isinstance(document, Mapping)
-    consultation = document.get("consultation")
-    settings: Any = consultation.get("settings") if isinstance(consultation, Mapping) else None
-    folder = settings.get("working_dir") if isinstance(settings, Mapping) else None
-    return citations, folder if isinstance(folder, str) else None
+def folder_of(document: object) -> str | None:
+    """The folder that a result says it was made in: an exploration's root, a consultation's working folder."""
+    place = document
+    keys = ("root",) if _is_exploration(document) else ("consultation", "settings", "working_dir")
+    for key in keys:
+        place = place.get(key) if isinstance(place, Mapping) else None
+    return place if isinstance(place, str) and place else None
 
 
 async def verify_result(
-    workspace: Workspace, context: TenantContext, document: object, *, working_dir: str | None = None
+    open_workspace: Callable[[], Awaitable[Workspace]],
+    context: TenantContext,
+    document: object,
+    *,
+    working_dir: str | None = None,
+    allowed_roots: Iterable[Path] | None = None,
 ) -> Verification:
     """What reading every citation again shows."""
-    citations, recorded = read_result(document)
-    texts = await _texts(workspace, context, citations, working_dir or recorded)
-    checked = tuple(verify(citation, lambda kind, path: texts.get((kind, path))) for citation in citations)
-    return Verification.of(checked)
-
-
-async def _texts(
-    workspace: Workspace, context: TenantContext, citations: Sequence[Citation], working_dir: str | None
-) -> dict[tuple[str, str], str]:
-    texts: dict[tuple[str, str], str] = {}
-    named = {
-        kind: list(dict.fromkeys(citation.file_path for citation in citations if citation.kind == kind))
-        for kind in (DOCUMENT, FILE, _MEMORY)
-    }
-    texts |= await Shelves(workspace, context).texts(
-        [one for one in named[DOCUMENT] if _could_be_a_name(one)]
+    citations = read_citations(document)
+    texts = dict(
+        await asyncio.to_thread(
+            _files,
+            citations,
+            working_dir or folder_of(document),
+            allowed_roots,
+            pages=_is_exploration(document),
+        )
     )
-    if named[FILE] and working_dir is not None:
-        roots = workspace.settings.roots
-        for path, text in (await asyncio.to_thread(_read_files, working_dir, named[FILE], roots)).items():
-            texts[FILE, path] = text
-    if named[_MEMORY]:
-        ids = [id for one in named[_MEMORY] if (id := _uuid(one)) is not None]
-        async with workspace.store.transaction(context) as tx:
-            for memory in await get_memories(tx, ids):
-                texts[_MEMORY, str(memory.id)] = memory.text
-    return texts
+    documents = [one for one in _named(citations, DOCUMENT) if _could_be_a_name(one)]
+    memories = [id for one in _named(citations, _MEMORY) if (id := _uuid(one)) is not None]
+    if documents:
+        texts |= await Shelves(await open_workspace(), context).texts(documents)
+    if memories:
+        async with (await open_workspace()).store.transaction(context) as tx:
+            texts |= {(_MEMORY, str(one.id)): one.text for one in await get_memories(tx, memories)}
+    return _checked(citations, texts)
 
 
-def _read_files(working_dir: str, paths: Sequence[str], roots: Sequence[Path] | None) -> dict[str, str]:
+def verify_exploration(
+    document: object,
+    *,
+    working_dir: str | os.PathLike[str] | None = None,
+    allowed_roots: Iterable[str | os.PathLike[str]] | None = None,
+) -> Verification:
+    """The same for a result that cites files alone. `working_dir` is where the tree is now. Blocks."""
+    citations = read_citations(document)
+    return _checked(
+        citations, _files(citations, working_dir or folder_of(document), allowed_roots, pages=True)
+    )
+
+
+def _files(
+    citations: Sequence[Citation],
+    folder: str | os.PathLike[str] | None,
+    allowed_roots: Iterable[str | os.PathLike[str]] | None,
+    *,
+    pages: bool,
+) -> Texts:
+    """The cited files as they are now. Consultations read them without form feeds, explorations with `pages`."""
+    named = _named(citations, FILE)
+    if not named or folder is None:
+        return {}
     try:
-        bundle = FileBundler(working_dir, allowed_roots=roots).bundle(paths)
+        tree = Pages(open_tree(folder, allowed_roots=allowed_roots))
     except NotFoundError:
         # The folder is gone: what it held can't be confirmed, which is what `unsupported` says.
         return {}
-    return {file.path: file.text for file in bundle.files}
+    texts = {(FILE, path): text for path in named if (text := tree.text(path)) is not None}
+    return texts if pages else {at: "\n".join(split_pages(text)[0]) for at, text in texts.items()}
+
+
+def _checked(citations: Sequence[Citation], texts: Texts) -> Verification:
+    return Verification.of(
+        tuple(verify(one, lambda kind, path: texts.get((kind, path))) for one in citations)
+    )
+
+
+def _named(citations: Sequence[Citation], kind: str) -> list[str]:
+    return list(dict.fromkeys(citation.file_path for citation in citations if citation.kind == kind))
+
+
+def _is_exploration(document: object) -> bool:
+    return isinstance(document, Mapping) and document.get("kind") == KIND
 
 
 def _uuid(text: str) -> UUID | None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.codebase.evidence import is_exploration
 from recollect.errors import ForbiddenError, InvalidInputError
+from recollect.oracle.verify import folder_of
 
 if TYPE_CHECKING:
     from recollect.client.verbs import Verb
@@ -17,7 +17,7 @@ def check_roots(verb: Verb, given: Mapping[str, Any], roots: Sequence[Path]) -> 
     """Refuse a path that is not below one of the roots, wherever its links lead."""
     named = {name: given.get(name) for name in verb.paths}
     if verb.name == "verify" and named["working_dir"] is None:
-        named["the folder of the result"] = _recorded_folder(given.get("result"))
+        named["the folder of the result"] = folder_of(given.get("result"))
     for name, value in named.items():
         if value is not None:
             check_path(name, value, roots)
@@ -38,14 +38,3 @@ def check_path(name: str, value: str, roots: Sequence[Path]) -> None:
             f"{name} {value[:200]!r} is not below a folder that this server opens; "
             "its operator names such folders with `recollect serve --root FOLDER`"
         )
-
-
-def _recorded_folder(result: object) -> Any:
-    """The folder that a result says it was made in: whoever sends a result names it, too."""
-    if not isinstance(result, Mapping):
-        return None
-    if is_exploration(result):
-        return result.get("root")
-    consultation = result.get("consultation")
-    settings = consultation.get("settings") if isinstance(consultation, Mapping) else None
-    return settings.get("working_dir") if isinstance(settings, Mapping) else None

@@ -146,6 +146,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "consultations_events": {"id": CONSULTATION},
     "consultations_repeat": {"id": CONSULTATION},
     "consultations_end_session": {"session": "talk-1"},
+    "advise": {"task": "Is this use of tokens correct?", "fail_count": 5},
     "capabilities": {"days": 7, "limit": 5},
     "verify": {"result": _RESULT},
     "explore": {"path": CODE, "query": "Where is a card charged?", "task_id": TASK},
