@@ -25,13 +25,14 @@ _QUOTE_CHARS = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One document of the catalogue. `digest` changes with its text."""
+    """One document of the catalogue. `digest` changes with its text; `key` is what the store calls it."""
 
     doc_id: str
     kind: str
     title: str
     digest: str
     tokens: int
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -204,7 +204,7 @@ class Consultation(Inquiry[OracleConsultResult]):
         planner = own_planner(self.question, models) or self.model_planner()
         assert planner is not None, "without a model the planner is our own"
         limits = limits_of(
-            self.settings, models.profile, max_tokens=self.request.max_input_tokens, seconds=self.left_s()
+            self.settings, models.profile, max_tokens=self.request.max_input_tokens, seconds=self.seconds
         )
         try:
             ended = await self.loop(environment, planner, limits, cache, listed(material))

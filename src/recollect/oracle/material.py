@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from recollect.errors import NotFoundError
@@ -66,45 +66,33 @@ class ConsultedMaterial:
         self._door = door
         self.whole_library = whole_library
         self._embed = embed
+        #: The score from which a lead is an answer.
+        self.threshold = door.threshold if door is not None else _FILES_THRESHOLD
         self._files = {file.path: file_volume(file) for file in files}
-        self._volumes: dict[str, Volume] = dict(self._files)
-        self._entries: dict[str, Entry] = {entry.doc_id: entry for entry in documents}
+        #: The documents that were read so far, and the catalogue, by id.
+        self.opened: dict[str, Volume] = dict(self._files)
+        self.entries: dict[str, Entry] = {entry.doc_id: entry for entry in documents}
         for volume in self._files.values():
             # A document and a file of one name: the document keeps it, since somebody gave it on purpose.
-            self._entries.setdefault(volume.doc_id, _entry(volume))
+            self.entries.setdefault(volume.doc_id, _entry(volume))
         #: Documents of the library that are only listed: they are not part of what is measured.
         self._known: dict[str, Entry] = {}
         self._listed = False
         self._looks: dict[tuple[str, tuple[str, ...] | None], Sequence[Lead]] = {}
 
-    @property
-    def entries(self) -> Mapping[str, Entry]:
-        """The catalogue, by id."""
-        return self._entries
-
-    @property
-    def threshold(self) -> float:
-        """The score from which a lead is an answer."""
-        return self._door.threshold if self._door is not None else _FILES_THRESHOLD
-
-    @property
-    def opened(self) -> Mapping[str, Volume]:
-        """The documents that were read so far."""
-        return self._volumes
-
     async def open(self, doc_id: str) -> Volume:
         """One document, whole."""
-        volume = self._volumes.get(doc_id)
+        volume = self.opened.get(doc_id)
         if volume is not None:
             return volume
-        if self._door is not None and doc_id not in self._entries and self.whole_library:
+        if self._door is not None and doc_id not in self.entries and self.whole_library:
             # Nothing found it yet, but whoever names it may know it from somewhere.
             for entry in await self._door.describe([doc_id]):
-                self._entries[entry.doc_id] = entry
-        if self._door is None or doc_id not in self._entries:
+                self.entries[entry.doc_id] = entry
+        if self._door is None or doc_id not in self.entries:
             raise NotFoundError(unknown_document(doc_id, [one.doc_id for one in await self.catalogue()]))
-        self._volumes[doc_id] = await self._door.open(doc_id)
-        return self._volumes[doc_id]
+        self.opened[doc_id] = await self._door.open(doc_id)
+        return self.opened[doc_id]
 
     async def catalogue(self) -> Sequence[Entry]:
         """What the consultation may open: all of the library where no documents were named, and the files."""
@@ -115,8 +103,8 @@ class ConsultedMaterial:
             self._listed = True
         return list(
             {
-                **self._entries,
-                **{id: one for id, one in self._known.items() if id not in self._entries},
+                **self.entries,
+                **{id: one for id, one in self._known.items() if id not in self.entries},
             }.values()
         )
 
@@ -138,16 +126,16 @@ class ConsultedMaterial:
     ) -> Sequence[Lead]:
         if self._door is None:
             return []
-        known = [entry for entry in self._entries if entry not in self._files]
+        known = [entry for entry in self.entries if entry not in self._files]
         wanted = known if doc_ids is None else [id_ for id_ in doc_ids if id_ in known]
         everywhere = doc_ids is None and self.whole_library
         if not wanted and not everywhere:
             return []
         leads = await self._door.look(question, doc_ids=None if everywhere else wanted, limit=limit)
-        new = list(dict.fromkeys(lead.doc_id for lead in leads if lead.doc_id not in self._entries))
+        new = list(dict.fromkeys(lead.doc_id for lead in leads if lead.doc_id not in self.entries))
         for entry in await self._door.describe(new) if new else ():
-            self._entries[entry.doc_id] = entry
-        return [lead for lead in leads if lead.doc_id in self._entries]
+            self.entries[entry.doc_id] = entry
+        return [lead for lead in leads if lead.doc_id in self.entries]
 
     async def _look_in_files(
         self, question: str, doc_ids: Sequence[str] | None, limit: int

@@ -138,9 +138,7 @@ async def store(
                 tx,
                 consultation,
                 user=user or "",
-                documents=await asked.shelves.keys(
-                    tx, [one for one in consultation.docs_consulted if one in entries]
-                ),
+                documents=[entries[one].key for one in consultation.docs_consulted if one in entries],
                 result=result,
                 events=asked.announcer.said if asked.announcer else (),
                 requests=asked.wanted.requests,

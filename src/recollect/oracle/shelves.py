@@ -46,12 +46,11 @@ class Shelves:
         """Documents that a look found; one that is gone by now is left out."""
         async with self._workspace.store.transaction(self._context) as tx:
             found = [await shelf.find_document(tx, id_) for id_ in doc_ids]
-            return [await _entry(tx, one) for one in found if one is not None]
-
-    async def keys(self, tx: Transaction, doc_ids: Sequence[str]) -> list[str]:
-        """What the store calls these documents, as far as they are still there."""
-        found = [await shelf.find_document(tx, id_) for id_ in doc_ids]
-        return [str(one.id) for one in found if one is not None]
+            return [
+                _described(one, id_) if id_ == one.name else await _entry(tx, one)
+                for id_, one in zip(doc_ids, found, strict=True)
+                if one is not None
+            ]
 
     async def list(self) -> Sequence[Entry]:
         """Every document that the caller sees, by name."""
@@ -128,4 +127,5 @@ def _described(document: Document, doc_id: str) -> Entry:
         title=document.title,
         digest=document.digest,
         tokens=document.tokens,
+        key=str(document.id),
     )

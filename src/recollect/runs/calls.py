@@ -217,23 +217,25 @@ class LiveCalls:
             cache=self._cache,
         )
         # What a call that fails has used is not known: the worst case stays spent.
-        attempt.tokens, attempt.usd = held.tokens, held.usd
-        with held:
-            try:
-                observation = await within(
-                    _awaited(tool.run(attempt.parameters, context)),
-                    seconds=None if tool.lasts else self._budget.limits.sub_call_timeout_s,
-                    depth=self._budget.depth,
-                    last_words=True,
-                )
-            except DepthLimitError:
-                held.release()
-                attempt.tokens, attempt.usd, attempt.ran = 0, 0.0, False
-                raise
+        attempt.tokens, attempt.usd = tokens, usd
+        try:
+            observation = await within(
+                _awaited(tool.run(attempt.parameters, context)),
+                seconds=None if tool.lasts else self._budget.limits.sub_call_timeout_s,
+                depth=self._budget.depth,
+                last_words=True,
+            )
             if not isinstance(observation, Observation):
                 raise TypeError(f"{tool.name} gave {type(observation).__name__}, not an Observation")
             held.settle(tokens=observation.tokens, usd=observation.usd)
-            attempt.tokens, attempt.usd = observation.tokens, observation.usd
+        except DepthLimitError:
+            held.release()
+            attempt.tokens, attempt.usd, attempt.ran = 0, 0.0, False
+            raise
+        except BaseException:
+            held.settle(tokens=held.tokens, usd=held.usd)
+            raise
+        attempt.tokens, attempt.usd = observation.tokens, observation.usd
         return self._bounded(attempt, observation)
 
     def _bounded(self, attempt: _Attempt, observation: Observation) -> Observation:

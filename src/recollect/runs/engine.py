@@ -91,7 +91,7 @@ async def run(
         budget = budget.branch(limits)
     budget = budget.branch() if budget is not None else Budget(limits, clock=clock)
     budget.depth = max(budget.depth, depth)
-    publisher = on_event if isinstance(on_event, Publisher) else Publisher(on_event)
+    publisher = on_event if isinstance(on_event, Publisher) else Publisher(on_event, now)
     loop = Loop(
         query,
         environment=environment,
@@ -364,7 +364,7 @@ class Loop:
         return finished
 
     def _tell(self, kind: type[Event], **values: Any) -> None:
-        self._publish(kind(run_id=self._id, depth=self._budget.depth, at=self._times.now(), **values))
+        self._publish.tell(kind, run_id=self._id, depth=self._budget.depth, **values)
 
     def _tell_findings(self, findings: Sequence[Finding], iteration: int) -> None:
         for finding in findings:

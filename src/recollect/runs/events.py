@@ -23,6 +23,7 @@ from recollect.domain.codec import encode_fields
 from recollect.domain.findings import Finding
 from recollect.domain.trajectory import Usage
 from recollect.runs.planners.contract import Call, Remaining
+from recollect.runs.times import utc_now
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
@@ -144,13 +145,18 @@ Subscriber = Callable[[Event], Awaitable[None] | None]
 
 
 class Publisher:
-    """Hands events to one subscriber, or to nobody."""
+    """Hands events to one subscriber, or to nobody. `now` says when something happened."""
 
-    def __init__(self, subscriber: Subscriber | None) -> None:
+    def __init__(self, subscriber: Subscriber | None, now: Callable[[], datetime] = utc_now) -> None:
         self._subscriber = subscriber
+        self.now = now
         self._complained = False
         self._waiting: asyncio.Queue[Awaitable[None]] | None = None
         self._pump: asyncio.Task[None] | None = None
+
+    def tell(self, kind: type[Event], **values: Any) -> None:
+        """Something happened now."""
+        self(kind(at=self.now(), **values))
 
     def __call__(self, event: Event) -> None:
         """Tell; it never raises and never waits."""

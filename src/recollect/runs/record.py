@@ -35,7 +35,7 @@ class Record:
         self._known: set[object] = set()
         self._unread: tuple[Finding, ...] = ()
         self._offered: dict[object, Finding] = {}
-        self._seen: set[tuple[str, str, str]] = set()
+        self._seen: set[str] = set()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -160,8 +160,8 @@ def usage_of(steps: Sequence[Step], *, depth: int, wall_time_ms: float) -> Usage
     )
 
 
-def _fingerprint(record: CallRecord) -> tuple[str, str, str]:
-    return record.tool, canonical(dict(record.parameters)), canonical(record.result)
+def _fingerprint(record: CallRecord) -> str:
+    return canonical([record.tool, dict(record.parameters), record.result])
 
 
 def _identity(finding: Finding) -> object:

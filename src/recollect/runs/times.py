@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Protocol
 from uuid import UUID
 
 from recollect.domain.ids import new_id
 from recollect.domain.trajectory import Trajectory
 
-
-def utc_now() -> datetime:
-    """The time by the clock."""
-    return datetime.now(UTC)
+#: The time by the clock.
+utc_now = partial(datetime.now, UTC)
 
 
 class Span(Protocol):
@@ -55,10 +54,6 @@ class Times(Protocol):
 
     def child(self, iteration: int, place: int) -> Times:
         """Of the run that this call starts."""
-        ...
-
-    def now(self) -> datetime:
-        """For events."""
         ...
 
 
@@ -100,10 +95,6 @@ class LiveTimes:
     def child(self, iteration: int, place: int) -> Times:
         """The same clocks."""
         return self
-
-    def now(self) -> datetime:
-        """The wall clock."""
-        return self.wall()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +139,3 @@ class RecordedTimes:
         child = self.record.steps[iteration - 1].tool_calls[place].child
         assert child is not None
         return RecordedTimes(child)
-
-    def now(self) -> datetime:
-        """The end of the record: events of a replay carry no time of their own."""
-        return self.record.ended_at

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
@@ -212,8 +212,12 @@ _PLAN_ANEW = sql.SQL("")
 
 def compose(name: str, slots: Mapping[str, sql.Composable] | None = None) -> sql.Composed:
     """A named query with its slots filled."""
-    text = sql.SQL(query(name))
-    return text.format(**slots) if slots else sql.Composed([text])
+    return _named(name) if not slots else sql.SQL(query(name)).format(**slots)
+
+
+@cache
+def _named(name: str) -> sql.Composed:
+    return sql.Composed([sql.SQL(query(name))])
 
 
 def caller_settings(context: TenantContext) -> sql.Composed:
@@ -221,6 +225,7 @@ def caller_settings(context: TenantContext) -> sql.Composed:
     return _BEGIN + enter_statement(context)
 
 
+@lru_cache(maxsize=1_024)
 def enter_statement(context: TenantContext) -> sql.Composed:
     """The statement that says in a transaction who is asking."""
     leads = [
