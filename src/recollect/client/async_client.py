@@ -67,6 +67,7 @@ from recollect.runs.events import Event
 if TYPE_CHECKING:
     from recollect.client.remote import Server
     from recollect.codebase.explore import RLMOrchestrator
+    from recollect.retrieval.training import Learner
     from recollect.runs.cache import Cache
     from recollect.runs.source import Source
     from recollect.storage.reading import Selection
@@ -102,6 +103,7 @@ class _Shared:
         self.tenants_seen: set[str] = set()
         #: Answers of tools over code, for as long as the client lives.
         self.explored: Cache | None = None
+        self.learner: Learner | None = None
         self.closed = False
 
     async def open(self, context: TenantContext) -> Workspace:
@@ -113,6 +115,7 @@ class _Shared:
         async with self.lock:
             if self.workspace is None:
                 self.workspace = await Workspace.open(self.settings)
+                self.workspace.events.on_judged = self.learn
             # Only the newcomer's tenant makes itself; any other is created on purpose.
             own = self.settings.tenant
             if context.tenant_id == own and own == LOCAL_TENANT and own not in self.tenants_seen:
@@ -122,9 +125,19 @@ class _Shared:
 
     async def close(self) -> None:
         self.closed = True
+        if self.learner is not None:
+            await self.learner.close()
         if self.workspace is not None:
             workspace, self.workspace = self.workspace, None
             await workspace.close()
+
+    def learn(self, tenant_id: str) -> None:
+        """Somebody has said what served: learn from it, later and in the background."""
+        from recollect.retrieval.training import Learner
+
+        if self.workspace is not None:
+            self.learner = self.learner or Learner(self.workspace)
+            self.learner.hear(tenant_id)
 
 
 @checked

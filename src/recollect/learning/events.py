@@ -13,9 +13,9 @@ import hashlib
 import logging
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -28,6 +28,7 @@ from recollect.learning.runs import run_row
 from recollect.learning.utility import read_baseline
 from recollect.storage import learning as storage
 from recollect.storage import runs
+from recollect.storage.learning import HOUR
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
@@ -46,6 +47,12 @@ _BATCH = 200
 REFINED_WITHIN = timedelta(minutes=10)
 #: Terms kept of one question; longer ones are documents, and nobody refines those word by word.
 _MAX_TERMS = 64
+#: Stems that say where to look or how much is wanted, not what a question is about: two that share these alone have
+#: nothing in common.
+_FRAME = frozenset(
+    "across team project compani organ organis user peopl everyon everybodi agent session scope group depart all everi"
+    " list compar differ between latest recent new last first count number mani total summari summar overview".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,8 @@ class EventLog:
         self._task: asyncio.Task[None] | None = None
         self._store_id: UUID | None = None
         self.guesses = Guesses()
+        #: Hears in which tenant somebody has said what served.
+        self.on_judged: Callable[[str], None] | None = None
         self._written = self._dropped = self._failed = 0
 
     @property
@@ -119,6 +128,11 @@ class EventLog:
         """
         if self.enabled and context.user_id is not None:
             self._put(context, _Run(run_row(trajectory, query_id=query_id, memory_ids=memory_ids)))
+
+    def judged(self, tenant_id: str) -> None:
+        """Somebody has said what a memory was worth: there is something to learn from."""
+        if self.enabled and self.on_judged is not None:
+            self.on_judged(tenant_id)
 
     def _put(self, context: TenantContext, note: RetrievalEvent | _Use | _Run) -> None:
         if not self.enabled or context.user_id is None:
@@ -189,31 +203,33 @@ class EventLog:
             await _write_use(tx, use)
             if use.reported:
                 await self.guesses.confirm(tx, use.query_id, use.memory_ids)
+        if any(use.reported for use in uses):
+            self.judged(tx.context.tenant_id)
 
     async def _write_events(self, tx: Transaction, events: Sequence[RetrievalEvent]) -> None:
         if not events:
             return
         if self._store_id is None:
             self._store_id = await storage.store_id(tx)
-        user, session = tx.context.user_id or "", tx.context.session_id or ""
-        seen: list[tuple[RetrievalEvent, list[int]]] = []
-        rows = []
-        for event in events:
-            terms = hash_terms(event.terms[:_MAX_TERMS], self._store_id, tx.context.tenant_id)
-            refines = None
-            if session:
-                refines = await _refined_by(tx, event, terms, session, seen)
-            seen.append((event, terms))
-            rows.append(_event_row(event, terms, refines))
-        hits = [_hit_row(event.query_id, hit) for event in events for hit in event.hits]
-        await storage.insert_events(tx, user=user, session=session, events=rows, hits=hits)
+        user = tx.context.user_id or ""
+        for session, grouped in groupby(events, key=lambda event: session_of(tx.context, event.at)):
+            seen: list[tuple[RetrievalEvent, list[int]]] = []
+            rows = []
+            hits = []
+            for event in grouped:
+                about = [term for term in event.terms if term not in _FRAME]
+                terms = hash_terms(about[:_MAX_TERMS], self._store_id, tx.context.tenant_id)
+                refines = await _refined_by(tx, event, terms, seen)
+                seen.append((event, terms))
+                rows.append(_event_row(event, terms, refines))
+                hits += [_hit_row(event.query_id, hit) for hit in event.hits]
+            await storage.insert_events(tx, user=user, session=session, events=rows, hits=hits)
 
 
 async def _refined_by(
     tx: Transaction,
     event: RetrievalEvent,
     terms: Sequence[int],
-    session: str,
     seen: Sequence[tuple[RetrievalEvent, list[int]]],
 ) -> UUID | None:
     """The question that this one asks again in other words; the latest one, if there are several."""
@@ -221,10 +237,15 @@ async def _refined_by(
     for earlier, known in reversed(seen):
         if since <= earlier.at <= event.at and is_refinement(known, terms):
             return earlier.query_id
-    rows = await storage.session_events(
-        tx, user=tx.context.user_id or "", session=session, query=event.query_id, since=since, at=event.at
-    )
-    return next((row["query_id"] for row in rows if is_refinement(row["terms"], terms)), None)
+    # Of a session that is an hour the question before may be in the hour before.
+    for session in dict.fromkeys(session_of(tx.context, at) for at in (event.at, since)):
+        rows = await storage.session_events(
+            tx, user=tx.context.user_id or "", session=session, query=event.query_id, since=since, at=event.at
+        )
+        for row in rows:
+            if is_refinement(row["terms"], terms):
+                return UUID(str(row["query_id"]))
+    return None
 
 
 async def _write_runs(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -262,6 +283,14 @@ def log_retrieval_event(
     log.record(context, event)
     if used_in_response is not None:
         log.mark_used(context, event.query_id, used_in_response, reported=True)
+
+
+def session_of(context: TenantContext, at: datetime) -> str:
+    """The session a question belongs to. Without one of the caller's own, what they ask within an hour is one.
+
+    By the clock alone, so that processes that answer the same caller agree on it.
+    """
+    return context.session_id or f"{HOUR}{at:%Y-%m-%dT%H} {context.agent_id or ''}".rstrip()
 
 
 def hash_terms(terms: Iterable[str], store_id: UUID, tenant_id: str) -> list[int]:

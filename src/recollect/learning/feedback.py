@@ -70,6 +70,7 @@ async def give_feedback(
         moved = await storage.reward_memories(tx, {memory_id: (0, step)})
         given = replace(given, applied=bool(moved))
         await storage.insert_feedback(tx, user, given)
+    log.judged(context.tenant_id)
     return given
 
 

@@ -162,7 +162,9 @@ def read_lists(rows: list[Row]) -> list[JudgedList]:
         if grades.max() <= grades.min():
             continue
         first = hits[0]
-        cluster = (first["user_id"], first["session"]) if first["session"] else first["query_id"]
+        # An hour of questions is no session of the caller's own: nothing says that they belong together.
+        own = first["session"] and not first["session"].startswith(storage.HOUR)
+        cluster = (first["user_id"], first["session"]) if own else first["query_id"]
         lists.append(
             JudgedList(
                 np.array([to_array(h["signals"]) for h in hits]),

@@ -21,6 +21,7 @@ from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.memory import MemoryType
 from recollect.domain.overview import Happening, MemoryCount, Overview, SearchMinute, Trace, TracedHit
 from recollect.errors import StoreError
+from recollect.storage.learning import HOUR
 from recollect.storage.store import Row, Store, Transaction
 
 log = logging.getLogger(__name__)
@@ -151,7 +152,7 @@ def _trace(row: Row) -> Trace:
         id=row["query_id"],
         at=row["at"],
         user=row["user_id"],
-        session=row["session"] or None,
+        session=None if row["session"].startswith(HOUR) else row["session"] or None,
         question=row["question"],
         category=row["category"],
         strategy=row["strategy"],
