@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from recollect.config import Settings
@@ -50,9 +51,8 @@ INDEXED_S = 60.0
 ANALYZE_FROM = 200
 
 
-def utc_now() -> datetime:
-    """The clock, unless a test brings its own."""
-    return datetime.now(UTC)
+#: The clock, unless a test brings its own.
+utc_now = partial(datetime.now, UTC)
 
 
 @dataclass(frozen=True, slots=True)

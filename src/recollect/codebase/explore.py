@@ -23,7 +23,7 @@ from recollect.codebase.evidence import Pages
 from recollect.codebase.journal import Journal, JournaledEnvironment, JournaledPlanner, Past, read_journal
 from recollect.codebase.planner import Course, RLMAgent
 from recollect.codebase.query import read_query
-from recollect.codebase.refine import anchored, path_of, read_spans, refine, refused_answers
+from recollect.codebase.refine import anchored, path_of, refine, refused_answers
 from recollect.codebase.request import ExploreRequest
 from recollect.codebase.secrets import mask, mask_values
 from recollect.codebase.synthesis import ResultSynthesizer
@@ -310,7 +310,7 @@ class _Exploration(Inquiry[RLMResult]):
     def _choose(self) -> tuple[Finding, ...]:
         """What answers the question, at the lines that say so."""
         pages, record, claims = Pages(self._tree), self._ended.trajectory, self._agent.claims
-        spans = list(read_spans(record))
+        spans = record.spans()
         chosen = self.place(
             [finding for finding in self._ended.findings if finding in claims],
             lambda claim: anchored(claim, spans, pages),

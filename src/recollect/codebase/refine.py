@@ -8,15 +8,16 @@ map's. What a model claimed keeps its words and its confidence; only its lines a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from recollect.codebase.evidence import FILE, Pages, cite
 from recollect.codebase.looking import MATCHES, USED_IN
 from recollect.codebase.query import CodeQuery
 from recollect.codebase.wording import asks_for_uses, best_window, weights_of
 from recollect.domain.findings import Citation, Finding
-from recollect.domain.trajectory import CallRecord, Trajectory
+from recollect.domain.trajectory import Trajectory
 from recollect.runs.quotes import locate
 
 #: Files an answer names, and uses elsewhere.
@@ -57,7 +58,7 @@ def refine(
         by_lines = {(place.source_file, place.line_range): place for place in places}
         kept = [by_lines[key] for key in answers if key in by_lines]
     else:
-        kept = _by_file(places, ranked, list(read_spans(record)), weights_of(query), pages)
+        kept = _by_file(places, ranked, record.spans(), weights_of(query), pages)
     uses = _in_turns(sorted(uses, key=lambda one: is_test(one.source_file) is not tests))
     # A long text that mentions uses is a report, not a question for them.
     named = bool(query.identifiers or query.dotted or not answers)
@@ -112,53 +113,41 @@ def is_test(path: str) -> bool:
     return _TEST.search(path) is not None
 
 
+def map_of(record: Trajectory) -> Mapping[str, Any]:
+    """The run's first map that names files, as its call gave it back."""
+    for call in record.calls():
+        drawn = call.result if call.error is None and call.tool == "outline" else None
+        if isinstance(drawn, Mapping) and drawn.get("files"):
+            return drawn
+    return {}
+
+
 def ranks_of(record: Trajectory) -> dict[str, float]:
     """Files in the order in which the run's first map has them, with how sure it is of each; never rising."""
-    for call in calls_of(record):
-        if call.tool == "outline" and isinstance(call.result, Mapping) and call.result.get("files"):
-            ranks: dict[str, float] = {}
-            most = 1.0
-            for file in call.result["files"]:
-                most = min(most * 0.999, float(file["confidence"]))
-                ranks.setdefault(str(file["path"]), max(most, 0.001))
-            return ranks
-    return {}
+    ranks: dict[str, float] = {}
+    most = 1.0
+    for file in map_of(record).get("files", ()):
+        most = min(most * 0.999, float(file["confidence"]))
+        ranks.setdefault(str(file["path"]), max(most, 0.001))
+    return ranks
 
 
 def answers_of(record: Trajectory) -> list[tuple[str, tuple[int, int]]]:
     """Where the definitions stand that answer the question, best first; nothing when files were ranked instead."""
-    for call in calls_of(record):
-        if call.tool == "outline" and isinstance(call.result, Mapping) and call.result.get("files"):
-            return [(str(path), (first, last)) for path, first, last in call.result.get("answers", ())]
-    return []
+    return [(str(path), (first, last)) for path, first, last in map_of(record).get("answers", ())]
 
 
 def path_of(record: Trajectory) -> list[str]:
     """The definitions along which a question follows something, in the order of their calls; often none."""
-    for call in calls_of(record):
-        if call.tool == "outline" and isinstance(call.result, Mapping) and call.result.get("files"):
-            return [str(name) for name in call.result.get("path", ())]
-    return []
+    return [str(name) for name in map_of(record).get("path", ())]
 
 
 def refused_answers(record: Trajectory) -> list[str]:
     """Where the nearest definitions stand when none of them is likely to answer; else nothing."""
-    for call in calls_of(record):
-        if call.tool == "outline" and isinstance(call.result, Mapping) and call.result.get("answers"):
-            if call.result["chance"] >= LEAST_CHANCE:
-                return []
-            return [f"{path}:{first}" for path, first, _ in call.result["answers"][:_NEAREST]]
-    return []
-
-
-def calls_of(record: Trajectory) -> Iterator[CallRecord]:
-    """Every call of a run that answered, those of runs below it included."""
-    for step in record.steps:
-        for call in step.tool_calls:
-            if call.error is None:
-                yield call
-            if call.child is not None:
-                yield from calls_of(call.child)
+    drawn = map_of(record)
+    if not drawn.get("answers") or drawn["chance"] >= LEAST_CHANCE:
+        return []
+    return [f"{path}:{first}" for path, first, _ in drawn["answers"][:_NEAREST]]
 
 
 def _places(
@@ -218,14 +207,6 @@ def _is_file(finding: Finding) -> bool:
 def _is_use(finding: Finding) -> bool:
     """Whether a finding is a use of a name or a line that matches: not a place of a definition."""
     return finding.group in (USED_IN, MATCHES)
-
-
-def read_spans(record: Trajectory) -> Iterator[tuple[str, int, int]]:
-    """The lines that calls gave back, as their results name them."""
-    for call in calls_of(record):
-        if isinstance(call.result, Mapping):
-            for path, first, last in call.result.get("spans") or ():
-                yield str(path), int(first), int(last)
 
 
 def anchored(finding: Finding, spans: Sequence[tuple[str, int, int]], pages: Pages) -> Finding | None:

@@ -6,7 +6,7 @@ played again. Who makes the record is `runs/engine.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -125,6 +125,21 @@ class Trajectory:
     policy: str | None = None
     notes: tuple[str, ...] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
+
+    def calls(self) -> Iterator[CallRecord]:
+        """Every call of the run, and of those that its calls started."""
+        for call in (call for step in self.steps for call in step.tool_calls):
+            yield call
+            if call.child is not None:
+                yield from call.child.calls()
+
+    def spans(self) -> list[tuple[str, int, int]]:
+        """The lines that calls gave back, as their results name them: document, first line, last line."""
+        found = []
+        for call in self.calls():
+            spans = call.result.get("spans") if isinstance(call.result, Mapping) else None
+            found += [(str(name), int(first), int(last)) for name, first, last in spans or ()]
+        return found
 
     def document(self) -> dict[str, Any]:
         """As JSON. A step holds the findings that were new in it; those before it are in the steps before."""

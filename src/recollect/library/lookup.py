@@ -22,7 +22,7 @@ from recollect.domain.library import PATH_SEPARATOR, PageSpan, SectionHit, Secti
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name, check_text
 from recollect.errors import InvalidInputError
-from recollect.library.prose import Asked, answer_of, read_asked, sentences_of, table_head, whole_sentences
+from recollect.library.prose import Asked, answer_of, passage_of, read_asked
 from recollect.library.ranking import (
     CITED_SECTIONS,
     POOL_PASSAGES,
@@ -261,8 +261,7 @@ async def _cited_names(tx: Transaction, rows: Sequence[Row]) -> dict[UUID, str]:
 
 def _read_out(query: str, lines: Sequence[str], first: int, last: int) -> str:
     """What lines of a section say about a question, in whole sentences."""
-    first, last = whole_sentences(lines, first, last)
-    return answer_of(query, sentences_of(lines[first - 1 : last], head=table_head(lines, first)))
+    return answer_of(query, passage_of(lines, first, last)[2])
 
 
 def _hit(found: Found, row: Row, cited: str, query: str) -> SectionHit:

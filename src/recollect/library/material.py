@@ -14,7 +14,7 @@ from typing import Protocol
 from recollect.domain.findings import Citation, Finding, span_hash
 from recollect.domain.library import Gap, PageSpan, Section, pages_of
 from recollect.errors import NotFoundError
-from recollect.library.prose import sentences_of, table_head, whole_sentences
+from recollect.library.prose import passage_of
 
 #: What a citation of a library document and one of a file are called.
 DOCUMENT = "document"
@@ -90,9 +90,9 @@ class Volume:
         if self.kind == DOCUMENT:
             before = self.body_of(section) - 1 if section else 0
             own = self.lines[before : section.line_end if section else None]
-            first, last = whole_sentences(own, max(line_start - before, 1), max(line_end - before, 1))
+            first, last, said = passage_of(own, max(line_start - before, 1), max(line_end - before, 1))
             line_start, line_end = min(first + before, line_start), last + before
-            words = "\n".join(sentences_of(own[first - 1 : last], head=table_head(own, first)))
+            words = "\n".join(said)
         return Finding(
             description=f"{place}:\n{words}" if place else words,
             evidence=self.text_of(line_start, line_end),

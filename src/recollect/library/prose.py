@@ -160,6 +160,12 @@ def sentences_of(lines: Sequence[str], *, head: str = "") -> list[str]:
     return [sentence for block in _blocks(lines, head) for sentence in split_sentences(_plain(block))]
 
 
+def passage_of(lines: Sequence[str], first: int, last: int) -> tuple[int, int, list[str]]:
+    """A range of lines, counted from 1, widened to whole sentences, and these in plain text."""
+    first, last = whole_sentences(lines, first, last)
+    return first, last, sentences_of(lines[first - 1 : last], head=table_head(lines, first))
+
+
 def answer_of(question: str, sentences: Sequence[str]) -> str:
     """The sentence that speaks most about the question, with those around it as far as an answer goes."""
     if not sentences:

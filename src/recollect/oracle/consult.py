@@ -29,7 +29,7 @@ from recollect.oracle.compose import compose, distinct, texts_of, with_tables
 from recollect.oracle.direct import ask_once, look_once
 from recollect.oracle.gather import Gathered, decide, gather
 from recollect.oracle.recipes import find_recipe
-from recollect.oracle.record import coverage_of, record_of, spans_read, store, tools_used
+from recollect.oracle.record import coverage_of, record_of, store, tools_used
 from recollect.oracle.recursive import anchored, environment_of, limits_of, listed, own_planner
 from recollect.oracle.request import ConsultRequest
 from recollect.oracle.sessions import cache_of, take_up, write_answers
@@ -211,7 +211,7 @@ class Consultation(Inquiry[OracleConsultResult]):
         finally:
             # Also of a run that was cut short: its session goes on from there.
             self.answers = write_answers(cache, before, self.context.roles) if models.root else None
-        self.trajectory, self.spans = ended.trajectory, spans_read(ended.trajectory)
+        self.trajectory, self.spans = ended.trajectory, ended.trajectory.spans()
         self.notes += ended.trajectory.notes
         self.tables = tuple(table for table in environment.book.answers if table.rows)
         for mapped in environment.book.sources:

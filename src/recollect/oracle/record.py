@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from recollect.domain.oracle import Coverage, OracleConsultation, OracleConsultResult, Skipped
-from recollect.domain.trajectory import CallRecord, Trajectory
+from recollect.domain.trajectory import Trajectory
 from recollect.library.material import FILE
 from recollect.oracle.gather import Gathered
 from recollect.storage import oracle as storage
@@ -66,25 +66,9 @@ def coverage_of(gathered: Gathered, spans: Sequence[Span]) -> Coverage:
     )
 
 
-def spans_read(trajectory: Trajectory) -> list[Span]:
-    """The lines that calls gave back, as their results name them."""
-    spans = []
-    for call in calls_of(trajectory):
-        result: Any = call.result
-        for span in result.get("spans", ()) if isinstance(result, Mapping) else ():
-            spans.append((str(span[0]), int(span[1]), int(span[2])))
-    return spans
-
-
-def calls_of(trajectory: Trajectory) -> list[CallRecord]:
-    """All calls of a run and of those it started."""
-    calls = [call for step in trajectory.steps for call in step.tool_calls]
-    return [*calls, *(below for call in calls if call.child for below in calls_of(call.child))]
-
-
 def tools_used(trajectory: Trajectory | None) -> tuple[str, ...]:
     """The tools that a run called, each once."""
-    calls = [] if trajectory is None else calls_of(trajectory)
+    calls = () if trajectory is None else trajectory.calls()
     return tuple(dict.fromkeys(call.tool for call in calls if not call.refused))
 
 
@@ -96,7 +80,7 @@ def record_of(
     consulted = list(dict.fromkeys(doc_id for doc_id, _, _ in asked.spans))
     entries = asked.gathered.material.entries if asked.gathered else {}
     files = [one for one in consulted if one in entries and entries[one].kind == FILE]
-    calls = calls_of(asked.trajectory) if asked.trajectory else []
+    calls = list(asked.trajectory.calls()) if asked.trajectory else []
     return OracleConsultation(
         id=asked.id,
         timestamp=asked.at,
