@@ -221,7 +221,7 @@ def test_the_manager_counts_and_limits_as_the_engine_does() -> None:
     manager = SubCallBudgetManager(3, 2, timeout_seconds=60)
     manager.start_iteration()
     assert manager.budget.reserve() is not None
-    assert manager.remaining_in_iteration == 1
+    assert manager.budget.remaining().subcalls_this_step == 1
     held = manager.budget.reserve()
     assert held is not None
     assert manager.budget.reserve() is None
@@ -229,7 +229,7 @@ def test_the_manager_counts_and_limits_as_the_engine_does() -> None:
     assert (manager.subcall_count, manager.remaining_subcalls) == (1, 1)
     manager.start_iteration()
     assert manager.budget.reserve() is not None
-    assert manager.exhausted_by == "subcalls"
+    assert manager.budget.exhausted() == "subcalls"
     assert manager.remaining_seconds is not None
 
 

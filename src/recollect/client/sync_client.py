@@ -980,9 +980,9 @@ class Recollect(SyncFace):
         touches, `fail_count` how often the task has failed; `agent` names one recipe or preset. Each advice has the
         arguments for `oracle_consult` or `explore`. No model is asked; words of a task are read in English.
         """
-        return self._portal.run(
-            self._async.advise(task, agent=agent, path=path, notes=notes, files=files, fail_count=fail_count)
-        )
+        return self._portal.run(self._async.advise(
+            task, agent=agent, path=path, notes=notes, files=files, fail_count=fail_count,
+        ))  # fmt: skip
 
     def capabilities(self, *, days: int | None = None, limit: int = 5) -> Sequence[CapabilityGroup]:
         """What consultations missed most, requests of one meaning together; of the last days, or of all time."""
