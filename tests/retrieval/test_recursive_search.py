@@ -272,10 +272,7 @@ def test_another_handler_can_find_what_complex_contexts_need(settings: Settings,
             return await super().execute_assembly(request, **heard)
 
     def request(query: str) -> SearchRequest:
-        return SearchRequest.check(
-            query=query, limit=10, threshold=0.0, layers=None, scope=None, types=None, filters=None, as_of=None,
-            now=NOW, explain=False,
-        )  # fmt: skip
+        return SearchRequest.check(settings, query=query, clock=NOW, threshold=0.0)
 
     async def assemble() -> tuple[str, str]:
         async with AsyncRecollect(settings=settings, context=context) as client:

@@ -66,10 +66,7 @@ def run(
             await client.scopes.create("team/parser")
             await client.add_many(memories)
             workspace = await client._workspace()
-            request = SearchRequest.check(
-                query=query, limit=5, threshold=0.7, layers=None, scope=None, types=None,
-                filters=None, as_of=None, now=NOW, explain=False,
-            )  # fmt: skip
+            request = SearchRequest.check(settings, query=query, clock=NOW, limit=5)
             _, trajectory = await RlmExecutor(workspace, context, planner=planner).execute(request, new_id())
             assert trajectory is not None
             return trajectory
