@@ -60,7 +60,6 @@ from recollect.domain.results import (
 )
 from recollect.domain.tenancy import LOCAL_TENANT, TenantContext
 from recollect.domain.text import MAX_LIMIT, check_whole
-from recollect.domain.zones import check_timezone
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError
 from recollect.runs.events import Event
 
@@ -563,17 +562,13 @@ class AsyncRecollect:
         Names are looked up in everything the caller sees.
         """
         from recollect.retrieval.ask import explain_query
+        from recollect.retrieval.request import SearchRequest
 
         workspace = await self._workspace()
-        return await explain_query(
-            workspace,
-            self._context,
-            query,
-            layers=parse_layers(layers),
-            scope=None if scope is None else ScopeName.parse(scope),
-            now=check_time(now, "now") or workspace.clock(),
-            timezone=check_timezone(self.settings.timezone if timezone is None else timezone),
-        )
+        request = SearchRequest.check(
+            self.settings, clock=workspace.clock(), query=query, layers=layers, scope=scope, now=now, timezone=timezone
+        )  # fmt: skip
+        return await explain_query(workspace, self._context, request)
 
     async def search(
         self,
