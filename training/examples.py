@@ -27,8 +27,10 @@ from worlds import visible
 from recollect.providers.judge.wording import statement
 
 OUTDATED, RELATED = 0.8, 0.2
-#: Of the memories nearest to a question so many are shown as negatives, and so many others.
-HARD, OTHERS = 5, 1
+#: Of the memories nearest to a question so many are negatives, and so many others; each epoch draws some of them.
+HARD, OTHERS = 14, 3
+#: So many that answer are shown at once, and so many that do not.
+RIGHT, SHOWN = 6, 7
 SEVERAL = frozenset({"list", "count", "compare"})
 #: The open sets whose answers stand in one short text; the rest ask for more context than a memory has.
 OPEN = frozenset(
@@ -36,6 +38,7 @@ OPEN = frozenset(
     "hotpotqa selqa tweetqa qamr sgd timeqa adversarialqa disflqa qed".split()
 )
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
+_SPEAKER = re.compile(r"(\w+), [A-Z][a-z]{2} \d{4}: ")
 
 Embed = Callable[[list[str]], Any]
 
@@ -83,6 +86,47 @@ def from_world(
             if best:
                 found.append(Example("swapped", swapped[0], tuple(best), (0.0,) * len(best)))
     return found
+
+
+def sampled(example: Example, draw: random.Random) -> Example:
+    """What answers, some of what nearly does, and one of the others: another choice each time."""
+    right = [place for place, label in enumerate(example.labels) if label > 0]
+    wrong = [place for place, label in enumerate(example.labels) if label == 0]
+    if len(wrong) > SHOWN:
+        near, others = wrong[:-OTHERS], wrong[-OTHERS:]
+        weights = [1 / (2 + rank) for rank in range(len(near))]
+        chosen: set[int] = set()
+        while len(chosen) < SHOWN - 1:
+            chosen.add(draw.choices(near, weights)[0])
+        wrong = [*sorted(chosen), draw.choice(others)]
+    places = [*draw.sample(right, min(len(right), RIGHT)), *wrong]
+    return Example(
+        example.source,
+        example.question,
+        tuple(example.statements[place] for place in places),
+        tuple(example.labels[place] for place in places),
+    )
+
+
+def speakers(example: Example) -> set[str]:
+    """Who speaks in it, by name."""
+    heads = (_SPEAKER.match(statement) for statement in example.statements)
+    return {head[1] for head in heads if head and head[1] not in {"I", "Assistant"}}
+
+
+def renamed(example: Example, names: list[str], draw: random.Random) -> Example:
+    """The same under other names, half of the time, so that it is not names that are learned."""
+    own = speakers(example)
+    if not own or not example.source.startswith("world") or draw.random() < 0.5:
+        return example
+    new = dict(zip(sorted(own), draw.sample(names, len(own)), strict=True))
+    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(own, key=len, reverse=True)))})\b")
+
+    def exchange(text: str) -> str:
+        return pattern.sub(lambda match: new[match[0]], text)
+
+    statements = tuple(map(exchange, example.statements))
+    return Example(example.source, exchange(example.question), statements, example.labels)
 
 
 def said(items: list[dict[str, Any]], place: int, *, asker: str) -> str:

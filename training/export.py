@@ -1,8 +1,8 @@
 """Make the shipped judge of trained weights: an int8 graph, the word vectors in int8, and the vocabulary.
 
-    python training/export.py judge.pt MINILM_DIR src/recollect/providers/judge/weights
+    python training/export.py judge.pt[,earlier.pt...] MINILM_DIR src/recollect/providers/judge/weights
 
-Needs torch and onnx. Prints the SHA-256 of each, for `recollect.providers.judge.model`.
+Of several, the mean of their weights is taken: later stages of one training, which is better than each. Needs torch and onnx. Prints the SHA-256 of each, for `recollect.providers.judge.model`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ _NAMES = {
 }
 
 
-def main(weights: Path, minilm: Path, folder: Path) -> None:
+def main(weights: list[Path], minilm: Path, folder: Path) -> None:
     """Write the files of the judge into `folder`."""
-    own = {name: tensor.numpy() for name, tensor in torch.load(weights).items()}
+    stages = [torch.load(path) for path in weights]
+    own = {name: (sum(stage[name] for stage in stages) / len(stages)).numpy() for name in stages[0]}
     tensors = {
         "embeddings.LayerNorm.weight": own["norm_scale"],
         "embeddings.LayerNorm.bias": own["norm_shift"],
@@ -62,4 +63,4 @@ def main(weights: Path, minilm: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]))
+    main([Path(name) for name in sys.argv[1].split(",")], Path(sys.argv[2]), Path(sys.argv[3]))

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as functional
-from examples import Example
+from examples import Example, renamed, sampled, speakers
 from network import Judge, from_minilm
 from tokenizers import Tokenizer
 from torch import Tensor
@@ -41,9 +41,15 @@ def main() -> None:
     if options.init:
         judge.load_state_dict(torch.load(options.init))
     examples = json.loads(options.examples.read_text())
-    lists = [_encode(tokenizer, Example(*one)) for one in examples]
-    print(f"{len(lists)} lists, {sum(len(labels) for _, labels in lists)} pairs", flush=True)
-    _train(judge, lists, minutes=options.minutes, epochs=options.epochs, rate=options.rate)
+    draw = random.Random(3)
+    every = [Example(*one) for one in examples]
+    names = sorted({name for example in every for name in speakers(example)})
+    plan = []
+    for _ in range(options.epochs):
+        epoch = [renamed(sampled(example, draw), names, draw) for example in every]
+        plan += _batches([_encode(tokenizer, example) for example in epoch], draw)
+    print(f"{len(every)} lists, {sum(len(labels) for batch in plan for _, labels in batch)} pairs", flush=True)
+    _train(judge, plan, minutes=options.minutes, rate=options.rate)
     torch.save(judge.state_dict(), options.out)
 
 
@@ -120,15 +126,13 @@ def _loss(logits: Tensor, labels: Tensor, owner: Tensor) -> Tensor:
     return each + LISTWISE * listwise / max(lists, 1)
 
 
-def _train(judge: Judge, lists: list[Any], *, minutes: float, epochs: int, rate: float) -> None:
-    draw = random.Random(3)
+def _train(judge: Judge, plan: list[list[Any]], *, minutes: float, rate: float) -> None:
     heads = list(judge.head.parameters())
     groups = [
         {"params": list(judge.layers.parameters()), "lr": rate, "scale": 1.0},
         {"params": heads, "lr": HEAD_RATE, "scale": HEAD_RATE / rate},
     ]
     optimizer = torch.optim.AdamW(groups, weight_decay=0.01, foreach=True)
-    plan = [batch for _ in range(epochs) for batch in _batches(lists, draw)]
     began, pairs, history = time.monotonic(), 0, []
     judge.train()
     for step, batch in enumerate(plan, 1):
@@ -139,7 +143,9 @@ def _train(judge: Judge, lists: list[Any], *, minutes: float, epochs: int, rate:
         for group in optimizer.param_groups:
             group["lr"] = rate * group["scale"] * min(1.0, step / 60) * max(0.03, 1.0 - spent)
         ids, types, mask, labels, owner = _tensors(batch)
-        verdict = judge(ids, types, mask)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            verdict = judge(ids, types, mask)
+        verdict = verdict.float()
         loss = _loss(verdict, labels, owner)
         optimizer.zero_grad()
         loss.backward()

@@ -21,7 +21,7 @@ from recollect.providers.runtime import encode, open_session, open_tokenizer, us
 
 WEIGHTS = Path(__file__).parent / "weights"
 SHA256 = {
-    "judge.onnx": "11046cd92a4dba0cc28f361c4c896e0f023d95511d6de348c072f19a1431e04a",
+    "judge.onnx": "cf405d6b1e0a801d0be84acfeade554d74959e93631cb321b6f2651de76eb1b6",
     "words.npz": "87e2c957fed32e485b5bd9b88e98538b20ddf77c21fb4ba2bfc108eb45dba397",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }

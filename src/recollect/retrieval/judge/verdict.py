@@ -55,7 +55,7 @@ NEARNESS = 0.5
 BEHIND, BEHIND_IN_LISTS = 0.6, 3.5
 #: What importance and proven use count beside the judge: they order what answers, and little more.
 _PROVEN = 4.0
-#: What is gained where an answer is taken for granted, as in a question put to every team.
+#: What is gained where an answer is taken for granted, as in a question put to every team, by what bears on it at all.
 _PRESUPPOSED = 1.0
 #: What the user's own database adds, in logits: to a memory of a thing that it relates to the question, and to one that
 #: names neither such a thing nor what the question names. The latter also for another of the numbered things asked for.
@@ -148,7 +148,8 @@ def judge_rows(
     other = np.array([is_other_number(asked.query, candidate.text) for candidate in candidates], dtype=bool)
     scores = sigmoid(logit(scores) + np.where(other, _UNRELATED, 0.0))
     if presupposed:
-        scores = sigmoid(logit(scores) + _PRESUPPOSED)
+        bears_on_it = np.array([one.relevance > 0 or one.likeness > 0 for one in candidates])
+        scores = sigmoid(logit(scores) + _PRESUPPOSED * bears_on_it)
     if asked.aim.first_person:
         private = np.array([is_private_to_another(shown[row], context) for row in rows])
         scores = np.where(private, -1.0, scores)
