@@ -176,11 +176,12 @@ def test_a_full_disk_is_an_error_that_loses_nothing(small_disk: Path) -> None:
     with Recollect(settings=Settings(home=home, embedder="wordllama")) as client:
         kept = client.add("stored while there was room")
         assert isinstance(kept, Memory)
-        # A fresh log segment first: it is the data that must find no room. (Without room for its log PostgreSQL
+        # Fresh log segments first: it is the data that must find no room. (Without room for its log PostgreSQL
         # stops as a whole, and starts again when there is some.)
         with psycopg.connect(ensure_running(home).owner, autocommit=True) as connection:
-            connection.execute("select pg_switch_wal()")
-            connection.execute("checkpoint")
+            for _ in range(3):
+                connection.execute("select pg_switch_wal()")
+                connection.execute("checkpoint")
         ballast = small_disk / "ballast"
         ballast.write_bytes(b"\0" * (shutil.disk_usage(small_disk).free - 500_000))
         with pytest.raises(RecollectError) as caught:

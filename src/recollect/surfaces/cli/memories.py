@@ -140,7 +140,9 @@ def _show_stored(inv: Invocation, stored: Memory | list[Memory]) -> None:
 
 def _show_inference(inv: Invocation, done: Inference) -> None:
     """What was stored, then what was decided about each statement, then what did not work."""
-    inv.out.result(done)
+    if inv.out.as_json:
+        inv.out.document(done)
+        return
     _show_stored(inv, list(done.memories))
     rows = [
         (decision.kind, decision.text or decision.other_id, decision.reason) for decision in done.decisions
