@@ -421,11 +421,14 @@ class AsyncRecollect:
         from recollect.storage.reading import count_memories
 
         workspace = await self._workspace()
-        async with workspace.store.transaction(self._context) as tx:
+
+        async def look(tx: Transaction) -> int:
             chosen = await _selection(
                 tx, workspace.clock(), layers, scope, types, filters, conversation, include_superseded, as_of
             )
             return await count_memories(tx, chosen)
+
+        return await workspace.store.read(self._context, look)
 
     async def update(
         self,
