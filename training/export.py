@@ -2,7 +2,8 @@
 
     python training/export.py judge.pt[,earlier.pt...] MINILM_DIR src/recollect/providers/judge/weights
 
-Of several, the mean of their weights is taken: later stages of one training, which is better than each. Needs torch and onnx. Prints the SHA-256 of each, for `recollect.providers.judge.model`.
+Of several, the mean of their weights is taken: later stages of one training, which is better than each. Needs torch and
+onnx. Prints the SHA-256 of each file, for `recollect.providers.judge.model`.
 """
 
 from __future__ import annotations

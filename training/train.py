@@ -48,7 +48,9 @@ def main() -> None:
     for _ in range(options.epochs):
         epoch = [renamed(sampled(example, draw), names, draw) for example in every]
         plan += _batches([_encode(tokenizer, example) for example in epoch], draw)
-    print(f"{len(every)} lists, {sum(len(labels) for batch in plan for _, labels in batch)} pairs", flush=True)
+    print(
+        f"{len(every)} lists, {sum(len(labels) for batch in plan for _, labels in batch)} pairs", flush=True
+    )
     _train(judge, plan, minutes=options.minutes, rate=options.rate)
     torch.save(judge.state_dict(), options.out)
 
