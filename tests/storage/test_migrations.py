@@ -16,7 +16,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from recollect import Recollect, Settings
 from recollect.errors import StoreCorruptedError, StoreNewerError, StoreUnsupportedError
@@ -176,6 +176,29 @@ def test_clients_that_open_a_new_database_at_once_all_get_in(
         assert list(pool.map(use, range(3))) == [migrations.newest_version()] * 3
     with Recollect(settings=settings.replace(database_url=url)) as client:
         assert len(client.list()) == 3
+
+
+@pytest.mark.system
+def test_databases_of_one_server_that_are_opened_at_once_share_its_role(settings: Settings) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from recollect.storage.endpoint import open_door
+
+    with temporary_home() as home:
+        first = conninfo_to_dict(ensure_running(home, listen="127.0.0.1", sync=False).owner)
+        urls = [make_conninfo("", **{**first, "dbname": f"copy_{number}"}) for number in range(8)]
+        open_door(settings.home, make_conninfo("", **first))
+        with psycopg.connect(
+            make_conninfo("", **{**first, "dbname": "postgres"}), autocommit=True
+        ) as connection:
+            for number in range(8):
+                connection.execute(f"create database copy_{number} template {first['dbname']}".encode())
+            for _ in range(5):
+                connection.execute("alter role recollect_app password 'changed by somebody'")
+                with ThreadPoolExecutor(8) as pool:
+                    doors = list(pool.map(lambda url: open_door(settings.home, url), urls))
+                for door in doors:
+                    psycopg.connect(door.app).close()
 
 
 def test_a_database_of_a_newer_program_is_left_alone(scratch: Callable[[], str], settings: Settings) -> None:

@@ -120,26 +120,35 @@ def _ensure_app_role(door: Door, deadline: float) -> None:
     """Create the application role, or set its password anew after the owner's was changed."""
     assert door.owner is not None
     password = str(conninfo.conninfo_to_dict(door.app)["password"])
-    with connect(door.owner, deadline=deadline) as connection, connection.transaction():
-        database = connection.info.dbname
-        # Two processes that open a new database at once take turns here.
-        connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", [APP_ROLE])
+    with connect(door.owner, deadline=deadline) as connection:
+        role, database = sql.Identifier(APP_ROLE), sql.Identifier(connection.info.dbname)
+        while not _set_app_role(connection, password):
+            if time.monotonic() > deadline:
+                raise StoreUnsupportedError(f"other programs keep changing the role {APP_ROLE!r}; try again")
+            time.sleep(_POLL_S)
+        connection.execute(sql.SQL("grant connect, temporary on database {} to {}").format(database, role))
+
+
+def _set_app_role(connection: psycopg.Connection[tuple[Any, ...]], password: str) -> bool:
+    """Whether it could be done now.
+
+    Roles belong to the server, locks to a database: two databases of one server that are opened at once get in each
+    other's way.
+    """
+    try:
         found = connection.execute("select 1 from pg_roles where rolname = %s", [APP_ROLE]).fetchone()
         verb = "create" if found is None else "alter"
         attributes = "login nosuperuser nobypassrls nocreatedb nocreaterole password"
-        try:
-            connection.execute(
-                sql.SQL("{} role {} " + attributes + " {}").format(
-                    sql.SQL(verb), sql.Identifier(APP_ROLE), sql.Literal(password)
-                )
-            )
-        except psycopg.errors.InsufficientPrivilege as error:
-            raise StoreUnsupportedError(
-                f"the URL's user may not create the role {APP_ROLE!r}; give it CREATEROLE, or let an administrator run "
-                "`recollect db migrate` once with a URL that may"
-            ) from error
         connection.execute(
-            sql.SQL("grant connect, temporary on database {} to {}").format(
-                sql.Identifier(database), sql.Identifier(APP_ROLE)
+            sql.SQL("{} role {} " + attributes + " {}").format(
+                sql.SQL(verb), sql.Identifier(APP_ROLE), sql.Literal(password)
             )
         )
+    except (psycopg.errors.InternalError_, psycopg.errors.UniqueViolation, psycopg.errors.DuplicateObject):
+        return False  # "tuple concurrently updated", or made by another a moment before
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreUnsupportedError(
+            f"the URL's user may not create the role {APP_ROLE!r}; give it CREATEROLE, or let an administrator run "
+            "`recollect db migrate` once with a URL that may"
+        ) from error
+    return True
