@@ -162,6 +162,7 @@ async def erase_tenant(store: Store, tenant_id: str) -> Counter[str]:
     """Erase a whole tenant, as the owner, in one transaction."""
     rows: Counter[str] = Counter()
     async with store.owner() as connection, connection.transaction():
+        await connection.execute(compose("close_tenant"), {"tenant": tenant_id})
         for table in TENANT_TABLES:
             target = sql.Identifier("recollect", table)
             if table == "scope":

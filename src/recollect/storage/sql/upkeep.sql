@@ -20,6 +20,14 @@ where m.tenant_id = %(tenant)s and m.until <= %(now)s
     and (recollect.caller_is_admin() or m.scope_id = any((select recollect.caller_scopes('writable'))::uuid[]))
 limit %(limit)s;
 
+-- name: close_tenant
+-- Let nobody begin to write for a tenant that is about to go, and wait for those who do: every row of theirs points to
+-- the tenant or to one of its scopes.
+select t.tenant_id, (select count(*) from (
+    select from recollect.scope s where s.tenant_id = %(tenant)s for update
+) locked) as scopes
+from recollect.tenant t where t.tenant_id = %(tenant)s for update;
+
 -- name: delete_tenant_rows
 -- Erase one table's rows of a tenant.
 delete from {table} where tenant_id = %(tenant)s;
