@@ -31,11 +31,15 @@ def test_without_a_signal_the_crafted_questions_for_it_get_worse(bench_home: Pat
     crafted = result.measures["sets"]["crafted"]
     assert list(crafted["recall"]) == [EVERYTHING, *SIGNALS]
     groups = crafted["groups"]
-    # Not temporal: the judge reads when a thing was said, and puts the newest answer first without that signal. Not
-    # linked: it reads a second hop as no answer, so that one comes along, but not first.
-    for signal in ("importance", "reinforcement", "summary"):
+    # Not temporal: the judge reads when a thing was said, and puts the newest answer first without that signal.
+    for signal in ("importance", "reinforcement", "summary", "linked"):
         assert groups[signal][signal] < groups[EVERYTHING][signal], signal
-    assert set(result.measures["signals_that_show"]) >= {"importance", "reinforcement", "summary"}
+    assert set(result.measures["signals_that_show"]) >= {
+        "importance",
+        "reinforcement",
+        "summary",
+        "linked",
+    }
     assert result.bars == []
 
 

@@ -57,6 +57,8 @@ BEHIND, BEHIND_IN_LISTS = 0.6, 3.5
 _PROVEN = 4.0
 #: What is gained where an answer is taken for granted, as in a question put to every team, by what bears on it at all.
 _PRESUPPOSED = 1.0
+#: What a second hop gains by the relevance that it inherits: alone it is no answer, behind the first hop it is.
+_LED = 6.0
 #: What the user's own database adds, in logits: to a memory of a thing that it relates to the question, and to one that
 #: names neither such a thing nor what the question names. The latter also for another of the numbered things asked for.
 _RELATED, _UNRELATED = 1.0, -3.0
@@ -147,6 +149,8 @@ def judge_rows(
         scores = sigmoid(logit(scores) + np.where(related, _RELATED, np.where(unnamed, _UNRELATED, 0.0)))
     other = np.array([is_other_number(asked.query, candidate.text) for candidate in candidates], dtype=bool)
     scores = sigmoid(logit(scores) + np.where(other, _UNRELATED, 0.0))
+    if "linked" in ranking.signals:
+        scores = sigmoid(logit(scores) + _LED * ranking.signals["linked"][rows])
     if presupposed:
         bears_on_it = np.array([one.relevance > 0 or one.likeness > 0 for one in candidates])
         scores = sigmoid(logit(scores) + _PRESUPPOSED * bears_on_it)
