@@ -2,7 +2,7 @@
 
 The public names, and nothing else. Each is imported when it is first used, so `import recollect` reads no
 environment, opens no files and loads nothing heavy. The two doors are `Recollect` and `AsyncRecollect`
-(sync_client.py is generated from async_client.py); values are in `domain/`, settings in `config`, errors in
+(sync_client.py waits for the calls of async_client.py); values are in `domain/`, settings in `config`, errors in
 `errors`.
 """
 

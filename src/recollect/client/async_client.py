@@ -1,4 +1,4 @@
-"""The one door: `AsyncRecollect`. `sync_client.py`, the same without `await`, is generated from this file.
+"""The one door: `AsyncRecollect`. `sync_client.py` has the same without `await`.
 
 A client checks what it is given and hands it to the feature that does the work; it decides nothing itself.
 Opening is lazy: the first call starts or joins the database. `for_context` gives another caller's view on the

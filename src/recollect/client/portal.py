@@ -15,15 +15,17 @@ import atexit
 import concurrent.futures
 import contextlib
 import contextvars
+import functools
 import os
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from recollect.errors import ConflictError, RecollectError
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 #: How long an end may take: a cancelled call rolling back, a client closing. A safeguard, rarely reached.
@@ -119,6 +121,18 @@ class SyncFace:
     def __init__(self, client: Any, portal: Portal) -> None:
         self._async = client
         self._portal = portal
+
+
+def blocking(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[SyncFace, P], T]:
+    """A method of a synchronous class that waits for one of its asynchronous twin."""
+
+    @functools.wraps(method)
+    def waiting(self: SyncFace, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._portal.run(method(self._async, *args, **kwargs))
+
+    return waiting
 
 
 class _Serving:
