@@ -2,7 +2,8 @@
 
 For every verb, kind of fault and position: the verb answers or raises one of our errors, the store holds all of the
 change or nothing of it, nothing is left behind (a connection, a transaction, a row without its memory), and the next
-call works. `python -m tests.reliability faults` tries all positions of all verbs.
+call works. A verb that only reads is asked again and answers when its connection was lost. `python -m tests.reliability
+faults` tries all positions of all verbs.
 """
 
 from __future__ import annotations
@@ -255,6 +256,8 @@ class Trial:
         cancelled = kind == "cancelled" and isinstance(outcome, asyncio.CancelledError)
         if isinstance(outcome, BaseException) and not isinstance(outcome, RecollectError) and not cancelled:
             yield f"raised {outcome!r}"
+        elif verb.repeats and kind.startswith("lost") and isinstance(outcome, BaseException):
+            yield f"was not asked again: {outcome!r}"
         if verb.name not in IN_STEPS and change and change != whole:
             yield f"neither all nor nothing: {dict(change)} instead of {dict(whole)}"
         values = {"tenant": self.world.tenant, "name": "recollect"}

@@ -26,3 +26,13 @@ def test_no_verb_leaves_anything_behind_after_a_fault(
 ) -> None:
     tally = examine(store, settings, tmp_path, BY_NAME[name], stride=11)
     assert tally.violations == []
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("name", sorted(name for name, verb in BY_NAME.items() if verb.repeats))
+def test_a_verb_that_only_reads_answers_wherever_its_connection_is_lost(
+    store: Recollect, settings: Settings, tmp_path: Path, name: str
+) -> None:
+    tally = examine(store, settings, tmp_path, BY_NAME[name], kinds=["lost before", "lost after"])
+    assert tally.answered == tally.faults
+    assert tally.violations == []

@@ -20,7 +20,7 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from tests.reliability import faults
-from tests.reliability.faults import Fault
+from tests.reliability.faults import BY_NAME, Fault
 from tests.surfaces.serving import serving
 
 from recollect import AsyncRecollect, Memory, Recollect, Settings
@@ -464,15 +464,15 @@ def wait_for_an_empty_queue(home: Path, worker: subprocess.Popen[str]) -> None:
             jobs = row[0]
 
 
-@pytest.mark.parametrize("verb", ["get", "list", "history"])
+@pytest.mark.parametrize("verb", ["get", "list", "history", "entities.list", "keys.list", "library.list"])
 def test_a_read_whose_connection_breaks_under_it_is_asked_again(home: Path, verb: str) -> None:
     async def read() -> object:
         async with AsyncRecollect(settings=settings_of(home)) as client:
             memory = await client.add("Kept.")
             assert isinstance(memory, Memory)
-            given = {} if verb == "list" else {"id": memory.id}
+            given = {} if verb.endswith("list") else {"id": memory.id}
             # The second exchange is the first inside of the transaction.
-            return await under(Fault("lost before", 2), getattr(client, verb)(**given))
+            return await under(Fault("lost before", 2), BY_NAME[verb].bind(client)(**given))
 
     async def under(fault: Fault, call: Coroutine[Any, Any, object]) -> object:
         faults._active.set(fault)
@@ -483,4 +483,4 @@ def test_a_read_whose_connection_breaks_under_it_is_asked_again(home: Path, verb
             assert fault.calls >= 2
 
     with faults.injection():
-        assert asyncio.run(read())
+        assert asyncio.run(read()) is not None

@@ -3,7 +3,7 @@
 `@checked` on a class of the client's does it for every public method: a limit that is a string, a list that is a number
 or a text that no database can hold is refused with a sentence, before anything is done. The types are those of the
 annotations, so there is nothing else to declare. What a value means (a layer that exists, a number within its bounds)
-is checked by whoever knows.
+is checked by whoever knows. A verb that changes nothing is asked again, once, if the connection breaks under it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,11 @@ def _checking(function: Callable[..., Any]) -> Callable[..., Any]:
             check(args, kwargs)
             if self._server is not None and self._server.offers(function):
                 return await self._server.ask(function, *args, **kwargs)
-            return await function(self, *args, **kwargs)
+            if not _may_be_repeated(function):
+                return await function(self, *args, **kwargs)
+            from recollect.storage.connections import try_twice
+
+            return await try_twice(lambda: function(self, *args, **kwargs), only_reads=True)
 
         return waiting
 
@@ -80,6 +84,15 @@ def _checking(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(self, *args, **kwargs)
 
     return plain
+
+
+@functools.cache
+def _may_be_repeated(function: Callable[..., Any]) -> bool:
+    """Whether a method is a verb that changes nothing and does not take long."""
+    from recollect.client.verbs import BY_NAME, verb_name  # they are read from these methods
+
+    verb = BY_NAME.get(verb_name(function))
+    return verb is not None and verb.repeats
 
 
 @functools.cache

@@ -362,8 +362,8 @@ class AsyncRecollect:
         """One memory by id."""
         from recollect.storage.writing import get_memory
 
-        workspace = await self._workspace()
-        return await workspace.store.read(self._context, lambda tx: get_memory(tx, parse_id(id)))
+        async with (await self._workspace()).store.transaction(self._context) as tx:
+            return await get_memory(tx, parse_id(id))
 
     async def _get_many(self, ids: Sequence[UUID]) -> Memories:
         from recollect.storage.reading import get_memories
@@ -391,8 +391,7 @@ class AsyncRecollect:
         if order not in ORDERS:
             raise InvalidInputError(f"order must be one of {', '.join(ORDERS)}, not {order!r}")
         workspace = await self._workspace()
-
-        async def look(tx: Transaction) -> Page:
+        async with workspace.store.transaction(self._context) as tx:
             chosen = await _selection(
                 tx, workspace.clock(), layers, scope, types, filters, conversation, include_superseded, as_of
             )
@@ -403,8 +402,6 @@ class AsyncRecollect:
                 cursor=cursor,
                 oldest=order == "oldest",
             )
-
-        return await workspace.store.read(self._context, look)
 
     async def count(
         self,
@@ -421,14 +418,11 @@ class AsyncRecollect:
         from recollect.storage.reading import count_memories
 
         workspace = await self._workspace()
-
-        async def look(tx: Transaction) -> int:
+        async with workspace.store.transaction(self._context) as tx:
             chosen = await _selection(
                 tx, workspace.clock(), layers, scope, types, filters, conversation, include_superseded, as_of
             )
             return await count_memories(tx, chosen)
-
-        return await workspace.store.read(self._context, look)
 
     async def update(
         self,
@@ -497,10 +491,8 @@ class AsyncRecollect:
         from recollect.storage import reading
         from recollect.storage.writing import get_memory
 
-        async def look(tx: Transaction) -> Sequence[HistoryEntry]:
+        async with (await self._workspace()).store.transaction(self._context) as tx:
             return await reading.list_history(tx, await get_memory(tx, parse_id(id)))
-
-        return await (await self._workspace()).store.read(self._context, look)
 
     async def feedback(
         self,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from recollect.client.async_client import UNCHANGED
-from recollect.client.verbs import BY_NAME, LOCAL_ONLY, Verb, given_of, returned
+from recollect.client.verbs import BY_NAME, LOCAL_ONLY, Verb, given_of, returned, verb_name
 from recollect.config import Settings
 from recollect.domain.codec import decode, encode
 from recollect.domain.library import DocumentReport
@@ -70,16 +70,16 @@ class Server:
 
     def offers(self, function: Callable[..., Any]) -> bool:
         """Whether a method of the client is a verb of servers."""
-        name = _verb_name(function)
+        name = verb_name(function)
         return name in BY_NAME or name == _UPLOAD
 
     async def ask(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """What a method of the client would do, asked of the server."""
         given = inspect.signature(function).bind(None, *args, **kwargs).arguments
         del given["self"]
-        if _verb_name(function) == _UPLOAD:
+        if verb_name(function) == _UPLOAD:
             return await self._upload(**given)
-        verb, hear = BY_NAME[_verb_name(function)], given.get("on_event")
+        verb, hear = BY_NAME[verb_name(function)], given.get("on_event")
         said = {name: value for name, value in given.items() if _is_said(name, value)}
         sent = {name: encode(value) for name, value in given_of(said).items()}
         if hear is not None and verb.streams:
@@ -111,12 +111,6 @@ class Server:
         )
         made: DocumentReport = decode(DocumentReport, document)
         return made
-
-
-def _verb_name(function: Callable[..., Any]) -> str:
-    """How `verbs.py` names a method: `AsyncLibrary.add` is `library.add`, `AsyncRecollect.add` is `add`."""
-    owner, _, name = function.__qualname__.rpartition(".")
-    return name if owner == "AsyncRecollect" else f"{owner.removeprefix('Async').lower()}.{name}"
 
 
 def _is_said(name: str, value: Any) -> bool:

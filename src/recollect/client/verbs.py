@@ -53,6 +53,11 @@ class Verb:
     status: int = 200
 
     @property
+    def repeats(self) -> bool:
+        """Whether it is asked again when the connection to the database breaks."""
+        return not (self.writes or self.lasts)
+
+    @property
     def function(self) -> Callable[..., Any]:
         """The client's method."""
         face, _, name = self.name.rpartition(".")
@@ -99,6 +104,12 @@ def parameters(verb: Verb) -> tuple[Parameter, ...]:
         type_ = json_type(_evaluated(function, parameter.name))
         found.append(Parameter(name=parameter.name, type=type_, default=parameter.default))
     return tuple(found)
+
+
+def verb_name(function: Callable[..., Any]) -> str:
+    """How the table names a method: `AsyncLibrary.add` is `library.add`, `AsyncRecollect.add` is `add`."""
+    owner, _, name = function.__qualname__.rpartition(".")
+    return name if owner == "AsyncRecollect" else f"{owner.removeprefix('Async').lower()}.{name}"
 
 
 def returned(verb: Verb) -> Any:

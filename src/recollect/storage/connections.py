@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 import psycopg
@@ -96,17 +96,10 @@ class Connections:
             connection = await self._begin(begin)
             committed = False
             try:
-                try:
+                with told_if_broken(connection, undone=True):
                     yield connection
-                except psycopg.OperationalError as error:
-                    if connection.broken:
-                        raise BrokenConnectionError(
-                            f"the connection to the database broke ({_said(error)}); "
-                            "what was under way is undone, try again",
-                            undone=True,
-                        ) from error
-                    raise
-                committed = await _commit(connection)
+                with told_if_broken(connection, undone=False):
+                    committed = await _commit(connection)
             finally:
                 await self._release(connection, committed)
 
@@ -150,7 +143,8 @@ class Connections:
                 return connection
         connection = await self._connect()
         try:
-            await connection.execute(begin(connection))
+            with told_if_broken(connection, undone=True):
+                await connection.execute(begin(connection))
         except BaseException:
             await connection.close()
             raise
@@ -191,17 +185,25 @@ class Connections:
 async def _commit(connection: Connection) -> bool:
     """Whether anything was: after an error that the block kept to itself, the server undoes instead."""
     is_sound = connection.pgconn.transaction_status == TransactionStatus.INTRANS
+    await connection.commit()
+    return is_sound
+
+
+@contextmanager
+def told_if_broken(connection: Connection, *, undone: bool) -> Iterator[None]:
+    """Run work on a connection; an error with which it broke says whether what was under way is `undone`."""
     try:
-        await connection.commit()
-        return is_sound
+        yield
     except psycopg.OperationalError as error:
-        if connection.broken:
-            raise BrokenConnectionError(
-                f"the connection to the database broke while it stored ({_said(error)}); "
-                "look whether the change is there before you try again",
-                undone=False,
-            ) from error
-        raise
+        if not connection.broken:
+            raise
+        if undone:
+            advice = "what was under way is undone, try again"
+        else:
+            advice = "look whether the change is there before you try again"
+        raise BrokenConnectionError(
+            f"the connection to the database broke ({_said(error)}); {advice}", undone=undone
+        ) from error
 
 
 def _said(error: Exception) -> str:

@@ -78,8 +78,10 @@ async def authenticate(store: Store, token: str, *, once: bool = False) -> Tenan
     if shown is None:
         return None
     # Whoever shows a key is nobody yet: the function asks for the secret before it tells anything.
-    async with store.transaction(TenantContext(tenant_id=shown.tenant_id)) as tx:
-        row = await tx.fetch_one("key_context", key=shown.key_id, secret=shown.secret)
+    row = await store.read(
+        TenantContext(tenant_id=shown.tenant_id),
+        lambda tx: tx.fetch_one("key_context", key=shown.key_id, secret=shown.secret),
+    )
     if row is None or row["context"] is None or row["context"].get("once", False) is not once:
         return None
     return read_context(shown.tenant_id, row["context"])

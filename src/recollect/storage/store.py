@@ -31,7 +31,7 @@ from psycopg.types.json import JsonbDumper
 from recollect.domain.layers import ScopeName
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ConflictError, StoreBusyError
-from recollect.storage.connections import Connection, Connections, try_twice
+from recollect.storage.connections import Connection, Connections, told_if_broken, try_twice
 from recollect.storage.connector import Connector
 from recollect.storage.endpoint import Door, open_door
 from recollect.storage.faults import translated
@@ -280,7 +280,8 @@ class Store:
         async def connect() -> Connection:
             connection = await connector.connect()
             try:
-                await _configure(connection, settings)
+                with told_if_broken(connection, undone=True):
+                    await _configure(connection, settings)
             except BaseException:
                 await connection.close()
                 raise
@@ -332,8 +333,10 @@ class Store:
     async def owner(self) -> AsyncIterator[Connection]:
         """A connection with the owner's rights, outside any transaction."""
         with translated():
-            async with await self.connector.connect(owner=True) as connection:
-                yield connection
+            connection = await self.connector.connect(owner=True)
+            with told_if_broken(connection, undone=False):
+                async with connection:
+                    yield connection
 
     async def owner_fetch(
         self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any
