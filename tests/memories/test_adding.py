@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -14,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory, Recollect, Settings, TenantContext
+from recollect import AsyncRecollect, Memory, Recollect, Settings, TenantContext
 from recollect.errors import ConflictError, InvalidInputError, ScopeNotFoundError
+from recollect.memories.intake import BATCH
 from recollect.storage.embedded import ensure_running
 
 WHEN = datetime(2026, 5, 8, 14, 30, 0, 123456, tzinfo=UTC)
@@ -281,6 +283,27 @@ def test_a_batch_reports_its_bad_rows_by_position_and_stores_the_rest(client: Re
     assert report.added == 601 - len(bad)
     assert [position for position, id in enumerate(report.ids) if id is None] == sorted(bad)
     assert client.get(report.ids[598]).text == "memory 598"  # type: ignore[arg-type]
+
+
+def test_others_have_a_turn_while_a_batch_of_nothing_but_bad_rows_is_refused(settings: Settings) -> None:
+    async def turns() -> int:
+        taken = 0
+
+        async def take_turns() -> None:
+            nonlocal taken
+            while True:
+                taken += 1
+                await asyncio.sleep(0)
+
+        async with AsyncRecollect(settings=settings) as client:
+            await client.open()
+            others = asyncio.create_task(take_turns())
+            report = await client.add_many([{}] * 10 * BATCH)
+            others.cancel()
+        assert len(report.errors) == 10 * BATCH
+        return taken
+
+    assert asyncio.run(turns()) >= 10
 
 
 def test_progress_is_reported_after_each_batch(client: Recollect) -> None:

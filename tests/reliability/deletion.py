@@ -1,6 +1,7 @@
 """A marker that every feature has seen, and where it is left after it was deleted: in no table, file or log of ours.
 
 What deletion can't reach (an export, a backup, a folder of the user's own) must be named in the receipt instead.
+Whatever a feature has written below the home is closed to other users of the machine.
 """
 
 from __future__ import annotations
@@ -130,6 +131,16 @@ def left(home: Path, marker: str) -> list[str]:
     return places
 
 
+def open_to_others(home: Path) -> list[str]:
+    """Every file and folder below a home that others may read, write or enter."""
+    found = []
+    for path in sorted(home.rglob("*")):
+        with suppress(FileNotFoundError):
+            if not path.is_symlink() and path.stat().st_mode & 0o077:
+                found.append(str(path.relative_to(home)))
+    return found
+
+
 def is_declared(home: Path, place: str) -> bool:
     """Whether a place is where declared names are, which are the tenant's and not a user's."""
     with psycopg.connect(ensure_running(home).owner, autocommit=True) as owner:
@@ -157,6 +168,7 @@ def examine(way: str) -> dict[str, Any]:
             command = [sys.executable, "-m", "recollect.surfaces.cli.main", "search", marker]
             subprocess.run(command, env=environ, check=False, capture_output=True)
             before = left(home, marker)
+            exposed = open_to_others(home)
             receipts = erase(client, way)
             named = sorted(
                 {what.replace(str(home), "HOME") for receipt in receipts for what in receipt.unreachable}
@@ -171,7 +183,10 @@ def examine(way: str) -> dict[str, Any]:
         "places": len(before),
         "left": len(after),
         "named": named,
-        "violations": [f"{way}: left in {place}" for place in after],
+        "violations": [
+            *(f"{way}: left in {place}" for place in after),
+            *(f"{path} is open to others" for path in exposed),
+        ],
     }
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from recollect.codebase.links import FileNames, link
 from recollect.codebase.records import KINDS
-from recollect.files.jail import private_folder
+from recollect.files.jail import private_file, private_folder
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
@@ -122,7 +122,7 @@ def build_arrays(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) ->
     work = Path(tempfile.mkdtemp(prefix=".", dir=folder.parent))
     try:
         _build(work, rows)
-        (work / _DONE).touch()
+        (work / _DONE).touch(mode=0o600)
         # Mapped before it is moved: nobody takes this folder away.
         built = Arrays(work)
         try:
@@ -223,4 +223,5 @@ def _joined(parts: Sequence[Array], kind: Any) -> Array:
 
 
 def _save(folder: Path, name: str, values: Array) -> None:
-    np.save(folder / f"{name}.npy", values, allow_pickle=False)
+    with open(folder / f"{name}.npy", "wb", opener=private_file) as file:
+        np.save(file, values, allow_pickle=False)

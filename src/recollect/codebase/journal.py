@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from recollect.codebase.planner import RLMAgent
 from recollect.codebase.secrets import mask, mask_values
 from recollect.domain.findings import Finding
 from recollect.errors import BudgetExhaustedError
+from recollect.files.jail import private_file
 from recollect.runs.cache import Cache, cache_key, canonical
 from recollect.runs.environment import Action, CallContext, Environment, Observation, Tool
 from recollect.runs.planners.contract import Call, Plan, Situation
@@ -66,7 +66,7 @@ class Journal:
         """Start a new one, or go on in the one that is there."""
         try:
             make_folder(self.path.parent)
-            self._file = open(self.path, "a" if append else "w", encoding="utf-8", opener=_private)  # noqa: SIM115
+            self._file = open(self.path, "a" if append else "w", encoding="utf-8", opener=private_file)  # noqa: SIM115
         except OSError as error:
             self._give_up(error)
             return
@@ -255,7 +255,3 @@ def _call_document(
         "usd": observation.usd,
         "findings": [masked_finding(finding) for finding in observation.findings],
     }
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

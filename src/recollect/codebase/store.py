@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -28,7 +29,7 @@ from recollect.codebase.pool import Parsed, parse_files
 from recollect.codebase.records import FORMAT, FileRecord
 from recollect.codebase.symbols.grammars import grammar_modules
 from recollect.codebase.tree import BINARY, Skipped, SourceFile, read_text_file
-from recollect.files.jail import Jail, private_folder
+from recollect.files.jail import Jail, private_file, private_folder
 
 _BUSY_S = 60.0
 #: Trees nobody has opened for so long are forgotten.
@@ -213,6 +214,7 @@ def _open(folder: Path) -> sqlite3.Connection:
 
 
 def _connect(file: Path) -> sqlite3.Connection:
+    os.close(private_file(file, os.O_RDWR | os.O_CREAT))
     connection = sqlite3.connect(file, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
     try:
         # A cache may lose its last minutes with the power, but must not slow the run down.

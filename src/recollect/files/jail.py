@@ -131,3 +131,8 @@ def private_folder(folder: Path) -> None:
     for one in reversed([folder, *folder.parents]):
         if not one.is_dir():
             one.mkdir(mode=0o700, exist_ok=True)
+
+
+def private_file(path: str | os.PathLike[str], flags: int) -> int:
+    """Open a file that is its owner's alone if it is made now; an `opener` of `open`."""
+    return os.open(path, flags, 0o600)
