@@ -180,6 +180,22 @@ def test_connections_that_nobody_needs_are_closed_but_for_one(home: Path) -> Non
     asyncio.run(use_three())
 
 
+def test_a_connection_whose_end_is_broken_off_is_closed(home: Path) -> None:
+    async def break_off() -> None:
+        connector = Connector(open_door(home, None), home, start_timeout_s=60)
+        connection = await connector.connect()
+        task = asyncio.current_task()
+        assert task is not None
+        with pytest.raises(asyncio.CancelledError):
+            async with connection:
+                await connection.execute("begin")
+                task.cancel()  # heard where the end of the block waits for the commit
+        task.uncancel()
+        assert connection.closed
+
+    asyncio.run(break_off())
+
+
 def test_what_a_session_did_not_commit_is_undone_when_it_breaks(home: Path) -> None:
     async def break_off() -> None:
         async with AsyncRecollect(settings=settings_of(home)) as client:

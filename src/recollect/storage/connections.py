@@ -67,6 +67,13 @@ class Connection(AsyncConnection[DictRow]):
         super().__init__(*args, **options)
         self.opened_at = self.released_at = time.monotonic()
 
+    async def __aexit__(self, *reason: Any) -> None:
+        """Close it, also when committing or undoing at the end is broken off: psycopg leaves it open then."""
+        try:
+            await super().__aexit__(*reason)
+        finally:
+            await self.close()
+
 
 class Connections:
     """At most `size` connections at a time, each made by `connect`; one that nobody needed for `idle_s` is closed."""
