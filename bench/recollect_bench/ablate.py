@@ -69,8 +69,8 @@ def run_ablate(
             if trial.corpus.name.startswith("crafted") and ingest_per_s is not None:
                 _use(inside)
             chosen = trial.corpus.questions
-            # The crafted questions are few, and each stands for a signal.
-            if trial.name != "crafted":
+            # Beside data sets all crafted questions are asked: they are few, and each stands for a signal.
+            if trial.name != "crafted" or folder is None:
                 chosen = spread(chosen, limit_questions)
             sets[trial.name] = _measure(inside, trial, chosen, show)
         environment |= describe_store(client)
