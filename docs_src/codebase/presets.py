@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from recollect import Recollect
-from recollect.codebase.presets import PRESETS, get_preset
+from recollect.runs.roles import PRESETS, get_role
 
 FILES = {
     "bank/account.py": '''class Account:
@@ -44,7 +44,7 @@ QUESTIONS = {
 r = Recollect()
 for name in PRESETS:
     result = r.explore("project", QUESTIONS[name], preset=name)
-    print(f"{name}: {get_preset(name).triggers[0]}")
+    print(f"{name}: {get_role(name).triggers[0]}")
     for line in result.synthesis.splitlines()[:4]:
         print(f"  {line}")
 r.close()

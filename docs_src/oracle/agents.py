@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from recollect import Recollect
-from recollect.oracle.recipes import get_recipe
+from recollect.runs.roles import get_role
 
 GUIDE = """# Forms
 
@@ -29,7 +29,7 @@ with Recollect() as r:
         ("reviewer", "Does the upload handler check the size of a file before it reads it?"),
         ("spec builder", "What is the limit of an upload?"),
     ):
-        recipe = get_recipe(name)
+        recipe = get_role(name)
         asked = recipe.ask(
             problem, doc_ids=["forms-docs"], working_dir="project", files=["*.py"], workflow="PROJ-456"
         )

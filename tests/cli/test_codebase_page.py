@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from recollect.codebase.environment import CodebaseEnvironment
-from recollect.codebase.presets import PRESETS, get_preset
 from recollect.codebase.tree import open_tree
 from recollect.config import Settings
 from recollect.domain.findings import CitationStatus
+from recollect.runs.roles import PRESETS, get_role
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs_src" / "codebase"
@@ -70,7 +70,7 @@ def test_the_page_names_every_tool_preset_setting_and_status(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_says_when_it_is_for_and_what_a_model_is_told(name: str) -> None:
-    preset = get_preset(name.replace(" ", "-"))
+    preset = get_role(name.replace(" ", "-"))
     assert preset.name == name
     assert len(preset.triggers) == 3
     assert preset.question.endswith("?")

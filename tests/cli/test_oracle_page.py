@@ -14,7 +14,7 @@ from recollect import EventType
 from recollect.errors import InvalidInputError
 from recollect.library.environment import LibraryEnvironment
 from recollect.library.material import PlainMaterial
-from recollect.oracle.recipes import RECIPES, get_recipe
+from recollect.runs.roles import RECIPES, get_role
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs_src" / "oracle"
@@ -56,7 +56,7 @@ def test_the_page_names_every_tool_event_and_recipe() -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_fills_in_the_arguments_of_a_consultation(name: str) -> None:
-    recipe = get_recipe(name)
+    recipe = get_role(name)
     assert recipe.ask("why?", doc_ids=["a"]) == {
         "problem": "why?",
         "depth_hint": "thorough",
@@ -69,4 +69,4 @@ def test_a_recipe_fills_in_the_arguments_of_a_consultation(name: str) -> None:
 
 def test_a_recipe_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(InvalidInputError, match="architect, reviewer, spec builder"):
-        get_recipe("plumber")
+        get_role("plumber", RECIPES)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.codebase.shop import FILES
 from tests.profiles import examples
 
-from recollect.codebase.budget import SubCallBudgetManager, limits_of
+from recollect.codebase.budget import SubCallBudgetManager
 from recollect.codebase.environment import CodebaseEnvironment
 from recollect.codebase.surface import REPLToolSurface
 from recollect.codebase.tree import SourceFile, SourceText, SourceTree
@@ -195,13 +195,9 @@ def test_no_limit_is_ever_passed_by_one_call(
 ) -> None:
     sage = Sage()
     environment = Watched(CodebaseEnvironment(MemoryTree(), model=sage))
-    limits = limits_of(
-        max_subcalls=max_subcalls,
-        max_subcalls_per_iteration=per_iteration,
-        timeout_seconds=60,
-        max_tokens=max_tokens,
-        max_usd=max_usd,
-    )
+    limits = SubCallBudgetManager(
+        max_subcalls, per_iteration, 60, max_tokens=max_tokens, max_usd=max_usd
+    ).budget.limits
     ended = runner.run(
         run("what is this?", environment=environment, planner=Rogue(seed), limits=limits)  # type: ignore[arg-type]
     )

@@ -15,14 +15,16 @@ from typing import Any
 import pytest
 from tests.codebase.shop import FILES, TRACE, lay_out
 
-from recollect import Recollect, RLMOrchestrator, RLMResult, Settings
+from recollect import Recollect, RLMOrchestrator, RLMResult, Settings, TenantContext
 from recollect.codebase.audit import audit_path, file_name, read_audit, replay_audit
 from recollect.codebase.surface import REPLToolSurface
 from recollect.domain.findings import CitationStatus
+from recollect.domain.oracle import Verification
 from recollect.errors import ForbiddenError, InvalidInputError, InvalidTextError, NotFoundError, RunError
-from recollect.oracle.verify import verify_exploration
+from recollect.oracle.verify import verify_result
 from recollect.runs.events import Event
 from recollect.runs.trajectory import to_json
+from recollect.workspace import Workspace
 
 QUESTION = "How is the discount of the season taken off a price?"
 
@@ -50,6 +52,18 @@ def explore(shop: Path, settings: Settings) -> Explore:
         return asyncio.run(orchestrator.explore(task_id, query, list(hints), **more))
 
     return go
+
+
+def verify_exploration(document: object, working_dir: Path | None = None) -> Verification:
+    """What reading the citations again shows; files alone need no store."""
+
+    async def no_store() -> Workspace:
+        raise AssertionError("a store was opened")
+
+    folder = None if working_dir is None else str(working_dir)
+    return asyncio.run(
+        verify_result(no_store, TenantContext(tenant_id="t", user_id="u"), document, working_dir=folder)
+    )
 
 
 def held(result: RLMResult) -> dict[CitationStatus, list[str]]:

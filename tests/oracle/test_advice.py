@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from recollect import Recollect, TenantContext
-from recollect.codebase.presets import PRESETS, get_preset
 from recollect.errors import InvalidInputError
 from recollect.oracle.advice import SIGNS
-from recollect.oracle.recipes import RECIPES, get_recipe
+from recollect.runs.roles import ROLES, get_role
 
 TRACE = 'Traceback (most recent call last):\n  File "net.py", line 3, in connect\nTimeoutError: mail'
 
@@ -24,9 +23,9 @@ def shop(default_store: Recollect) -> Recollect:
 
 
 def test_every_trigger_of_every_recipe_and_preset_is_looked_for() -> None:
-    assert set(SIGNS) == {*RECIPES, *PRESETS}
+    assert set(SIGNS) == set(ROLES)
     for name, signs in SIGNS.items():
-        assert len(signs) == len((get_recipe(name) if name in RECIPES else get_preset(name)).triggers)
+        assert len(signs) == len(get_role(name).triggers)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,7 @@ def test_a_task_that_a_trigger_speaks_of_sets_it_off(
     shop: Recollect, agent: str, trigger: int, task: str, more: dict[str, object]
 ) -> None:
     [advice] = shop.advise(task, agent=agent, **more)  # type: ignore[arg-type]
-    wanted = (get_recipe(agent) if agent in RECIPES else get_preset(agent)).triggers[trigger]
+    wanted = get_role(agent).triggers[trigger]
     assert wanted in advice.triggers
     assert all(advice.reasons)
 

@@ -76,7 +76,7 @@ def test_unknown_documents_are_named_with_what_was_meant(library: Recollect) -> 
         ({"depth_hint": "deep"}, "quick, thorough, auto"),
         ({"files": ["*.py"]}, "working_dir"),
         ({"doc_ids": "shop.md"}, "must be a list"),
-        ({"max_input_tokens": 0}, "at least 1"),
+        ({"max_input_tokens": 0}, "from 1 on"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_a_reason(

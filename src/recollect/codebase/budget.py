@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from recollect.errors import InvalidInputError
 from recollect.runs.budget import Budget, Limits
 
 MAX_SUBCALLS = 50
@@ -19,36 +18,7 @@ MAX_DEPTH = 2
 #: Steps of one exploration without a model; with eight calls each the sub-calls are used up long before.
 MAX_STEPS = 25
 #: A tool that searches a large tree may take so long, whatever a model may.
-_TOOL_TIMEOUT_S = 30.0
-
-
-def limits_of(
-    *,
-    max_subcalls: int = MAX_SUBCALLS,
-    max_subcalls_per_iteration: int = MAX_SUBCALLS_PER_ITERATION,
-    timeout_seconds: float = TIMEOUT_SECONDS,
-    max_tokens: int | None = None,
-    max_usd: float | None = None,
-    max_steps: int = MAX_STEPS,
-    model_timeout_s: float = _TOOL_TIMEOUT_S,
-) -> Limits:
-    """The limits of an exploration. A call may take as long as a model may, and some more for tools that search."""
-    for name, value in (
-        ("max_subcalls", max_subcalls),
-        ("max_subcalls_per_iteration", max_subcalls_per_iteration),
-    ):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise InvalidInputError(f"{name} {value!r} is not a whole number from 0 on")
-    return Limits(
-        max_subcalls=max_subcalls,
-        max_subcalls_per_step=max_subcalls_per_iteration,
-        max_steps=max_steps,
-        max_depth=MAX_DEPTH,
-        max_tokens=max_tokens,
-        max_usd=max_usd,
-        timeout_s=timeout_seconds,
-        sub_call_timeout_s=max(model_timeout_s, _TOOL_TIMEOUT_S),
-    )
+TOOL_TIMEOUT_S = 30.0
 
 
 class SubCallBudgetManager:
@@ -64,12 +34,15 @@ class SubCallBudgetManager:
         max_usd: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        limits = limits_of(
+        limits = Limits(
             max_subcalls=max_subcalls,
-            max_subcalls_per_iteration=max_subcalls_per_iteration,
-            timeout_seconds=timeout_seconds,
+            max_subcalls_per_step=max_subcalls_per_iteration,
+            max_steps=MAX_STEPS,
+            max_depth=MAX_DEPTH,
             max_tokens=max_tokens,
             max_usd=max_usd,
+            timeout_s=timeout_seconds,
+            sub_call_timeout_s=TOOL_TIMEOUT_S,
         )
         self.budget = Budget(limits, clock=clock)
         self.cached_subcalls = 0

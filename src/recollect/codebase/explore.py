@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect import telemetry
 from recollect.codebase.audit import audit_document, write_audit
-from recollect.codebase.budget import MAX_STEPS, limits_of
+from recollect.codebase.budget import MAX_DEPTH, MAX_STEPS, TOOL_TIMEOUT_S
 from recollect.codebase.environment import CodebaseEnvironment
 from recollect.codebase.evidence import Pages
 from recollect.codebase.journal import Journal, JournaledEnvironment, JournaledPlanner, Past, read_journal
@@ -444,15 +444,16 @@ class _Exploration(Inquiry[RLMResult]):
         spent = self._past is not None and (
             left <= 0 or (tokens is not None and tokens <= 0) or (usd is not None and usd <= 0)
         )
-        limits = limits_of(
+        limits = self.limits(
             # What is in the journal is played even when nothing is left; the planner sees to it that no more runs.
-            max_subcalls=max(left, 1) if spent else left,
-            max_subcalls_per_iteration=request.max_subcalls_per_iteration,
-            timeout_seconds=max(self.left_s(), 0.0),
+            subcalls=max(left, 1) if spent else left,
+            per_step=request.max_subcalls_per_iteration,
+            steps=MAX_STEPS,
+            depth=MAX_DEPTH,
+            tool_s=TOOL_TIMEOUT_S,
+            seconds=self.left_s(),
             max_tokens=None if tokens is None else max(tokens, 1) if spent else tokens,
             max_usd=None if usd is None else max(usd, 1e-9) if spent else usd,
-            max_steps=MAX_STEPS if self.models.root is None else self.models.root.profile.steps,
-            model_timeout_s=self.settings.model_timeout_s if self.models.root is not None else 0.0,
         )
         return limits, spent
 

@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recollect.codebase.presets import Preset, get_preset
 from recollect.config import Settings
 from recollect.domain.ids import new_id
+from recollect.domain.text import check_whole
 from recollect.errors import InvalidInputError, InvalidTextError
+from recollect.runs.roles import PRESETS, Role, get_role
 
 MAX_QUERY_CHARS = 20_000
 MAX_HINTS = 100
@@ -29,7 +30,7 @@ class ExploreRequest:
     timeout_seconds: float
     max_tokens: int | None = None
     max_usd: float | None = None
-    preset: Preset | None = None
+    preset: Role | None = None
 
     @classmethod
     def check(
@@ -47,7 +48,7 @@ class ExploreRequest:
         preset: str | None = None,
     ) -> ExploreRequest:
         """Raise for what makes no sense."""
-        chosen = None if preset is None else get_preset(preset)
+        chosen = None if preset is None else get_role(preset, PRESETS)
         asked = query if isinstance(query, str) else ""
         if not asked.strip() and chosen is not None:
             asked = chosen.question
@@ -106,11 +107,7 @@ def _hints(hints: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _whole(name: str, value: object, default: int) -> int:
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidInputError(f"{name} {value!r} is not a whole number from 0 on")
-    return value
+    return default if value is None else check_whole(name, value, least=0)
 
 
 def _number(name: str, value: object) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.codebase.wording import is_across
-from recollect.errors import InvalidInputError
+from recollect.domain.text import check_whole
 
 #: More context than this is explored instead of read.
 MAX_CONTEXT_TOKENS = 100_000
@@ -51,25 +51,43 @@ def should_explore(
     - `fail_count`, how often the same task has failed, is more than four;
     - somebody asked for it: `explicit`.
     """
-    for name, number in (("context_tokens", context_tokens or 0), ("fail_count", fail_count)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise InvalidInputError(f"{name} {number!r} is not a whole number from 0 on")
-    reasons = []
-    if explicit:
-        reasons.append("it was asked for")
-    tokens = context_tokens
-    if tokens is None and root is not None:
+    check_whole("context_tokens", context_tokens or 0, least=0)
+    check_whole("fail_count", fail_count, least=0)
+    tokens = context_tokens or 0
+    if context_tokens is None and root is not None:
         tokens = tree_tokens(root)
-    if tokens is not None and tokens > MAX_CONTEXT_TOKENS:
-        reasons.append(f"the context has about {tokens:,} tokens, more than {MAX_CONTEXT_TOKENS:,}")
-    named = {*files, *_FILE.findall(query)}
-    if len(named) > 1:
-        reasons.append(f"it is about {len(named)} files")
-    elif is_across(query):
-        reasons.append("the question is about dependencies between files")
-    if fail_count > MAX_FAILURES:
-        reasons.append(f"it has failed {fail_count} times, more than {MAX_FAILURES}")
-    return Trigger(explore=bool(reasons), reasons=tuple(reasons))
+    signs = (
+        "it was asked for" if explicit else "",
+        large_context(tokens),
+        several_files(query, files_in(query, files)),
+        failed_often(fail_count),
+    )
+    reasons = tuple(filter(None, signs))
+    return Trigger(explore=bool(reasons), reasons=reasons)
+
+
+def files_in(query: str, files: Sequence[str] = ()) -> tuple[str, ...]:
+    """The files that are given and those that a question names."""
+    return tuple(dict.fromkeys([*files, *_FILE.findall(query)]))
+
+
+def large_context(tokens: int) -> str:
+    """In words that there is more than is worth reading; empty when there is not."""
+    if tokens <= MAX_CONTEXT_TOKENS:
+        return ""
+    return f"the context has about {tokens:,} tokens, more than {MAX_CONTEXT_TOKENS:,}"
+
+
+def several_files(query: str, files: Sequence[str]) -> str:
+    """In words that it is about more than one file; empty when it is not."""
+    if len(files) > 1:
+        return f"it is about {len(files)} files"
+    return "the question is about dependencies between files" if is_across(query) else ""
+
+
+def failed_often(count: int) -> str:
+    """In words that it failed too often for another try as before; empty when it did not."""
+    return f"it has failed {count} times, more than {MAX_FAILURES}" if count > MAX_FAILURES else ""
 
 
 def tree_tokens(root: str | os.PathLike[str]) -> int:

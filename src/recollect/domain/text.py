@@ -129,8 +129,9 @@ def text_digest(text: str) -> bytes:
     return hashlib.sha256(folded.encode("utf-8")).digest()
 
 
-def check_whole(name: str, value: int, *, least: int = 1, most: int) -> int:
+def check_whole(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:
     """A number that must lie within bounds."""
-    if not least <= value <= most:
-        raise InvalidInputError(f"{name} {value!r} is not a whole number from {least} to {most}")
+    if isinstance(value, bool) or not isinstance(value, int) or value < least or value > (most or value):
+        to = "on" if most is None else f"to {most}"
+        raise InvalidInputError(f"{name} {value!r} is not a whole number from {least} {to}")
     return value

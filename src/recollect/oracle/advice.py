@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
-from recollect.codebase.presets import PRESETS, get_preset
-from recollect.codebase.triggers import MAX_CONTEXT_TOKENS, MAX_FAILURES, tree_tokens
-from recollect.codebase.wording import is_across
+from recollect.codebase.triggers import failed_often, files_in, large_context, several_files, tree_tokens
 from recollect.domain.oracle import MAX_PROBLEM_CHARS, Advice
-from recollect.domain.text import check_text
+from recollect.domain.text import check_text, check_whole
 from recollect.errors import InvalidInputError
 from recollect.library import shelf
-from recollect.oracle.recipes import RECIPES, get_recipe
+from recollect.runs.roles import PRESETS, get_role
 from recollect.text.sentences import split_sentences
 
 if TYPE_CHECKING:
@@ -36,7 +34,6 @@ _WORD = re.compile(r"[a-z0-9]+")
 _TRACE = re.compile(
     r"Traceback \(most recent call last\)|^\s+(?:at .+\(|File \".+\", line \d+)", re.MULTILINE
 )
-_FILE = re.compile(r"\b[\w./-]+\.(?:py|js|jsx|ts|tsx|go|rs|java|c|h|cc|cpp|rb|php|cs)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,20 +78,6 @@ def _touched(task: Task) -> str:
     return f"it changes {', '.join(task.files[:3])}; {_named(task)}" if task.files and task.documents else ""
 
 
-def _large(task: Task) -> str:
-    return f"the code has about {task.tokens:,} tokens" if task.tokens > MAX_CONTEXT_TOKENS else ""
-
-
-def _several(task: Task) -> str:
-    if len(task.files) > 1:
-        return f"it is about {len(task.files)} files"
-    return "it asks about several files at once" if is_across(task.text) else ""
-
-
-def _failed(task: Task) -> str:
-    return f"it has failed {task.fail_count} times" if task.fail_count > MAX_FAILURES else ""
-
-
 def _traced(task: Task) -> str:
     return "it holds a stack trace" if _TRACE.search(task.text) else ""
 
@@ -122,17 +105,17 @@ SIGNS: dict[str, tuple[Sign, Sign, Sign]] = {
         _words(r"\b(?:compare\w*|comparison|competitors?|alternatives?|versus|vs)\b"),
     ),
     "repo mapper": (
-        _large,
+        lambda task: large_context(task.tokens),
         _words(r"\b(?:first\ time|new\ to|unfamiliar|onboard\w*|overview|get\ to\ know)\b"),
         _words(r"\b(?:plan|roadmap|estimate|where\ to\ (?:start|begin))\b"),
     ),
     "architecture surveyor": (
-        _several,
+        lambda task: several_files(task.text, task.files),
         _words(r"\b(?:depend\w*|impact|affect\w*|touch(?:es|ed)?|break)\b"),
         _words(r"\b(?:layers?|layering|violations?|circular|cycles?)\b"),
     ),
     "debugger": (
-        _failed,
+        lambda task: failed_often(task.fail_count),
         _traced,
         _words(r"\b(?:came\ back|comes\ back|still\ fails?|fails?\ again|again|regress\w*|recurr\w*)\b"),
     ),
@@ -158,8 +141,7 @@ async def advise(
     """The recipes and presets whose triggers hold for a task, those with the most first; of one `agent`, or of all."""
     if agent is not None and agent not in SIGNS:
         raise InvalidInputError(f"there is no recipe or preset {agent!r}; there are {', '.join(SIGNS)}")
-    if isinstance(fail_count, bool) or not isinstance(fail_count, int) or fail_count < 0:
-        raise InvalidInputError(f"fail_count {fail_count!r} is not a whole number from 0 on")
+    check_whole("fail_count", fail_count, least=0)
     checked = check_text(text, what="task", limit=MAX_PROBLEM_CHARS)
     async with workspace.store.transaction(context) as tx:
         names = [document.name for document in await shelf.list_documents(tx)]
@@ -168,7 +150,7 @@ async def advise(
         notes=notes,
         documents=_names_in(checked, names),
         noted=_names_in(notes, names),
-        files=tuple(dict.fromkeys([*files, *_FILE.findall(checked)])),
+        files=files_in(checked, files),
         tokens=0 if path is None else await asyncio.to_thread(tree_tokens, path),
         fail_count=fail_count,
     )
@@ -181,7 +163,7 @@ async def advise(
 
 
 def _held(name: str, task: Task) -> list[tuple[str, str]]:
-    triggers = (get_recipe(name) if name in RECIPES else get_preset(name)).triggers
+    triggers = get_role(name).triggers
     seen = [sign(task) for sign in SIGNS[name]]
     return [(trigger, reason) for trigger, reason in zip(triggers, seen, strict=True) if reason]
 
@@ -196,7 +178,7 @@ def _advice(
         return Advice(verb="explore", agent=name, triggers=triggers, reasons=reasons, arguments=given)
     documents = task.documents or task.noted
     named = {"doc_ids": list(documents)} if documents else {}
-    given = get_recipe(name).ask(task.text, **named)
+    given = get_role(name).ask(task.text, **named)
     return Advice(verb="oracle_consult", agent=name, triggers=triggers, reasons=reasons, arguments=given)
 
 

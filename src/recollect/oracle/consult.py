@@ -28,9 +28,16 @@ from recollect.oracle.capabilities import Wanted
 from recollect.oracle.compose import compose, distinct, texts_of, with_tables
 from recollect.oracle.direct import ask_once, look_once
 from recollect.oracle.gather import Gathered, decide, gather
-from recollect.oracle.recipes import find_recipe
 from recollect.oracle.record import coverage_of, record_of, store, tools_used
-from recollect.oracle.recursive import anchored, environment_of, limits_of, listed, own_planner
+from recollect.oracle.recursive import (
+    MAX_STEPS,
+    MAX_SUBCALLS_PER_STEP,
+    anchored,
+    environment_of,
+    listed,
+    max_subcalls,
+    own_planner,
+)
 from recollect.oracle.request import ConsultRequest
 from recollect.oracle.sessions import cache_of, take_up, write_answers
 from recollect.oracle.shelves import Shelves
@@ -39,6 +46,7 @@ from recollect.runs.budget import ANSWER_TIMEOUT_S
 from recollect.runs.events import Words
 from recollect.runs.inquiry import Inquiry, Texts
 from recollect.runs.models import open_models
+from recollect.runs.roles import RECIPES, find_role
 from recollect.runs.tables import standing_tables
 
 if TYPE_CHECKING:
@@ -88,7 +96,7 @@ class Consultation(Inquiry[OracleConsultResult]):
         purse: Purse | None,
         seconds: float | None,
     ) -> None:
-        settings, recipe = workspace.settings, find_recipe(request.agent)
+        settings, role = workspace.settings, find_role(request.agent)
         most_s = settings.rlm_timeout or ANSWER_TIMEOUT_S
         self.workspace, self.context, self.request = workspace, context, request
         self.id: UUID = new_id()
@@ -118,7 +126,7 @@ class Consultation(Inquiry[OracleConsultResult]):
             models=open_models(settings, request.model, opener=workspace.model),
             purse=purse or Purse(max_usd=settings.model_max_usd),
             seconds=most_s if seconds is None else min(most_s, seconds),
-            guidance=recipe.prompt if recipe else "",
+            guidance=role.prompt if role and role.name in RECIPES else "",
             store=workspace.store,
             context=context,
             subscriber=on_event,
@@ -203,8 +211,14 @@ class Consultation(Inquiry[OracleConsultResult]):
         environment = environment_of(self._gathered, models, self.settings, on_capability=self._missed)
         planner = own_planner(self.question, models) or self.model_planner()
         assert planner is not None, "without a model the planner is our own"
-        limits = limits_of(
-            self.settings, models.profile, max_tokens=self.request.max_input_tokens, seconds=self.seconds
+        limits = self.limits(
+            subcalls=max_subcalls(models.profile),
+            per_step=MAX_SUBCALLS_PER_STEP,
+            steps=MAX_STEPS,
+            depth=self.settings.recursion_max_depth,
+            tool_s=self.settings.recursion_sub_call_timeout_s,
+            seconds=self.seconds,
+            max_tokens=self.request.max_input_tokens,
         )
         try:
             ended = await self.loop(environment, planner, limits, cache, listed(material))

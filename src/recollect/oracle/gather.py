@@ -16,7 +16,7 @@ from recollect.library.bundle import Bundle, FileBundler
 from recollect.library.extract import Embed
 from recollect.library.leads import merge_looks, parts_of
 from recollect.library.material import FILE, Entry, Lead
-from recollect.oracle.material import ConsultedMaterial, LibraryDoor
+from recollect.oracle.material import ConsultedMaterial
 from recollect.oracle.request import ConsultRequest
 from recollect.runs.dense import wants_rows
 from recollect.runs.router import ComplexityRouter, RouteDecision
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recollect.config import Settings
+    from recollect.oracle.shelves import Shelves
     from recollect.providers.embedders import Embedder
 
 #: More code than this is not bundled unless `max_input_tokens` says so: it is read into memory at once.
@@ -68,7 +69,7 @@ class Gathered:
 
 async def gather(
     request: ConsultRequest,
-    door: LibraryDoor,
+    door: Shelves,
     *,
     embedder: Embedder | None,
     allowed_roots: Sequence[Path] | None,

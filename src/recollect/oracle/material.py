@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError
 from recollect.library.bundle import BundledFile
@@ -17,38 +18,11 @@ from recollect.library.extract import Embed, rank
 from recollect.library.material import FILE, Entry, Lead, Volume, unknown_document
 from recollect.library.reading import read_document
 
+if TYPE_CHECKING:
+    from recollect.oracle.shelves import Shelves
+
 #: From this share of its terms and meaning on a passage of a file answers; measured on small projects only.
 _FILES_THRESHOLD = 0.35
-
-
-class LibraryDoor(Protocol):
-    """What a consultation needs of the library."""
-
-    threshold: float
-
-    async def find(self, names: Sequence[str]) -> Sequence[Entry]:
-        """Documents by id; an unknown one is a `NotFoundError` with suggestions."""
-        ...
-
-    async def describe(self, doc_ids: Sequence[str]) -> Sequence[Entry]:
-        """Documents that a look found; one that is gone by now is left out."""
-        ...
-
-    async def open(self, doc_id: str) -> Volume:
-        """One document, whole."""
-        ...
-
-    async def list(self) -> Sequence[Entry]:
-        """Every document that the caller sees, by name."""
-        ...
-
-    async def look(self, question: str, *, doc_ids: Sequence[str] | None, limit: int) -> Sequence[Lead]:
-        """Places by meaning, the best first."""
-        ...
-
-    async def size(self) -> tuple[int, int]:
-        """How many documents there are, and their tokens."""
-        ...
 
 
 class ConsultedMaterial:
@@ -56,7 +30,7 @@ class ConsultedMaterial:
 
     def __init__(
         self,
-        door: LibraryDoor | None,
+        door: Shelves | None,
         *,
         documents: Sequence[Entry] = (),
         files: Sequence[BundledFile] = (),
@@ -173,8 +147,6 @@ def _entry(volume: Volume) -> Entry:
 
 def _scaled(lead: Lead, threshold: float) -> Lead:
     """The score of a file's passage on the library's scale: what just answers there just answers here."""
-    from dataclasses import replace
-
     score = lead.score
     if score < _FILES_THRESHOLD:
         return replace(lead, score=score / _FILES_THRESHOLD * threshold)

@@ -1,4 +1,4 @@
-"""What the loop of a consultation goes by: its limits, its tools, who plans it, and where claims stand."""
+"""What the loop of a consultation goes by: its tools, who plans it, and where claims stand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from recollect.library.environment import LibraryEnvironment
 from recollect.library.leads import Leads
 from recollect.library.passages import MAX_TEXT_CHARS
 from recollect.oracle.material import ConsultedMaterial
-from recollect.runs.budget import Limits
 from recollect.runs.dense import wants_rows
 from recollect.runs.fan_out import rows_room
 from recollect.runs.planners.claims import OBSERVATION
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 #: What a run without a model may do; its plan takes four steps and about ten calls.
 MAX_SUBCALLS = 40
-MAX_STEPS = 10
+MAX_SUBCALLS_PER_STEP, MAX_STEPS = 12, 10
 #: Documents that a planning model is told of before it asks.
 _LISTED = 30
 
@@ -39,22 +38,6 @@ OnCapability = Callable[[str, Mapping[str, Any]], None]
 def max_subcalls(profile: Profile | None) -> int:
     """Tool calls of one consultation: four for each step that the model may plan."""
     return MAX_SUBCALLS if profile is None else max(MAX_SUBCALLS, 4 * profile.steps)
-
-
-def limits_of(
-    settings: Settings, profile: Profile | None, *, max_tokens: int | None, seconds: float
-) -> Limits:
-    """What one consultation may use: as the settings say, and as far as the planning model goes."""
-    tool_s = settings.recursion_sub_call_timeout_s
-    return Limits(
-        max_subcalls=max_subcalls(profile),
-        max_subcalls_per_step=12,
-        max_steps=MAX_STEPS if profile is None else profile.steps,
-        max_depth=settings.recursion_max_depth,
-        max_tokens=max_tokens,
-        timeout_s=seconds,
-        sub_call_timeout_s=tool_s if profile is None else max(tool_s, settings.model_timeout_s),
-    )
 
 
 def environment_of(

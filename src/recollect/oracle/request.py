@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect.domain.ids import new_id
 from recollect.domain.oracle import DEPTH_HINTS, MAX_PROBLEM_CHARS, DepthHint
-from recollect.domain.text import check_name, check_text
+from recollect.domain.text import check_name, check_text, check_whole
 from recollect.errors import InvalidInputError
 
 MAX_DOCUMENTS = 1_000
@@ -52,9 +52,7 @@ class ConsultRequest:
             raise InvalidInputError(f"depth_hint {depth_hint!r} is none of {', '.join(DEPTH_HINTS)}")
         if files is not None and working_dir is None:
             raise InvalidInputError("files are globs within a working folder; give working_dir as well")
-        cap = max_input_tokens
-        if cap is not None and (isinstance(cap, bool) or not isinstance(cap, int) or cap < 1):
-            raise InvalidInputError(f"max_input_tokens {cap!r} is not a whole number of at least 1")
+        cap = None if max_input_tokens is None else check_whole("max_input_tokens", max_input_tokens)
         return cls(
             problem=check_text(problem, what="problem", limit=MAX_PROBLEM_CHARS),
             depth_hint=hint,

@@ -8,7 +8,6 @@ database. Nothing is changed.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,26 +69,15 @@ async def verify_result(
     if memories:
         async with (await open_workspace()).store.transaction(context) as tx:
             texts |= {(_MEMORY, str(one.id)): one.text for one in await get_memories(tx, memories)}
-    return _checked(citations, texts)
-
-
-def verify_exploration(
-    document: object,
-    *,
-    working_dir: str | os.PathLike[str] | None = None,
-    allowed_roots: Iterable[str | os.PathLike[str]] | None = None,
-) -> Verification:
-    """The same for a result that cites files alone. `working_dir` is where the tree is now. Blocks."""
-    citations = read_citations(document)
-    return _checked(
-        citations, _files(citations, working_dir or folder_of(document), allowed_roots, pages=True)
+    return Verification.of(
+        tuple(verify(one, lambda kind, path: texts.get((kind, path))) for one in citations)
     )
 
 
 def _files(
     citations: Sequence[Citation],
-    folder: str | os.PathLike[str] | None,
-    allowed_roots: Iterable[str | os.PathLike[str]] | None,
+    folder: str | None,
+    allowed_roots: Iterable[Path] | None,
     *,
     pages: bool,
 ) -> Texts:
@@ -104,12 +92,6 @@ def _files(
         return {}
     texts = {(FILE, path): text for path in named if (text := tree.text(path)) is not None}
     return texts if pages else {at: "\n".join(split_pages(text)[0]) for at, text in texts.items()}
-
-
-def _checked(citations: Sequence[Citation], texts: Texts) -> Verification:
-    return Verification.of(
-        tuple(verify(one, lambda kind, path: texts.get((kind, path))) for one in citations)
-    )
 
 
 def _named(citations: Sequence[Citation], kind: str) -> list[str]:

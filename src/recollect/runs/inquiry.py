@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from recollect.domain.findings import Citation, Finding
+from recollect.runs.budget import Limits
 from recollect.runs.citations import standing
 from recollect.runs.engine import Run, run
 from recollect.runs.events import Announcer, Words
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
     from recollect.providers.models import ChatModel
     from recollect.providers.models.purse import Purse
-    from recollect.runs.budget import Limits
     from recollect.runs.cache import Cache
     from recollect.runs.environment import Environment
     from recollect.runs.models import Models
@@ -138,6 +138,31 @@ class Inquiry(ABC, Generic[Result]):
     def left_s(self) -> float:
         """Seconds that are left."""
         return max(0.0, self.began + self.seconds - time.monotonic())
+
+    def limits(
+        self,
+        *,
+        subcalls: int,
+        per_step: int,
+        steps: int,
+        depth: int,
+        tool_s: float,
+        seconds: float,
+        max_tokens: int | None = None,
+        max_usd: float | None = None,
+    ) -> Limits:
+        """What a loop may use: with a model the steps of its profile, and calls as long as a model may take."""
+        profile = self.models.profile
+        return Limits(
+            max_subcalls=subcalls,
+            max_subcalls_per_step=per_step,
+            max_steps=steps if profile is None else profile.steps,
+            max_depth=depth,
+            max_tokens=max_tokens,
+            max_usd=max_usd,
+            timeout_s=seconds,
+            sub_call_timeout_s=tool_s if profile is None else max(tool_s, self.settings.model_timeout_s),
+        )
 
     def model_planner(self) -> Planner | None:
         """A planner that asks the model; None without one."""

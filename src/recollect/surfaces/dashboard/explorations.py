@@ -70,7 +70,7 @@ def address(task_id: str) -> str:
 
 async def form(visitor: Visitor) -> None:
     """Where one is begun."""
-    from recollect.codebase.presets import PRESETS
+    from recollect.runs.roles import PRESETS
 
     roots = served_roots((await visitor.store()).settings)
     with ui.card().classes("card w-full"):
