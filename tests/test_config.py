@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.config import Settings, mask_url, variable_name
+from recollect.config import GONE, ModelFacts, Settings, mask_url, variable_name
 from recollect.errors import ConfigurationError
 
 
@@ -96,29 +96,18 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         "RECOLLECT_EMBEDDER": "wordllama",
         "RECOLLECT_EMBEDDER_BASE_URL": "http://127.0.0.1:1/v1/",
         "RECOLLECT_EMBEDDER_API_KEY": "k",
-        "RECOLLECT_EMBEDDER_THREADS": "2",
         "RECOLLECT_MODEL": "openai:m",
         "RECOLLECT_MODEL_BASE_URL": "http://127.0.0.1:2/v1",
         "RECOLLECT_MODEL_API_KEY": "k",
         "RECOLLECT_MODEL_TIMEOUT_S": "5",
-        "RECOLLECT_MODEL_RETRIES": "2",
-        "RECOLLECT_MODEL_WINDOW": "65536",
-        "RECOLLECT_MODEL_MAX_OUTPUT": "8192",
-        "RECOLLECT_MODEL_EFFORT": "low",
-        "RECOLLECT_MODEL_NATIVE_TOOLS": "on",
-        "RECOLLECT_MODEL_INPUT_USD": "1.25",
-        "RECOLLECT_MODEL_OUTPUT_USD": "10",
+        "RECOLLECT_MODEL_PROFILE": "window=65536 effort=low tools=on input_usd=1.25 output_usd=10 retries=2",
         "RECOLLECT_MODEL_MAX_USD": "0.5",
         "RECOLLECT_POOL_SIZE": "5",
-        "RECOLLECT_POOL_TIMEOUT_S": "2.5",
         "RECOLLECT_START_TIMEOUT_S": "1.5",
         "RECOLLECT_STATEMENT_TIMEOUT_S": "0",
         "RECOLLECT_ROOT_MODEL": "openai:large",
         "RECOLLECT_SUB_CALL_MODEL": "openai:small",
-        "RECOLLECT_RECURSION_ENABLED": "off",
         "RECOLLECT_RECURSION_THRESHOLD": "0.5",
-        "RECOLLECT_RECURSION_MAX_DEPTH": "2",
-        "RECOLLECT_RECURSION_SUB_CALL_TIMEOUT_S": "5",
         "RECOLLECT_TELEMETRY": "off",
         "RECOLLECT_ROOTS": str(home),
         "RLM_MAX_SUBCALLS": "20",
@@ -139,7 +128,6 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         "RECOLLECT_LIBRARY_MAX_FILE_BYTES": "1000000",
         "RECOLLECT_LEARNING": "off",
         "RECOLLECT_LEARNING_RETENTION_DAYS": "30",
-        "RECOLLECT_LEARNING_MIN_EVENTS": "500",
         "RECOLLECT_LEARNING_EXPLORE": "0.05",
         "RECOLLECT_DOMAIN_DATABASE_URL": "sqlite:///shop.db",
         "RECOLLECT_DOMAIN_TIMEOUT_S": "3",
@@ -158,25 +146,17 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         embedder="wordllama",
         embedder_base_url="http://127.0.0.1:1/v1",
         embedder_api_key="k",
-        embedder_threads=2,
         model="openai:m",
         model_base_url="http://127.0.0.1:2/v1",
         model_api_key="k",
         model_timeout_s=5.0,
-        model_retries=2,
-        model_window=65_536,
-        model_max_output=8_192,
-        model_effort="low",
-        model_native_tools=True,
-        model_input_usd=1.25,
-        model_output_usd=10.0,
+        model_profile=ModelFacts(
+            window=65_536, effort="low", tools=True, input_usd=1.25, output_usd=10.0, retries=2
+        ),
         model_max_usd=0.5,
         root_model="openai:large",
         sub_call_model="openai:small",
-        recursion_enabled=False,
         recursion_threshold=0.5,
-        recursion_max_depth=2,
-        recursion_sub_call_timeout_s=5.0,
         telemetry=False,
         roots=(home,),
         rlm_max_subcalls=20,
@@ -196,12 +176,10 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         rows_max_tokens=50_000,
         library_max_file_bytes=1_000_000,
         pool_size=5,
-        pool_timeout_s=2.5,
         start_timeout_s=1.5,
         statement_timeout_s=0.0,
         learning=False,
         learning_retention_days=30,
-        learning_min_events=500,
         learning_explore=0.05,
         domain_database_url="sqlite:///shop.db",
         domain_timeout_s=3.0,
@@ -235,12 +213,22 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
             "3",
             "RECOLLECT_RECURSION_THRESHOLD='3' is not a number from 0 to 1",
         ),
+        ("RECOLLECT_LEARNING", "maybe", "RECOLLECT_LEARNING='maybe' is neither 'on' nor 'off'"),
         (
-            "RECOLLECT_RECURSION_ENABLED",
-            "maybe",
-            "RECOLLECT_RECURSION_ENABLED='maybe' is neither 'on' nor 'off'",
+            "RECOLLECT_MODEL_PROFILE",
+            "big",
+            "RECOLLECT_MODEL_PROFILE='big' has an unknown 'big'; what can be said",
         ),
-        ("RECOLLECT_RECURSION_MAX_DEPTH", "-1", "RECOLLECT_RECURSION_MAX_DEPTH='-1' is not a whole number"),
+        (
+            "RECOLLECT_MODEL_PROFILE",
+            "window=many",
+            "RECOLLECT_MODEL_PROFILE='window=many' has a window='many' that is not a whole number from 1024",
+        ),
+        (
+            "RECOLLECT_MODEL_PROFILE",
+            "input_usd=1",
+            "RECOLLECT_MODEL_PROFILE='input_usd=1' has one price without the other",
+        ),
     ],
 )
 def test_a_bad_variable_is_named_with_its_value(
@@ -280,10 +268,32 @@ def test_an_unknown_name_is_answered_with_the_closest_setting(places: tuple[Path
     (cwd / "recollect.toml").write_text("pol_size = 3")
     with pytest.raises(ConfigurationError, match="did you mean 'pool_size'"):
         Settings.load(environ={}, cwd=cwd)
-    with pytest.raises(ConfigurationError, match="did you mean 'embedder_threads'"):
-        Settings.load(home, environ={}, cwd=home, embedder_thread=2)
+    with pytest.raises(ConfigurationError, match="did you mean 'embedder_api_key'"):
+        Settings.load(home, environ={}, cwd=home, embedder_apikey="k")
     with pytest.raises(ConfigurationError, match="settings are home, "):
         Settings(home=home).replace(zzz=1)
+
+
+@pytest.mark.parametrize("name", GONE)
+def test_a_setting_that_is_gone_says_what_replaces_it(places: tuple[Path, Path], name: str) -> None:
+    cwd, home = places
+    with pytest.raises(ConfigurationError, match=f"'{name}' in the environment is gone: ") as caught:
+        Settings.load(home, environ={variable_name(name): "3"}, cwd=cwd)
+    assert str(caught.value).endswith(GONE[name])
+    with pytest.raises(ConfigurationError, match=f"'{name}' in argument is gone: "):
+        Settings(home=home).replace(**{name: 3})
+    (cwd / "recollect.toml").write_text(f"{name} = 3")
+    with pytest.raises(ConfigurationError, match=r"recollect\.toml'\" is gone: |recollect\.toml' is gone: "):
+        Settings.load(environ={}, cwd=cwd)
+
+
+def test_facts_about_a_model_are_shown_as_they_are_written(places: tuple[Path, Path]) -> None:
+    cwd, home = places
+    (cwd / "recollect.toml").write_text("model_profile = {window = 65536, tools = false}")
+    settings = Settings.load(home, environ={}, cwd=cwd)
+    [row] = [row for row in settings.describe() if row.name == "model_profile"]
+    assert row.value == "window=65536 tools=off"
+    assert Settings.load(home, environ={}, cwd=home, model_profile=row.value) == settings.replace()
 
 
 def test_a_file_that_is_not_utf8_is_named(places: tuple[Path, Path]) -> None:

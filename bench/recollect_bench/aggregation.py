@@ -1,7 +1,7 @@
 """Questions that no single look answers: what do all teams do about something? Asked of a made-up organisation.
 
 A question is covered by the share of the teams with something to say that are among its hits; a hit counts for a team
-when it is the team's own and truly about the topic. Beside it, flat search (`recursion_enabled = off`) at the same
+when it is the team's own and truly about the topic. Beside it, flat search (`recursion_threshold = 1`) at the same
 limits. Everything goes through the public `search`, once with its defaults and once with `threshold=0`.
 """
 
@@ -99,7 +99,7 @@ def run_aggregation(
             "questions": len(questions),
             "routed_share": mean(ComplexityRouter().should_route_to_rlm(q.text) for q in questions),
         }
-        with Recollect(settings=client.settings.replace(recursion_enabled=False)) as flat_client:
+        with Recollect(settings=client.settings.replace(recursion_threshold=1.0)) as flat_client:
             flat = as_admin(flat_client, inside.tenant_context.tenant_id)
             for path, asked in zip(PATHS, (inside, flat), strict=True):
                 measures[path] = _measure(asked, questions, f"asking, {path}", show)

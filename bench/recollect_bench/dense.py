@@ -177,9 +177,7 @@ def run_dense(
             model="openai:reader",
             model_base_url=reader.url,
             model_api_key="none",
-            model_window=WINDOW,
-            model_input_usd=_PRICES[0],
-            model_output_usd=_PRICES[1],
+            model_profile={"window": WINDOW, "input_usd": _PRICES[0], "output_usd": _PRICES[1]},
         )
         with (
             Recollect(settings=settings) as client,

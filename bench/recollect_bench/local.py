@@ -105,7 +105,7 @@ def run_local(file: Path, *, show: Show, window: int = 4_096, timeout_s: float =
             model="openai:local",
             model_base_url=url,
             model_api_key="none",
-            model_window=window,
+            model_profile={"window": window},
             model_timeout_s=timeout_s,
             rlm_timeout=timeout_s,
         )

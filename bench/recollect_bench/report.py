@@ -108,7 +108,7 @@ ABOUT = {
         "What do all teams do?",
         "A made-up organisation; each team has something to say about a topic with a probability of 0.6, in one to "
         'four memories in different words. Questions such as "compare X across all teams" cover a team when one of '
-        "its hits is truly about the topic. Flat is the same search with `recursion_enabled = off`. `telling` are the "
+        "its hits is truly about the topic. Flat is the same search with `recursion_threshold = 1`. `telling` are the "
         "teams with such a hit.",
         "recollect bench aggregation",
     ),

@@ -16,7 +16,7 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,47 @@ _ON, _OFF = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
 #: The source of a value nobody set.
 DEFAULT_SOURCE = "default"
 ARGUMENT_SOURCE = "argument"
+
+
+#: Settings that there were, and what to write instead.
+GONE = {
+    "embedder_threads": "a process uses the cores it may run on; narrow those, as with taskset or a container's limit",
+    "learning_min_events": "it is 1000",
+    "model_effort": "write model_profile = 'effort=...'",
+    "model_input_usd": "write model_profile = 'input_usd=... output_usd=...'",
+    "model_max_output": "write model_profile = 'max_output=...'",
+    "model_native_tools": "write model_profile = 'tools=on' or 'tools=off'",
+    "model_output_usd": "write model_profile = 'input_usd=... output_usd=...'",
+    "model_retries": "write model_profile = 'retries=...'",
+    "model_window": "write model_profile = 'window=...'",
+    "pool_timeout_s": "a call waits 30 seconds for a connection; raise pool_size",
+    "recursion_enabled": "write recursion_threshold = 1 for off",
+    "recursion_max_depth": "it is 3",
+    "recursion_sub_call_timeout_s": "it is 30; rlm_timeout limits a run as a whole",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
+    """What is said of a chat model by hand; None: as published."""
+
+    window: int | None = None
+    max_output: int | None = None
+    effort: str | None = None
+    tools: bool | None = None
+    input_usd: float | None = None
+    output_usd: float | None = None
+    retries: int = 4
+
+    def __str__(self) -> str:
+        given = ((item.name, getattr(self, item.name), item.default) for item in dataclasses.fields(self))
+        words = {True: "on", False: "off"}
+        said = {
+            name: words[value] if isinstance(value, bool) else value
+            for name, value, usual in given
+            if value != usual
+        }
+        return " ".join(f"{name}={value}" for name, value in said.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +157,27 @@ def _one_of(what: str, names: tuple[str, ...]) -> Callable[[object], str]:
     return parse
 
 
+def _model_facts(value: object) -> ModelFacts:
+    if isinstance(value, ModelFacts):
+        return value
+    if isinstance(value, str):
+        pairs = [part.partition("=") for part in value.split()]
+        value = {name: text for name, _, text in pairs}
+    if not isinstance(value, Mapping):
+        raise ValueError("is not a list of facts; write them as 'window=131072 tools=on'")
+    facts: dict[str, Any] = {}
+    for name, given in value.items():
+        if name not in _FACTS:
+            raise ValueError(f"has an unknown {name!r}; what can be said is {', '.join(_FACTS)}")
+        try:
+            facts[name] = _FACTS[name](given)
+        except ValueError as error:
+            raise ValueError(f"has a {name}={given!r} that {error}") from None
+    if ("input_usd" in facts) != ("output_usd" in facts):
+        raise ValueError("has one price without the other; give input_usd and output_usd")
+    return ModelFacts(**facts)
+
+
 def _switch(value: object) -> bool:
     if isinstance(value, bool):
         return value
@@ -123,6 +185,18 @@ def _switch(value: object) -> bool:
     if word in _ON or word in _OFF:
         return word in _ON
     raise ValueError("is neither 'on' nor 'off'")
+
+
+#: How each fact about a model is read.
+_FACTS: Mapping[str, Callable[[object], object]] = {
+    "window": _whole_number(1_024, 100_000_000),
+    "max_output": _whole_number(64, 10_000_000),
+    "effort": _one_of("an effort; efforts", EFFORTS),
+    "tools": _switch,
+    "input_usd": _dollars,
+    "output_usd": _dollars,
+    "retries": _whole_number(0, 100),
+}
 
 
 def _folder(value: object) -> Path:
@@ -281,9 +355,6 @@ class Settings:
     embedder_api_key: str | None = _setting(
         "Key for that embedding server.", _optional(_line), default_text="none", secret=True
     )
-    embedder_threads: int | None = _setting(
-        "Threads a local embedder may use.", _optional(_whole_number(1, 1024)), default_text="one per core"
-    )
     model: str | None = _setting(
         "Chat model for `infer` and summaries: 'openai:<model>', 'anthropic:<model>', 'ollama:<model>'.",
         _optional(_line),
@@ -303,39 +374,13 @@ class Settings:
         _seconds(0.05, 3600),
         default=120.0,  # 8,000 tokens at the 70 a second that large models write
     )
-    model_retries: int = _setting(
-        "How often a request that the model's server turned away (429, 5xx) is sent again within that time.",
-        _whole_number(0, 100),
-        default=4,
-    )
-    model_window: int | None = _setting(
-        "Tokens that the chat model's window holds, question and answer together.",
-        _optional(_whole_number(1_024, 100_000_000)),
-        default_text="as published; 32768 for a model that nobody knows",
-    )
-    model_max_output: int | None = _setting(
-        "Tokens of the chat model's longest answer, its reasoning included.",
-        _optional(_whole_number(64, 10_000_000)),
-        default_text="as published",
-    )
-    model_effort: str | None = _setting(
-        "How much a model that reasons thinks before it answers: 'none', 'minimal', 'low', 'medium', 'high', "
-        "'xhigh', 'max'.",
-        _optional(_one_of("an effort; efforts", EFFORTS)),
-        default_text="the vendor's",
-    )
-    model_native_tools: bool | None = _setting(
-        "Whether the chat model takes tools: with a large window it then works in one conversation.",
-        _optional(_switch),
-        default_text="as published",
-    )
-    model_input_usd: float | None = _setting(
-        "Price of a million tokens to the chat model, for limits in dollars; together with `model_output_usd`.",
-        _optional(_dollars),
-        default_text="as published",
-    )
-    model_output_usd: float | None = _setting(
-        "Price of a million tokens from the chat model.", _optional(_dollars), default_text="as published"
+    model_profile: ModelFacts = _setting(
+        "What the chat model can do and costs, where that is not published or to be otherwise: "
+        "'window=131072 max_output=8192 effort=low tools=on input_usd=0.15 output_usd=0.60 retries=2'. Window "
+        "and output in tokens, dollars for a million, effort one of none, minimal, low, medium, high, xhigh, max.",
+        _model_facts,
+        factory=lambda: ModelFacts(),
+        default_text="as published; a window of 32768 for a model that nobody knows",
     )
     model_max_usd: float | None = _setting(
         "Dollars that models may cost in one consultation, exploration, search, `add` with `infer` or consolidation.",
@@ -351,23 +396,10 @@ class Settings:
         _optional(_line),
         default_text="the setting `root_model`",
     )
-    recursion_enabled: bool = _setting(
-        "Whether complex questions are decomposed; off sends every question to standard search, at once.",
-        _switch,
-        default=True,
-    )
     recursion_threshold: float = _setting(
         "Complexity from which questions are decomposed: 1 none, 0.5 only the hardest, 0.3 all complex ones.",
         _share,
         default=0.3,
-    )
-    recursion_max_depth: int = _setting(
-        "How deep a decomposed question may be decomposed again; 0 not at all.",
-        _whole_number(0, 10),
-        default=3,
-    )
-    recursion_sub_call_timeout_s: float = _setting(
-        "Seconds one call of a decomposed question may take.", _seconds(0.05, 3600), default=30.0
     )
     roots: tuple[Path, ...] | None = _setting(
         "Folders whose files may be read for callers who name a path; a list, or separated as in PATH.",
@@ -412,11 +444,6 @@ class Settings:
     )
     pool_size: int = _setting(
         "Database connections one process may hold open at a time.", _whole_number(1, 1000), default=8
-    )
-    pool_timeout_s: float = _setting(
-        "Seconds a call waits while all of these connections are in use.",
-        _seconds(0.1, 3600),
-        default=30.0,  # what takes longer waits for nobody's benefit: most HTTP clients have given up by then
     )
     library_max_file_bytes: int = _setting(
         "Largest file the library takes, in bytes.",
@@ -464,11 +491,6 @@ class Settings:
         "Days that recorded searches are kept; `sweep` erases older ones.",
         _whole_number(1, 36_500),
         default=90,
-    )
-    learning_min_events: int = _setting(
-        "Searches whose use is known before weights are learned for a user or tenant and a kind of question.",
-        _whole_number(50, 10_000_000),
-        default=1_000,
     )
     learning_explore: float = _setting(
         "Share of searches ranked a little differently, at random, to learn what else would serve.",
@@ -531,6 +553,7 @@ class Settings:
         folder = Path.cwd() if cwd is None else Path(cwd)
         given = {"home": home, "database_url": database_url, **overrides}
         _refuse_unknown(given, where="argument")
+        _refuse_unknown([name for name in GONE if environ.get(variable_name(name))], where="the environment")
         values: dict[str, Any] = {}
         sources: dict[str, str] = {}
         for item in _declared():
@@ -624,7 +647,7 @@ def _masked(item: dataclasses.Field[Any], value: object) -> object:
 
 
 def _shown(item: dataclasses.Field[Any], value: object) -> str:
-    if value is None:
+    if value is None or value == ModelFacts():
         return str(item.metadata["default_text"])
     shown = _masked(item, value)
     if isinstance(shown, bool):
@@ -645,11 +668,13 @@ def _complaint(item: dataclasses.Field[Any], source: str, value: object, error: 
     return f"{label}={shown!r}{place} {reason}"
 
 
-def _refuse_unknown(names: Mapping[str, object], *, where: str) -> None:
+def _refuse_unknown(names: Iterable[str], *, where: str) -> None:
     known = [item.name for item in (*_declared(), *_tables())]
     for name in names:
         if name in known:
             continue
+        if name in GONE:
+            raise ConfigurationError(f"the setting {name!r} in {where} is gone: {GONE[name]}")
         close = difflib.get_close_matches(name.lower().replace("-", "_"), known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"settings are {', '.join(known)}"
         raise ConfigurationError(f"unknown setting {name!r} in {where}; {hint}")

@@ -92,7 +92,6 @@ class Workspace:
             settings.home,
             settings.database_url,
             pool_size=settings.pool_size,
-            pool_timeout_s=settings.pool_timeout_s,
             start_timeout_s=settings.start_timeout_s,
             statement_timeout_s=settings.statement_timeout_s,
         )
@@ -183,24 +182,23 @@ class Workspace:
                 cache_dir=cache,
                 api_key=s.embedder_api_key,
                 base_url=s.embedder_base_url,
-                threads=s.embedder_threads,
             )
 
         if wanted not in LOCAL:
             return await asyncio.to_thread(open_it)
-        return await asyncio.to_thread(opened_once, (wanted, cache, s.embedder_threads), open_it)
+        return await asyncio.to_thread(opened_once, (wanted, cache), open_it)
 
     async def judge(self) -> Judge | None:
         """The judge, opened when it is first needed; None when it can't run, and `judge_fault` says why."""
         if self._judge is None and self.judge_fault is None:
             async with self._opening:
                 if self._judge is None and self.judge_fault is None:
-                    cache, threads = self.settings.home / "models", self.settings.embedder_threads
+                    cache = self.settings.home / "models"
                     try:
                         self._judge = await asyncio.to_thread(
                             opened_once,
-                            ("judge", cache, threads),
-                            lambda: open_judge(cache_dir=cache, threads=threads),
+                            ("judge", cache),
+                            lambda: open_judge(cache_dir=cache),
                         )
                     except (RecollectError, ImportError) as error:
                         self.judge_fault = str(error)

@@ -64,9 +64,7 @@ def explore(tmp_path: Path, chat: ModelServer) -> Explore:
             rlm_model=name,
             model_base_url=url,
             model_timeout_s=more.pop("model_timeout_s", 60.0),
-            model_retries=0,
-            model_window=more.pop("model_window", None),
-            model_native_tools=more.pop("model_native_tools", None),
+            model_profile={"retries": 0, **more.pop("model_profile", {})},
         )
         root, changed = tmp_path / "shop", more.pop("files", {})
         if not root.exists():
@@ -319,7 +317,7 @@ def test_a_budget_in_dollars_is_never_passed_however_the_model_answers(
         return Said(content="well", usage=(1_000, state.asked[-1]["max_completion_tokens"]))
 
     chat.answers = [dear]
-    result = explore(name="openai:gpt-4.1", max_usd=0.05, model_window=32_768, model_native_tools=False)
+    result = explore(name="openai:gpt-4.1", max_usd=0.05, model_profile={"window": 32_768, "tools": False})
     paid = sum(1_000 * 2 + one["max_completion_tokens"] * 8 for one in chat.asked) / 1e6
     assert 0 < paid <= 0.05
     assert result.usage.usd == pytest.approx(paid), "what was paid is what is recorded"
@@ -345,7 +343,7 @@ def test_a_large_model_works_in_one_conversation_with_whole_files(
         Said(calls=(("finish", {"open": "who set the season"}),)),
         {"blocks": [{"text": "Ten percent are taken off [1].", "sources": [1]}]},
     ]
-    result = explore(model_window=200_000, files={"shop/long.py": LONG})
+    result = explore(model_profile={"window": 200_000}, files={"shop/long.py": LONG})
     assert len(chat.asked) == 4
     before, after = (one["messages"] for one in chat.asked[1:3])
     assert after[: len(before)] == before, "what was sent before is sent again as it was"

@@ -50,11 +50,12 @@ class Bench:
 
 
 @pytest.fixture
-def bench(settings: Settings, store: Recollect) -> Iterator[Bench]:
+def bench(settings: Settings, store: Recollect, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    monkeypatch.setattr("recollect.learning.training.MIN_EVENTS", 100)
     portal = Portal()
 
     async def open_workspace() -> Workspace:
-        return await Workspace.open(settings.replace(learning_min_events=100))
+        return await Workspace.open(settings)
 
     opened = Bench(portal.run(open_workspace()), portal)
     yield opened

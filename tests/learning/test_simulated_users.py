@@ -29,10 +29,11 @@ Rows = Callable[..., list[dict[str, Any]]]
 
 
 @pytest.fixture
-def learner(settings: Settings, tenant_id: str) -> Iterator[Recollect]:
+def learner(settings: Settings, tenant_id: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recollect]:
     """An admin of the test's tenant, on a client that learns from 100 judged searches on."""
+    monkeypatch.setattr("recollect.learning.training.MIN_EVENTS", 100)
     context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin", "operator"))
-    with Recollect(settings=settings.replace(learning_min_events=100), context=context) as client:
+    with Recollect(settings=settings, context=context) as client:
         yield client
 
 

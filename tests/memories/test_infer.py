@@ -370,7 +370,9 @@ def test_a_large_model_adds_replaces_and_retracts_with_quotes_from_any_turn(
     from tests.runs.model_server import serve
 
     with serve() as chat:
-        changed = settings.replace(model="openai:m", model_base_url=chat.url, model_window=200_000)
+        changed = settings.replace(
+            model="openai:m", model_base_url=chat.url, model_profile={"window": 200_000}
+        )
         context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin",))
         with Recollect(settings=changed, context=context) as client:
             chat.answers = [{"changes": [], "procedures": [], "entities": []}]

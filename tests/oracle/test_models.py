@@ -167,7 +167,9 @@ def test_a_real_small_model_answers_over_http_with_citations_that_hold(
 ) -> None:
     # So small a model says something else for every other word it is given: it is given the same ones each time.
     monkeypatch.setattr("recollect.oracle.direct.new_boundary", lambda: "data-1")
-    client = with_model("openai:smollm2", model_base_url=model_url, model_timeout_s=120.0, model_window=4_096)
+    client = with_model(
+        "openai:smollm2", model_base_url=model_url, model_timeout_s=120.0, model_profile={"window": 4_096}
+    )
     result = client.oracle_consult(PROBLEM, "quick", doc_ids=["shop.md"])
 
     # It is not clever, but it did answer, in the asked form: the schema bounds what it can say.
@@ -201,7 +203,9 @@ def test_a_large_model_opens_documents_that_no_look_found_and_all_its_findings_r
             ]
         },
     ]
-    result = with_model(model_window=200_000).oracle_consult("How long does rye bread rest?", "thorough")
+    result = with_model(model_profile={"window": 200_000}).oracle_consult(
+        "How long does rye bread rest?", "thorough"
+    )
     assert "ports.md" in chat.shown(1)
     assert rows[29] in chat.shown(2), "the document is shown whole"
     assert "[30] service 29" in chat.shown(3), "all findings reach the answer"
@@ -229,7 +233,9 @@ def test_a_consultation_within_dollars_never_passes_them(
     library: Recollect, with_model: WithModel, chat: ModelServer
 ) -> None:
     chat.answers = [lambda state: Said(content="well", usage=(500, state.asked[-1]["max_completion_tokens"]))]
-    client = with_model("openai:gpt-4.1", model_max_usd=0.02, model_window=32_768, model_native_tools=False)
+    client = with_model(
+        "openai:gpt-4.1", model_max_usd=0.02, model_profile={"window": 32_768, "tools": False}
+    )
     record = client.oracle_consult(PROBLEM, "thorough").consultation
     paid = sum(500 * 2 + one["max_completion_tokens"] * 8 for one in chat.asked) / 1e6
     assert 0 < paid <= 0.02

@@ -14,7 +14,7 @@ from recollect.domain.findings import CitationStatus
 
 WithModel = Callable[..., Recollect]
 PROBLEM = "How long until a token expires?"
-LARGE = {"model_window": 200_000, "model_input_usd": 1.0, "model_output_usd": 4.0}
+LARGE = {"model_profile": {"window": 200_000, "input_usd": 1.0, "output_usd": 4.0}}
 FINDING = {
     "description": "A token lives 15 minutes.",
     "quote": "Tokens expire after 15 minutes.",
@@ -61,8 +61,8 @@ def test_reasoning_that_eats_the_cap_is_billed_said_and_costs_nobody_the_answer(
     library: Recollect, with_model: WithModel, chat: ModelServer
 ) -> None:
     chat.answers = [Said(content="", finish="length", usage=(900, 20_000), reasoning=20_000)]
-    prices = {"model_input_usd": 1.0, "model_output_usd": 4.0}
-    client = with_model(model_effort="high", model_window=200_000, model_max_output=64_000, **prices)
+    prices = {"input_usd": 1.0, "output_usd": 4.0}
+    client = with_model(model_profile={"effort": "high", "window": 200_000, "max_output": 64_000, **prices})
     result = client.oracle_consult(PROBLEM, "quick")
     caps = [one.get("max_completion_tokens") or one.get("max_tokens") for one in chat.asked]
     assert caps[0] >= 16_384

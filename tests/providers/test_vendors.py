@@ -76,11 +76,13 @@ def test_a_model_that_nobody_knows_gets_a_safe_middle_and_settings_go_before_it(
     unknown = profile_of("openai:my-own")
     assert (unknown.window, unknown.shape, unknown.price) == (UNKNOWN_WINDOW, "medium", None)
     assert profile_of("ollama:llama3.2").shape == "small"
-    given = Settings(model_window=200_000, model_effort="high", model_input_usd=1.0, model_output_usd=10.0)
+    given = Settings.load(environ={}, model_profile="window=200000 effort=high input_usd=1 output_usd=10")
     own = profile_of("openai:my-own", given)
     assert (own.window, own.shape, own.reasons, own.effort) == (200_000, "large", True, "high")
     assert own.price == Price(input_usd=1.0, output_usd=10.0)
-    assert not profile_of("openai:gpt-5-mini", Settings(model_effort="none")).reasons
+    assert not profile_of(
+        "openai:gpt-5-mini", Settings.load(environ={}, model_profile={"effort": "none"})
+    ).reasons
 
 
 @pytest.mark.parametrize("name", ["ollama:llama3.2", "openai:my-own", "openai:gpt-4.1", "openai:gpt-5"])
@@ -132,7 +134,7 @@ def test_a_cap_that_is_met_again_is_said_and_no_third_request_is_made_in_that_wa
     server: ModelServer,
 ) -> None:
     server.answers = [Said(content="", finish="length", usage=(10, 5))]
-    with pytest.raises(ModelOutputError, match=r"cut off at 5 tokens.*model_max_output"):
+    with pytest.raises(ModelOutputError, match=r"cut off at 5 tokens.*raise max_output in model_profile"):
         with_model(server.url, ask)
     assert sum("response_format" in request and not request.get("tools") for request in server.asked) <= 4
 

@@ -172,7 +172,7 @@ def shape(value: Any) -> Any:
 def flat(settings: Settings, tenant_id: str) -> Iterator[Recollect]:
     """The same store with recursion off."""
     context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin", "operator"))
-    with Recollect(settings=settings.replace(recursion_enabled=False), context=context) as client:
+    with Recollect(settings=settings.replace(recursion_threshold=1.0), context=context) as client:
         yield client
 
 
@@ -196,7 +196,7 @@ def test_a_run_that_may_take_no_time_answers_with_a_standard_search(
     client: Recollect, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     fill(client)
-    hurried = settings.replace(rlm_timeout=0.05, recursion_sub_call_timeout_s=0.05)
+    hurried = settings.replace(rlm_timeout=0.05)
     with Recollect(settings=hurried, context=client.tenant_context) as impatient:
         impatient.search("warm up")
         with caplog.at_level(logging.WARNING, logger="recollect.runs"):

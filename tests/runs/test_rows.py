@@ -56,15 +56,14 @@ def with_model(settings: Settings, tenant_id: str, chat: ModelServer) -> Iterato
     opened: list[Recollect] = []
 
     def make(name: str = "openai:m", **changes: Any) -> Recollect:
-        changed = settings.replace(
-            **{
-                "model": name,
-                "model_base_url": chat.url,
-                "model_timeout_s": 60.0,
-                "model_retries": 0,
-                **changes,
-            }
-        )
+        profile = {"retries": 0, **changes.pop("model_profile", {})}
+        reached = {
+            "model": name,
+            "model_base_url": chat.url,
+            "model_timeout_s": 60.0,
+            "model_profile": profile,
+        }
+        changed = settings.replace(**{**reached, **changes})
         context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin", "operator"))
         opened.append(Recollect(settings=changed, context=context))
         return opened[-1]
@@ -189,7 +188,7 @@ def test_a_small_model_reads_every_section_and_the_engine_lists_the_rows(
 ) -> None:
     put_document(client, "settings.md", SETTINGS)
     chat.answers = [ByRequest(restarts)]
-    asked = with_model(model_window=4_096)
+    asked = with_model(model_profile={"window": 4_096})
     plan = asked.oracle_dry_run(QUESTION)
     result = asked.oracle_consult(QUESTION)
     assert result.answer == "- shared_buffers [1]\n- max_connections [2]\n- port [3]"
@@ -209,7 +208,7 @@ def test_a_row_that_quotes_what_is_not_there_is_dropped_and_said(
         return {"rows": [*rows, {"line": 1, "quote": "bananas require a restart", "item": "bananas"}]}
 
     chat.answers = [ByRequest(invents)]
-    result = with_model(model_window=4_096).oracle_consult(QUESTION)
+    result = with_model(model_profile={"window": 4_096}).oracle_consult(QUESTION)
     assert "bananas" not in result.answer
     assert any("rows quoted words that are not in the text and were dropped" in note for note in result.notes)
 
@@ -242,7 +241,7 @@ def test_a_planner_maps_filters_and_counts_and_the_count_cites_its_rows(
         return Said(calls=steps[sum("tool_calls" in one for one in request["messages"])])
 
     chat.answers = [ByRequest(answer)]
-    result = with_model(model_window=200_000).oracle_consult(
+    result = with_model(model_profile={"window": 200_000}).oracle_consult(
         "How many parameters need a restart?", "thorough"
     )
     assert result.answer.startswith("Three need a restart. [1][2][3]\n\n| item | restart | source |")
@@ -267,7 +266,9 @@ def test_a_server_that_dies_on_the_way_loses_no_row_and_the_rest_is_said(
         return {"rows": found} if next(left, None) is not None else 500
 
     chat.answers = [ByRequest(dies)]
-    result = with_model(model_window=8_192).oracle_consult("List all items that require a restart.")
+    result = with_model(model_profile={"window": 8_192}).oracle_consult(
+        "List all items that require a restart."
+    )
     rows = [line for line in result.answer.splitlines() if line.startswith("- ")]
     assert 60 <= len(rows) < 600
     assert any("were not looked at: the model did not answer" in note for note in result.notes)
@@ -281,7 +282,9 @@ def test_money_ends_a_fan_out_below_its_limit_and_that_is_said(
     put_document(client, "long.md", "# Long\n\n" + "\n\n".join(lines))
     chat.answers = [ByRequest(lambda request: {"rows": []})]
     chat.usage = (2_000, 400)
-    asked = with_model(model_window=8_192, model_input_usd=1.0, model_output_usd=4.0, model_max_usd=0.03)
+    asked = with_model(
+        model_profile={"window": 8_192, "input_usd": 1.0, "output_usd": 4.0}, model_max_usd=0.03
+    )
     result = asked.oracle_consult("List all items that require a restart.")
     assert result.consultation.cost_usd is not None
     assert 0 < result.consultation.cost_usd <= 0.03
@@ -303,7 +306,9 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_halves(
         return {"rows": found} if len(found) <= 12 else Said(content='{"rows": [{"line"', finish="length")
 
     chat.answers = [ByRequest(wordy)]
-    result = with_model(model_window=8_192).oracle_consult("List all items that require a restart.")
+    result = with_model(model_profile={"window": 8_192}).oracle_consult(
+        "List all items that require a restart."
+    )
     assert len(result.citations) == 40
     assert "sections: 1 of 1 looked at" in result.notes
 
@@ -362,7 +367,7 @@ def test_a_memory_planner_maps_every_memory_and_what_it_found_rows_in_is_returne
         return Said(calls=(("finish", {}),))
 
     chat.answers = [ByRequest(answer)]
-    asked = with_model(root_model="openai:m", model_window=200_000)
+    asked = with_model(root_model="openai:m", model_profile={"window": 200_000})
     results = asked.search("Summarize all trips across all teams since last year and compare them", limit=10)
     assert {one.text for one in results} >= {_TRIPS[0], _TRIPS[2], _TRIPS[4]}
     assert any("5 of 5 looked at" in str(request) for request in chat.asked)
@@ -386,7 +391,7 @@ def test_two_tools_of_one_step_see_the_same_documents(
         return Said(calls=(("finish", {}),)) if request.get("tools") else {"blocks": []}
 
     chat.answers = [ByRequest(answer)]
-    with_model(model_window=200_000).oracle_consult("Which lamps are green?", "thorough")
+    with_model(model_profile={"window": 200_000}).oracle_consult("Which lamps are green?", "thorough")
     told = [str(one) for one in chat.asked[1]["messages"] if one["role"] == "tool"]
     assert "30 documents" in told[0]
     assert "30 of 30 documents match" in told[1]

@@ -142,9 +142,13 @@ def test_sessions_that_were_ended_are_renewed_unnoticed(home: Path) -> None:
         assert [memory.text for memory in client.list()] == ["Kept."]
 
 
-def test_connections_that_others_use_for_too_long_are_named_as_the_reason(home: Path) -> None:
+def test_connections_that_others_use_for_too_long_are_named_as_the_reason(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.storage.connections.WAIT_S", 0.2)
+
     async def wait_in_vain() -> None:
-        narrow = settings_of(home, pool_size=1, pool_timeout_s=0.2)
+        narrow = settings_of(home, pool_size=1)
         async with AsyncRecollect(settings=narrow) as client:
             await client.add("Kept.")
             store = (await client._workspace()).store

@@ -63,7 +63,6 @@ class AsyncLearning(Face):
             context,
             log=workspace.events,
             enabled=s.learning,
-            needed=s.learning_min_events,
         )
 
     async def train(self) -> TrainReport:

@@ -62,7 +62,7 @@ _NOT_DONE = "This code does not seem to do that."
 _CALLED = "Called in this order: "
 #: The embedder of definitions. It is local: no line of a tree leaves the machine for it.
 EMBEDDER = "arctic"
-_EMBEDDERS: dict[tuple[str, int | None], Embedder] = {}
+_EMBEDDERS: dict[str, Embedder] = {}
 
 
 def default_audit_dir(settings: Settings) -> Path:
@@ -485,9 +485,6 @@ def _opened_embedder(settings: Settings) -> Embedder:
     """Opened once in a process: it takes half a second, and any thread may use it."""
     from recollect.providers.embedders import open_embedder
 
-    key = (EMBEDDER, settings.embedder_threads)
-    if key not in _EMBEDDERS:
-        _EMBEDDERS[key] = open_embedder(
-            EMBEDDER, cache_dir=settings.home / "models", threads=settings.embedder_threads
-        )
-    return _EMBEDDERS[key]
+    if EMBEDDER not in _EMBEDDERS:
+        _EMBEDDERS[EMBEDDER] = open_embedder(EMBEDDER, cache_dir=settings.home / "models")
+    return _EMBEDDERS[EMBEDDER]

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 #: The latest judged searches of a group that are looked at; older ones say little about today's questions.
 MAX_LISTS = 20_000
+#: Judged searches of one kind, of a user or tenant, from which on weights are learned.
+MIN_EVENTS = 1_000
 #: Lists in which something was judged better than something else; fewer can't be split into training and proof.
 MIN_LISTS = 100
 #: A group is trained anew once it has a tenth more judged searches: every try gives chance another one.
@@ -48,7 +50,7 @@ Weights = Mapping[str, float]
 class Trainers:
     """The trainers of a run, and from how many judged searches on weights are learned."""
 
-    min_events: int
+    min_events: int = field(default_factory=lambda: MIN_EVENTS)
     weights: SignalWeightTrainer = field(default_factory=SignalWeightTrainer)
     combined: CombinedMemoryTrainer = field(default_factory=CombinedMemoryTrainer)
 
@@ -199,7 +201,7 @@ def need_admin(context: TenantContext, what: str) -> None:
 
 
 async def learning_status(
-    store: Store, context: TenantContext, *, log: EventLog, enabled: bool, needed: int
+    store: Store, context: TenantContext, *, log: EventLog, enabled: bool
 ) -> LearningStatus:
     """The state of learning in a tenant, as its admin sees it."""
     await log.flush()
@@ -217,7 +219,7 @@ async def learning_status(
         enabled=enabled,
         events=sum(outcomes.values()),
         judged=outcomes.get("used", 0) + outcomes.get("feedback", 0),
-        needed=needed,
+        needed=MIN_EVENTS,
         outcomes=outcomes,
         feedback={row["kind"]: row["rows"] for row in counts if row["what"] == "feedback"},
         pending=sum(row["pending"] for row in counts),

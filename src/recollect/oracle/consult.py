@@ -30,8 +30,10 @@ from recollect.oracle.direct import ask_once, look_once
 from recollect.oracle.gather import Gathered, decide, gather
 from recollect.oracle.record import coverage_of, record_of, store, tools_used
 from recollect.oracle.recursive import (
+    MAX_DEPTH,
     MAX_STEPS,
     MAX_SUBCALLS_PER_STEP,
+    TOOL_S,
     anchored,
     environment_of,
     listed,
@@ -215,8 +217,8 @@ class Consultation(Inquiry[OracleConsultResult]):
             subcalls=max_subcalls(models.profile),
             per_step=MAX_SUBCALLS_PER_STEP,
             steps=MAX_STEPS,
-            depth=self.settings.recursion_max_depth,
-            tool_s=self.settings.recursion_sub_call_timeout_s,
+            depth=MAX_DEPTH,
+            tool_s=TOOL_S,
             seconds=self.seconds,
             max_tokens=self.request.max_input_tokens,
         )

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 #: What a run without a model may do; its plan takes four steps and about ten calls.
 MAX_SUBCALLS = 40
-MAX_SUBCALLS_PER_STEP, MAX_STEPS = 12, 10
+MAX_SUBCALLS_PER_STEP, MAX_STEPS, MAX_DEPTH = 12, 10, 3
+#: Seconds that one call of a tool may take; one that asks a model may take as long as the model.
+TOOL_S = 30.0
 #: Documents that a planning model is told of before it asks.
 _LISTED = 30
 

@@ -103,7 +103,7 @@ class Routing:
         return cls(
             score=ComplexityRouter().score(request.query),
             threshold=settings.recursion_threshold,
-            enabled=settings.recursion_enabled and RECURSION not in request.without,
+            enabled=settings.recursion_threshold < 1 and RECURSION not in request.without,
         )
 
     def leaves(self, caller: Caller) -> bool:

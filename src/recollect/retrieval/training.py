@@ -39,7 +39,7 @@ async def train_tenant(workspace: Workspace, context: TenantContext) -> TrainRep
     return await train(
         workspace.store,
         context,
-        trainers=Trainers(min_events=workspace.settings.learning_min_events),
+        trainers=Trainers(),
         defaults=STRATEGY_WEIGHTS,
         now=workspace.clock(),
         log=workspace.events,

@@ -22,6 +22,8 @@ from psycopg.rows import DictRow
 
 from recollect.errors import StoreBusyError, StoreError, StoreUnreachableError
 
+#: So long a call waits while all connections are in use: most HTTP clients have given up by then.
+WAIT_S = 30.0
 #: So long a connection is kept that nobody needs; the last one stays.
 _IDLE_S = 600.0
 #: After so long a connection is replaced: a server process that lives for days holds memory for all it ever did.
@@ -83,13 +85,13 @@ class Connections:
         connect: Callable[[], Awaitable[Connection]],
         *,
         size: int,
-        timeout_s: float,
+        timeout_s: float | None = None,
         idle_s: float = _IDLE_S,
     ) -> None:
         self._connect = connect
         self._idle_s = idle_s
         self._size = size
-        self._timeout_s = timeout_s
+        self._timeout_s = WAIT_S if timeout_s is None else timeout_s
         self._turns = asyncio.Semaphore(size)
         #: The one that was used last is at the end and used next: the others grow old and are closed.
         self._idle: list[Connection] = []

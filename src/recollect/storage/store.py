@@ -258,7 +258,6 @@ class Store:
         database_url: str | None,
         *,
         pool_size: int,
-        pool_timeout_s: float,
         start_timeout_s: float,
         statement_timeout_s: float,
     ) -> Store:
@@ -287,7 +286,7 @@ class Store:
                 raise
             return connection
 
-        return cls(connector, Connections(connect, size=pool_size, timeout_s=pool_timeout_s))
+        return cls(connector, Connections(connect, size=pool_size))
 
     @property
     def door(self) -> Door:

@@ -422,7 +422,9 @@ class PydanticChatModel:
         who = f"the model {self.name!r}"
         if isinstance(error, theirs.ModelContextWindowExceededError):
             self._link.profile = _narrower(self.profile)
-            return ModelWindowError(f"{who} was sent more than its window holds; set model_window")
+            return ModelWindowError(
+                f"{who} was sent more than its window holds; say its window in model_profile"
+            )
         if isinstance(error, theirs.ModelTimeoutError):
             return ModelTimeoutError(
                 f"{who} did not answer within {self._link.timeout_s:g} s; raise model_timeout_s or use a faster model"
@@ -444,8 +446,8 @@ class PydanticChatModel:
             return ModelRefusedError(f"{who} refused to answer; the text met its content filter")
         if response is not None and response.finish_reason == "length":
             return _CappedError(
-                f"{who} was cut off at {response.usage.output_tokens:,} tokens; raise model_max_output, or lower "
-                "model_effort if it reasons"
+                f"{who} was cut off at {response.usage.output_tokens:,} tokens; raise max_output in model_profile, "
+                "or lower effort if it reasons"
             )
         return ModelOutputError(f"{who} sent an answer that is not of the asked form: {_first_line(error)}")
 

@@ -157,16 +157,17 @@ def profile_of(name: str, settings: Settings | None = None) -> Profile:
     profile = _published(name)
     if settings is None:
         return profile
+    facts = settings.model_profile
     given: dict[str, Any] = {
-        "window": settings.model_window,
-        "max_output": settings.model_max_output,
-        "effort": settings.model_effort,
-        "native_tools": settings.model_native_tools,
+        "window": facts.window,
+        "max_output": facts.max_output,
+        "effort": facts.effort,
+        "native_tools": facts.tools,
     }
-    if settings.model_effort is not None:
-        given["reasons"] = settings.model_effort != "none"
-    if settings.model_input_usd is not None and settings.model_output_usd is not None:
-        given["price"] = Price(input_usd=settings.model_input_usd, output_usd=settings.model_output_usd)
+    if facts.effort is not None:
+        given["reasons"] = facts.effort != "none"
+    if facts.input_usd is not None and facts.output_usd is not None:
+        given["price"] = Price(input_usd=facts.input_usd, output_usd=facts.output_usd)
     set_by_hand = {field: value for field, value in given.items() if value is not None}
     if "window" in set_by_hand and "max_output" not in set_by_hand and profile.max_output == UNKNOWN_OUTPUT:
         # A large window that somebody vouches for comes with answers to match.

@@ -82,7 +82,7 @@ def model_of(name: str, settings: Settings) -> ChatModel:
         base_url=settings.model_base_url,
         api_key=settings.model_api_key,
         timeout_s=settings.model_timeout_s,
-        retries=settings.model_retries,
+        retries=settings.model_profile.retries,
         profile=profile_of(name, settings),
     )
 

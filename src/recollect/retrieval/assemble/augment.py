@@ -155,7 +155,7 @@ class RoutedSearch:
     def should_use_rlm(self, query: str) -> bool:
         """By the settings; a tenant's own threshold counts when the search runs."""
         settings = self.workspace.settings
-        router = ComplexityRouter(settings.recursion_threshold, settings.recursion_enabled)
+        router = ComplexityRouter(settings.recursion_threshold)
         return router.should_route_to_rlm(query)
 
     def compute_complexity(self, query: str) -> float:

@@ -202,7 +202,7 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
                 query_id=self._query_id,
                 watch=self._watch,
                 scopes=ground.scopes,
-                max_depth=self.settings.recursion_max_depth,
+                max_depth=Limits().max_depth,
                 notes=self.notes,
             ),
             ground.whole,
@@ -230,10 +230,8 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
             max_subcalls=_MAX_SUBCALLS,
             max_steps=_MAX_STEPS,
             max_idle_steps=_MAX_STEPS,
-            max_depth=settings.recursion_max_depth,
             max_usd=settings.model_max_usd,
             timeout_s=seconds,
-            sub_call_timeout_s=settings.recursion_sub_call_timeout_s,
         )
         about = _about(self._request, self._ground, self._context)
         trajectory = (await self.loop(self._environment, planner, limits, cache, about)).trajectory
