@@ -73,11 +73,13 @@ def pages_of(world: Recollect) -> dict[str, str]:
 
 
 def test_every_page_can_be_looked_at(visit: Visit, world: Recollect, tmp_path: Path) -> None:
-    folder = Path(os.environ.get("SCREENSHOTS") or tmp_path)
+    for_docs = os.environ.get("SCREENSHOTS")
+    folder = Path(for_docs or tmp_path)
     token = world.keys.create("browser", user="quinn", roles=("admin", "operator")).token
+    is_dark = "document.body.classList.contains('body--dark')"
     for name, path in pages_of(world).items():
-        for kind, size, dark in (("", DESK, False), ("-dark", DESK, True), ("-phone", PHONE, False)):
-            page = visit(path, token=token, size=size, dark=dark)
+        for size, shades in ((DESK, {"": "light", "-dark": "dark"}), (PHONE, {"-phone": "light"})):
+            page = visit(path, token=token, size=size)
             if name == "consultation":
                 page.get_by_role("button", name="Show source 1").click()
                 page.locator(".source .cited").first.wait_for()
@@ -86,8 +88,12 @@ def test_every_page_can_be_looked_at(visit: Visit, world: Recollect, tmp_path: P
             if name == "ask":
                 page.get_by_text("What was looked at").wait_for()
             page.wait_for_load_state("networkidle")
-            page.wait_for_timeout(500)  # charts draw themselves
-            picture = page.screenshot(path=folder / f"{name}{kind}.png")
-            assert len(picture) > _LEAST_BYTES, (name, kind)
-            assert not overflows(page), (name, kind)
+            for kind, shade in shades.items():
+                page.emulate_media(color_scheme="dark" if shade == "dark" else "light")
+                page.wait_for_function(is_dark if shade == "dark" else f"!{is_dark}")
+                if for_docs:
+                    page.wait_for_timeout(500)  # charts draw themselves
+                picture = page.screenshot(path=folder / f"{name}{kind}.png")
+                assert len(picture) > _LEAST_BYTES, (name, kind)
+                assert not overflows(page), (name, kind)
             page.close()
