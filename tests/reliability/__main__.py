@@ -15,7 +15,7 @@ import time
 from tests.reliability import results
 
 #: Each is a module with `slices`, which yields what one part of the examination found.
-EXAMINATIONS = ("crash", "deletion", "faults", "fuzz", "histories", "power", "races", "soak")
+EXAMINATIONS = ("crash", "deletion", "faults", "files", "fuzz", "histories", "power", "races", "soak")
 
 
 def main() -> int:

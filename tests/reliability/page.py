@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tests.reliability.deletion import WAYS
+from tests.reliability.files import CASES
 from tests.reliability.races import PAIRS
 from tests.reliability.results import FOLDER, kept
 
@@ -25,9 +26,9 @@ run with the system tests. What is promised, and what is not, is in [SECURITY.md
 NOT_YET = """
 ## What is not examined
 
-Faults of files and of processes at the n-th step, beside those of the database. Vector indexes are not compared with
-their tables: they answer by likeness. In a recording for loss of power the creation of the store is not included, only
-what the server does afterwards.
+Faults of files are tried below the home and beside it, not in the files of Python and its packages. Vector indexes are
+not compared with their tables: they answer by likeness. In a recording for loss of power the creation of the store is
+not included, only what the server does afterwards.
 """
 Lines = list[dict[str, Any]]
 
@@ -54,6 +55,15 @@ def _faults(lines: Lines) -> tuple[str, bool]:
         f" {len(VERBS)} verbs; {_sum(lines, 'answered'):,} were answered all the same"
     )
     return counts, close >= {verb.name for verb in VERBS}
+
+
+def _files(lines: Lines) -> tuple[str, bool]:
+    close = {line["case"] for line in lines if line["stride"] == 1}
+    counts = (
+        f"{_sum(lines, 'faults'):,} faults of {lines[0]['kinds']} kinds; every position of {len(close)} of"
+        f" {len(CASES)} calls that work with files or processes; {_sum(lines, 'answered'):,} were answered all the same"
+    )
+    return counts, close >= set(CASES)
 
 
 def _fuzz(lines: Lines) -> tuple[str, bool]:
@@ -101,6 +111,9 @@ ROWS: Mapping[str, tuple[str, str, str, Callable[[Lines], tuple[str, bool]]]] = 
         "the database is killed under writers", "1,000 rounds, 0 lost, back within 10 s in each", "", _crash,
     ),
     "faults": ("a fault at the n-th exchange with the database", "every position of every verb", "verb", _faults),
+    "files": (
+        "a call on a file, or the begin of a process, that fails at the n-th step", "every position", "case", _files,
+    ),
     "histories": (
         "several processes change the same memories while processes are paused, killed, clocks jump",
         "10,000 operations per kind of fault", "", _histories,

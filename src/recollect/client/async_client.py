@@ -8,8 +8,8 @@ same connections.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, tzinfo
 from os import PathLike
 from pathlib import Path
@@ -643,7 +643,7 @@ class AsyncRecollect:
 
         workspace = await self._workspace()
         condition = parse_filters(filters)
-        with _opened(target, "w") as stream:
+        with _opened(target, write=True) as stream:
             return await export_jsonl(workspace, self._context, stream, filters=condition, progress=progress)
 
     async def import_jsonl(
@@ -659,7 +659,7 @@ class AsyncRecollect:
         from recollect.memories.transfer import import_jsonl
 
         workspace = await self._workspace()
-        with _opened(source, "rb") as stream:
+        with _opened(source) as stream:
             return await import_jsonl(workspace, self._context, stream, progress=progress)
 
     # The oracle -----------------------------------------------------------------------------------
@@ -1039,11 +1039,23 @@ def _with_conversation(
     return named if not filters else {"$and": [dict(filters), named]}
 
 
-def _opened(place: Any, mode: str) -> Any:
-    """A stream as it is, or a file opened for the call."""
-    if isinstance(place, str | PathLike):
+@contextmanager
+def _opened(place: Any, *, write: bool = False) -> Iterator[Any]:
+    """A stream as it is, or a file opened for the call; what is written is there whole or not at all."""
+    from recollect.files.whole import whole_file
+    from recollect.storage.embedded.folder import reporting
+
+    if not isinstance(place, str | PathLike):
+        yield place
+        return
+    with ExitStack() as opened:
         try:
-            return Path(place).open(mode, encoding=None if "b" in mode else "utf-8")
+            if write:
+                stream: Any = opened.enter_context(whole_file(place))
+            else:
+                stream = opened.enter_context(open(place, "rb"))
         except OSError as error:
             raise InvalidInputError(f"can't open {str(place)!r}: {error.strerror}") from error
-    return nullcontext(place)
+        # Outside of the file, which may fail when it is closed.
+        with reporting("write" if write else "read", Path(place), "try again"), opened.pop_all():
+            yield stream

@@ -95,6 +95,10 @@ class Arrays:
     def __getitem__(self, name: str) -> Array:
         return self._arrays[name]
 
+    def close(self) -> None:
+        """Let go of the files: each is a handle, and whoever holds this may live on for long."""
+        self._arrays.clear()
+
     def found(self, table: str, key: int) -> slice:
         """Where the rows of a key stand in a table; an empty slice when it has none."""
         keys = self[f"{table}_keys"]

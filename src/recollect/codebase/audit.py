@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -23,6 +22,7 @@ from recollect.domain.codebase import KIND, ExplorationTrajectory, RLMResult, RL
 from recollect.domain.findings import Citation, Finding
 from recollect.errors import InvalidInputError, NotFoundError
 from recollect.files.jail import private_folder
+from recollect.files.whole import whole_file
 from recollect.runs.trajectory import read_trajectory, replay
 
 VERSION = 1
@@ -88,14 +88,8 @@ def write_audit(folder: Path, task_id: str, document: Mapping[str, Any]) -> Path
     target = audit_path(folder, task_id)
     make_folder(folder)
     text = json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False)
-    handle, name = tempfile.mkstemp(dir=folder, prefix=".audit-", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with whole_file(target) as file:
+        file.write(text)
     return target
 
 

@@ -26,19 +26,24 @@ def forget_explorations(
     user = None if user_id is None else check_name(user_id, what="user_id")
     folder, index = default_audit_dir(settings), index_dir(settings)
     rows: Counter[str] = Counter()
-    unclaimed = 0
+    unclaimed = left = 0
     for file in (*folder.glob("*.json"), *folder.glob("*.journal")):
         by = _asked_by(file)
         if by is None:
             unclaimed += 1
         elif by.get("tenant_id") == tenant_id and user in (None, by.get("user_id")):
-            file.unlink(missing_ok=True)
-            rows["exploration"] += 1
+            try:
+                file.unlink(missing_ok=True)
+                rows["exploration"] += 1
+            except OSError:
+                left += 1
     rows["code_index"] = sum(file.is_file() for file in index.rglob("*"))
     shutil.rmtree(index, ignore_errors=True)
     unreachable = [*receipt.unreachable, f"records of explorations in other folders than {str(folder)!r}"]
     if unclaimed:
         unreachable.append(f"{unclaimed} files in {str(folder)!r} that do not say who explored")
+    if left:
+        unreachable.append(f"{left} records of explorations in {str(folder)!r}, which can't be erased there")
     if index.exists():
         unreachable.append(f"the index of explored code, which is in use ({str(index)!r})")
     return replace(receipt, rows={**receipt.rows, **rows}, unreachable=tuple(unreachable))

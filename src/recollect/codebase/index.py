@@ -308,6 +308,7 @@ class CodeIndex:
     def close(self) -> None:
         """Let go of the files. Closing twice is fine."""
         self._store.close()
+        self._arrays.close()
 
     def __enter__(self) -> CodeIndex:
         return self

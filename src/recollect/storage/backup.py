@@ -41,6 +41,8 @@ _LOCK_TIMEOUT_S = 30
 # Written by every pg_dump since 17, unknown to the servers before it, and the default anyway.
 _SETTING_OF_17 = b"SET transaction_timeout = 0;\n"
 
+_NOT_RUN = "try again, or install recollect anew"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupReport:
@@ -66,17 +68,16 @@ def backup(endpoint_owner_conninfo: str, target: Path, *, overwrite: bool = Fals
         descriptor, name = tempfile.mkstemp(
             prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent
         )
-        os.close(descriptor)
-    part = Path(name)
-    try:
-        _dump(endpoint_owner_conninfo, part, target)
-        tables = len(_tables_in(part))
-        with reporting("write to", target, "name another file"):
+        part = Path(name)
+        try:
+            os.close(descriptor)
+            _dump(endpoint_owner_conninfo, part, target)
+            tables = len(_tables_in(part))
             sync_path(part)
             os.replace(part, target)
             sync_path(target.parent)
-    finally:
-        part.unlink(missing_ok=True)
+        finally:
+            part.unlink(missing_ok=True)
     return _report(target, tables, began)
 
 
@@ -88,6 +89,11 @@ def restore(endpoint_owner_conninfo: str, source: Path, *, replace: bool = False
     began = time.monotonic()
     if not source.is_file():
         raise NotFoundError(f"there is no backup file {str(source)!r}")
+    with reporting("read", source, "the database is as it was, try again"):
+        return _restore(endpoint_owner_conninfo, source, replace=replace, began=began)
+
+
+def _restore(endpoint_owner_conninfo: str, source: Path, *, replace: bool, began: float) -> BackupReport:
     tables = _tables_in(source)
     existing = _existing_schemas(endpoint_owner_conninfo)
     if not replace and existing.get(SCHEMA, 0) > 0:
@@ -110,9 +116,10 @@ def _dump(conninfo: str, part: Path, target: Path) -> None:
     options = ["--format=custom", "--no-owner", "--no-password", f"--file={part}"]
     options += [f"--schema={SCHEMA}", f"--schema={_MORE_SCHEMAS}"]
     command, environment = _command("pg_dump", options, conninfo)
-    done = subprocess.run(
-        command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False
-    )
+    with reporting("run", Path(command[0]), _NOT_RUN):
+        done = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False
+        )
     if done.returncode != 0:
         raise _dump_error(done.stderr.decode("utf-8", errors="replace"), target)
 
@@ -140,14 +147,16 @@ def _environment() -> dict[str, str]:
 
 def _tables_in(source: Path) -> list[str]:
     """The tables of a backup file, by its table of contents."""
-    listed = subprocess.run(
-        [binary("pg_restore"), "--list", os.fspath(source.absolute())],
-        env=_environment(),
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
+    program = binary("pg_restore")
+    with reporting("run", program, _NOT_RUN):
+        listed = subprocess.run(
+            [program, "--list", os.fspath(source.absolute())],
+            env=_environment(),
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
     if listed.returncode != 0:
         raise _broken(source, listed.stderr)
     if not re.search(rf"^\d+; \d+ \d+ SCHEMA - {SCHEMA} ", listed.stdout, flags=re.MULTILINE):
@@ -198,9 +207,11 @@ def _replay(conninfo: str, source: Path, preamble: bytes) -> None:
         conninfo,
     )
     with tempfile.TemporaryFile() as read_said, tempfile.TemporaryFile() as write_said:
+        program = binary("pg_restore")
         with (
+            reporting("run", program, _NOT_RUN),
             subprocess.Popen(
-                [binary("pg_restore"), "--no-owner", "--file=-", os.fspath(source.absolute())],
+                [program, "--no-owner", "--file=-", os.fspath(source.absolute())],
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import IO, Any
 
 from recollect.domain.library import ReadDocument
@@ -48,6 +49,8 @@ def read_isolated(data: bytes, *, kind: str, name: str, title: str, limits: Read
     import subprocess
     import tempfile
 
+    from recollect.storage.embedded.folder import reporting
+
     require_reader(kind, name=name)
     order = json.dumps(
         {
@@ -60,7 +63,11 @@ def read_isolated(data: bytes, *, kind: str, name: str, title: str, limits: Read
             "memory_bytes": limits.memory_bytes,
         }
     )
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as answered:
+    with (
+        reporting("read", Path(name), "nothing is wrong with the file, try again"),
+        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as answered,
+    ):
         given.write(data)
         given.seek(0)
         process = subprocess.Popen(

@@ -100,21 +100,27 @@ def run_as(
 
     A new session keeps the terminal's Ctrl-C away from a server that other programs use too.
     """
-    return subprocess.run(
-        [os.fspath(part) for part in command],
-        check=False,
-        input="" if text_in is None else text_in,
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-        encoding="utf-8",
-        errors="replace",
-        # LC_ALL: the messages are read by `process.diagnose`, so they must not be translated.
-        env={"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"},
-        cwd="/",
-        user=None if account is None else account.uid,
-        group=None if account is None else account.gid,
-        extra_groups=None if account is None else [],
-        pass_fds=tuple(pass_fds),
-        start_new_session=True,
-        umask=0o077,
-    )
+    try:
+        return subprocess.run(
+            [os.fspath(part) for part in command],
+            check=False,
+            input="" if text_in is None else text_in,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            encoding="utf-8",
+            errors="replace",
+            # LC_ALL: the messages are read by `process.diagnose`, so they must not be translated.
+            env={"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"},
+            cwd="/",
+            user=None if account is None else account.uid,
+            group=None if account is None else account.gid,
+            extra_groups=None if account is None else [],
+            pass_fds=tuple(pass_fds),
+            start_new_session=True,
+            umask=0o077,
+        )
+    except OSError as error:
+        raise StoreError(
+            f"can't run {str(command[0])!r}: {(error.strerror or str(error)).lower()}; "
+            "free memory or end other programs, and try again"
+        ) from error
