@@ -322,8 +322,8 @@ def _tracer() -> Tracer | None:
     return _setup.tracer[1]
 
 
-def _host_provider(module: str, getter: str, placeholder: str) -> Any:
-    """The provider the application has set; None when it has none.
+def _host_provider(module: str, getter: str, default: str) -> Any:
+    """The provider the application has set; None when it is still OpenTelemetry's own, of the class `default`.
 
     An application that set one has imported OpenTelemetry, so nobody else pays for the import.
     """
@@ -332,7 +332,7 @@ def _host_provider(module: str, getter: str, placeholder: str) -> Any:
     if get is None:
         return None
     provider = get()
-    return None if type(provider).__name__ == placeholder else provider
+    return None if type(provider).__name__ == default else provider
 
 
 def _prometheus_provider() -> tuple[Any, CollectorRegistry]:

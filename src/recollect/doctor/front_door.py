@@ -25,7 +25,7 @@ from recollect.retrieval.pipeline import SearchRequest, search
 from recollect.storage import reading, scopes, writing
 from recollect.workspace import Workspace
 
-#: Text that ends a statement, a literal, an identifier, a placeholder or a slot, wherever it might be pasted.
+#: Text that ends a statement, a literal, an identifier, a parameter or a slot, wherever it might be pasted.
 HOSTILE = (
     "'; delete from recollect.memory; --",
     "' or '1'='1",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
@@ -127,18 +128,18 @@ async def _until_signal(running: Coroutine[Any, Any, None]) -> bool:
         task.cancel()
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError):  # Windows: Ctrl-C interrupts, and there is no SIGTERM
-            loop.add_signal_handler(number, stop)
+    # On Windows Ctrl-C interrupts, and there is no SIGTERM.
+    signals = () if sys.platform == "win32" else (signal.SIGINT, signal.SIGTERM)
+    for number in signals:
+        loop.add_signal_handler(number, stop)
     try:
         await task
     except asyncio.CancelledError:
         if not stopped:
             raise
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with suppress(NotImplementedError):
-                loop.remove_signal_handler(number)
+        for number in signals:
+            loop.remove_signal_handler(number)
     return stopped
 
 

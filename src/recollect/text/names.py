@@ -71,7 +71,6 @@ _CONTRACTION = re.compile("['’`](?:m|ve|ll|re|d|t|all|am|em)$", re.IGNORECASE)
 _SNAKE = re.compile(r"_{0,2}[^\W_]+(?:_[^\W_]+)+_{0,2}")
 _QUOTES = frozenset("\"'“‘«„")
 _ENDS = frozenset(".!?…:;")
-_BREAKS = frozenset(',)]}>"”’»|;:')
 
 
 @dataclass(slots=True)

@@ -453,7 +453,7 @@ def test_the_asynchronous_face_does_the_same(settings: Settings, tenant_id: str)
                 assert found["results"][0]["id"] in {one["id"] for one in results}
                 await memory.update(results[0]["id"], text="I live in Lisbon.")
                 assert len(await memory.history(results[0]["id"])) == 2
-                with pytest.raises(NotImplementedError):
+                with pytest.raises(IncompatibleCallError, match="mem0 has no chat either"):
                     await memory.chat("Hello?")
                 await memory.reset()
                 assert await memory.get_all(filters={"user_id": "ana"}) == {"results": []}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
-from typing import Any, Self, TypeVar
+from collections.abc import Mapping
+from typing import Any, Self
 from uuid import UUID
 
 from recollect.client.async_client import UNCHANGED, AsyncRecollect
+from recollect.client.portal import SyncFace, blocking
 from recollect.client.sync_client import Recollect
 from recollect.config import Settings
 from recollect.contrib.mem0 import translation
@@ -33,8 +34,6 @@ from recollect.errors import ForbiddenError, IncompatibleCallError, InvalidInput
 from recollect.text.facts import read_fact
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 _UNSET: Any = object()
 #: Where this facade puts memories, and what `reset` empties.
@@ -259,8 +258,8 @@ class AsyncMemory:
         await self._client.delete(layers=_LAYERS)
 
     async def chat(self, query: str) -> None:
-        """Not there, as in mem0."""
-        raise NotImplementedError("chat is not there, as in mem0")
+        """Refused, as mem0 does: it names the call and does not offer it."""
+        raise IncompatibleCallError("mem0 has no chat either; search, and ask a model with what is found")
 
     def close(self) -> asyncio.Task[None] | None:
         """Close the connections, unless the client was given; may be awaited."""
@@ -312,12 +311,14 @@ def _older(
     return {**(filters or {}), **ids}, check_count(top_k if limit is None else limit, "top_k")
 
 
-class Memory:
+class Memory(SyncFace):
     """mem0's `Memory` on a store of Recollect: the one of a `client`, or of the settings.
 
     A configuration may have a part `recollect` with settings (`home`, `url`, `api_key`, `model`, ...); what it says
     of vector stores, embedders and language models is not used.
     """
+
+    _async: AsyncMemory
 
     def __init__(self, config: Any = None, *, client: Recollect | None = None) -> None:
         said = settings_of(config)
@@ -325,15 +326,12 @@ class Memory:
             raise IncompatibleCallError("give a client or settings for one, not both")
         self._client = Recollect(settings=Settings.load(**said)) if client is None else client
         self._owns = client is None
-        self._memory = AsyncMemory(client=self._client._async)
+        super().__init__(AsyncMemory(client=self._client._async), self._client._portal)
 
     @classmethod
     def from_config(cls, config_dict: dict[str, Any]) -> Self:
         """One with the settings under `recollect` of a configuration."""
         return cls(config_dict)
-
-    def _run(self, call: Coroutine[Any, Any, T]) -> T:
-        return self._client._portal.run(call)
 
     def add(
         self,
@@ -350,80 +348,22 @@ class Memory:
         prompt: str | None = None,
     ) -> dict[str, Any]:
         """Remember messages; with `infer` also the facts in them. All of it is in the results, as `ADD`."""
-        call = self._memory.add(
+        call = self._async.add(
             messages, user_id=user_id, agent_id=agent_id, run_id=run_id, metadata=metadata, timestamp=timestamp,
             expiration_date=expiration_date, infer=infer, memory_type=memory_type, prompt=prompt,
         )  # fmt: skip
-        return self._run(call)
+        return self._portal.run(call)
 
-    def get(self, memory_id: Any) -> dict[str, Any] | None:
-        """One memory, or None."""
-        return self._run(self._memory.get(memory_id))
-
-    def get_all(
-        self,
-        *,
-        filters: dict[str, Any] | None = None,
-        top_k: int = 20,
-        show_expired: bool = False,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        """The newest memories that meet the filters, which name a user, an agent or a run."""
-        call = self._memory.get_all(filters=filters, top_k=top_k, show_expired=show_expired, **kwargs)
-        return self._run(call)
-
-    def search(
-        self,
-        query: str,
-        *,
-        top_k: int = 20,
-        filters: dict[str, Any] | None = None,
-        threshold: float = _DEFAULT_THRESHOLD,
-        rerank: bool = False,
-        explain: bool = False,
-        reference_date: Any = None,
-        show_expired: bool = False,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        """What answers a query, the best first. Scores are Recollect's: 0.7 and above is relevant."""
-        call = self._memory.search(
-            query, top_k=top_k, filters=filters, threshold=threshold, rerank=rerank, explain=explain,
-            reference_date=reference_date, show_expired=show_expired, **kwargs,
-        )  # fmt: skip
-        return self._run(call)
-
-    def update(
-        self,
-        memory_id: Any,
-        text: str | None = None,
-        metadata: dict[str, Any] | None = None,
-        expiration_date: Any = _UNSET,
-        data: str | None = None,
-    ) -> dict[str, str]:
-        """Change a memory's text, add to its metadata, or say until when it is to be seen."""
-        return self._run(self._memory.update(memory_id, text, metadata, expiration_date, data))
-
-    def delete(self, memory_id: Any) -> dict[str, str]:
-        """Erase a memory, its history too."""
-        return self._run(self._memory.delete(memory_id))
-
-    def delete_all(
-        self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
-    ) -> dict[str, str]:
-        """Erase every memory of a user, an agent or a run, or of all that are named together."""
-        return self._run(self._memory.delete_all(user_id, agent_id, run_id))
-
-    def history(self, memory_id: Any) -> list[dict[str, Any]]:
-        """What happened to a memory's text, the oldest first; nothing when it is erased."""
-        return self._run(self._memory.history(memory_id))
-
-    def reset(self) -> None:
-        """Erase every memory of users, agents and sessions that this caller may change. What teams share stays."""
-        self._run(self._memory.reset())
-
-    def chat(self, query: str) -> None:
-        """Not there, as in mem0."""
-        raise NotImplementedError("chat is not there, as in mem0")
+    get = blocking(AsyncMemory.get)
+    # Strictly, their further arguments may name one `self`.
+    get_all = blocking(AsyncMemory.get_all)  # type: ignore[arg-type]
+    search = blocking(AsyncMemory.search)  # type: ignore[arg-type]
+    update = blocking(AsyncMemory.update)
+    delete = blocking(AsyncMemory.delete)
+    delete_all = blocking(AsyncMemory.delete_all)
+    history = blocking(AsyncMemory.history)
+    reset = blocking(AsyncMemory.reset)
+    chat = blocking(AsyncMemory.chat)
 
     def close(self) -> None:
         """Close the connections, unless the client was given."""

@@ -183,7 +183,7 @@ def check_archive(data: bytes, *, name: str, limits: ReadingLimits) -> zipfile.Z
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         parts = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, OverflowError) as error:
+    except (zipfile.BadZipFile, ValueError, OSError, RuntimeError, OverflowError) as error:
         raise DocumentError(f"{name!r} is damaged or cut off ({error}); save it again") from error
     if len(parts) > MAX_PARTS:
         raise DocumentTooLargeError(f"{name!r} has more than {MAX_PARTS:,} parts; save it again, or split it")
@@ -211,7 +211,7 @@ def _refuse_entities(archive: zipfile.ZipFile, part: zipfile.ZipInfo, name: str)
     try:
         with archive.open(part) as opened:
             start = opened.read(4_096)
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, RuntimeError, EOFError) as error:
+    except (zipfile.BadZipFile, ValueError, OSError, RuntimeError, EOFError) as error:
         raise DocumentError(f"{name!r} is damaged in {part.filename!r} ({error}); save it again") from error
     if b"<!DOCTYPE" in start or b"<!ENTITY" in start:
         raise DocumentError(f"{name!r} declares entities in {part.filename!r}, as no Office program does")
