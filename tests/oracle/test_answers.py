@@ -6,6 +6,7 @@ Asked of a manual in Markdown and of the same manual printed by a browser, throu
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from tests.library.printing import PRINTED
@@ -64,7 +65,7 @@ def test_what_else_bears_on_it_is_marked_and_little(client: Recollect) -> None:
     assert answer.startswith("A machine is backed up every four hours unless its policy says otherwise.")
     assert 1 <= len(related.splitlines()) <= 3
     assert all(re.match(r"- Harbour 4\.2: the manual.*\[\d\]$", line) for line in related.splitlines())
-    assert len(result.citations) == len(answer.splitlines()) + len(related.splitlines())
+    assert len(result.citations) == len(answer.strip().split("\n\n")) + len(related.splitlines())
 
 
 def test_a_citation_of_a_wrapped_paragraph_has_the_whole_sentences(client: Recollect) -> None:
@@ -113,3 +114,56 @@ def test_where_the_judge_cannot_run_a_note_says_so_and_the_answer_is_quoted(
     assert result.found
     assert {one.standing for one in result.citations} == {"quoted"}
     assert any("reinstall recollect" in note for note in result.notes)
+
+
+GUIDE = """# Harbour
+
+## Making a key
+
+Make a key for a program like this:
+
+```sh
+harbour keys create bot > key.txt
+harbour status --json | jq '.machines[1]'
+```
+
+The token is shown once.
+
+## Commands for copies
+
+| command | what it does with copies |
+|---|---|
+| `harbour copies list` | shows all copies |
+| `harbour copies thin` | drops old copies |
+"""
+
+
+def test_code_in_a_section_that_answers_is_a_block_of_code_with_its_own_brackets(client: Recollect) -> None:
+    put_document(client, "guide.md", GUIDE.encode())
+    answer = client.oracle_consult("How do I make a key for a program?").answer
+    assert answer.startswith(
+        "Make a key for a program like this:\n\n"
+        "```sh\nharbour keys create bot > key.txt\nharbour status --json | jq '.machines[1]'\n```\n\n[1]"
+    )
+    told = client.ask("How do I make a key for a program?", sources=("memories", "library")).text
+    assert "jq '.machines[1]'\n```\n\n[1]" in told
+
+
+def test_rows_that_answer_alike_are_a_table_and_one_alone_is_read_out(client: Recollect) -> None:
+    put_document(client, "guide.md", GUIDE.encode())
+    answer = client.oracle_consult("What do the commands do with copies?", depth_hint="quick").answer
+    assert "| command | what it does with copies |\n|---|---|\n| `harbour copies list` |" in answer
+    assert "drops old copies |\n\n[1]" in answer
+    one = client.oracle_consult("Which command drops old copies?", depth_hint="quick").answer
+    assert one.startswith("command harbour copies thin: what it does with copies drops old copies. [1]")
+
+
+def test_lines_of_a_file_are_shown_as_code(client: Recollect, tmp_path: Path) -> None:
+    (tmp_path / "rates.py").write_text(
+        "def rate_limit(client):\n    # How many requests a client may send in a minute.\n    return LIMITS[0]\n"
+    )
+    answer = client.oracle_consult(
+        "How many requests may a client send in a minute?", working_dir=tmp_path, doc_ids=[]
+    ).answer
+    assert answer.startswith("```python\ndef rate_limit(client):\n    ")
+    assert "LIMITS[0]\n" in answer

@@ -1,7 +1,7 @@
 """Lines of a document as a person would read them out, and what a question asks for, as far as its words show.
 
-`sentences_of` makes them, `answer_of` chooses those that answer a question. Pure functions over text; which lines
-matter is decided elsewhere (`ranking.py`).
+`sentences_of` makes them, `answer_of` chooses those that answer a question; `answer_in` says them in Markdown, code as
+code and rows as a table. Pure functions over text; which lines matter is decided elsewhere (`ranking.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS
 from recollect.text.sentences import BULLET, split_sentences
@@ -96,8 +97,8 @@ MAX_SENTENCES, MAX_CHARS = 3, 450
 _SENTENCE_LINES = 6
 #: A shorter line was not wrapped: what follows it is something else.
 _WRAPPED = 50
-#: Code has no sentences; of a line longer than this the beginning is shown.
-_LONGEST = 900
+#: Code has no sentences; of a line longer than this the beginning is shown, and of a block these lines.
+_LONGEST, _CODE_LINES = 900, 40
 
 _END = re.compile(r"[.!?:…]['\"”’)\]*_`]*$")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
@@ -157,55 +158,119 @@ def table_head(lines: Sequence[str], line: int) -> str:
 
 def sentences_of(lines: Sequence[str], *, head: str = "") -> list[str]:
     """The sentences of some lines in plain text. `head` is the first row of a table that the lines may lie in."""
-    return [sentence for block in _blocks(lines, head) for sentence in split_sentences(_plain(block))]
+    return [sentence for block in _blocks(lines, head) for sentence in split_sentences(_plain(block.text))]
 
 
 def passage_of(lines: Sequence[str], first: int, last: int) -> tuple[int, int, list[str]]:
     """A range of lines, counted from 1, widened to whole sentences, and these in plain text."""
     first, last = whole_sentences(lines, first, last)
-    return first, last, sentences_of(lines[first - 1 : last], head=table_head(lines, first))
+    return first, last, [sentence for sentence, _ in _sentences(lines, first, last)]
+
+
+def _sentences(lines: Sequence[str], first: int, last: int) -> list[tuple[str, _Block]]:
+    """The sentences of a range of lines in plain text, each with the block that it stands in."""
+    fenced = sum(_FENCE.match(line) is not None for line in lines[: first - 1]) % 2 == 1
+    blocks = _blocks(lines[first - 1 : last], table_head(lines, first), fenced=fenced, first=first)
+    return [(sentence, block) for block in blocks for sentence in split_sentences(_plain(block.text))]
 
 
 def answer_of(question: str, sentences: Sequence[str]) -> str:
     """The sentence that speaks most about the question, with those around it as far as an answer goes."""
     if not sentences:
         return ""
+    worth = _worth(question, sentences)
+    best = max(range(len(sentences)), key=lambda at: (worth[at], -at))
+    first, last = _around(sentences, best, [_ROW.match(one) is not None for one in sentences])
+    return _cut(" ".join(sentences[first : last + 1]))
+
+
+def answer_in(question: str, lines: Sequence[str], first: int, last: int) -> str:
+    """The same of a range of lines, counted from 1, in Markdown: code in its block, rows that say as much in a table.
+
+    One row alone is read out.
+    """
+    found = _sentences(lines, *whole_sentences(lines, first, last))
+    if not found:
+        return ""
+    sentences = [sentence for sentence, _ in found]
+    worth = _worth(question, sentences)
+    best = max(range(len(found)), key=lambda at: (worth[at], -at))
+    # Code behind a sentence is told with it when the sentence leads to it.
+    stops = [
+        block.row
+        or (block.fenced and not found[best][1].fenced and not (at and sentences[at - 1].endswith(":")))
+        for at, (_, block) in enumerate(found)
+    ]
+    begin, end = _around(sentences, best, stops)
+    if found[begin][1].row:
+        begin, end = _rows_alike(found, worth, begin)
+    parts = []
+    for place, members in groupby(found[begin : end + 1], lambda one: _place(lines, one[1])):
+        sentences = [sentence for sentence, _ in members]
+        if place is not None:
+            parts.append(_code(lines, *place))
+        elif found[begin][1].row and end > begin:
+            parts.append(_table(lines, [block.line for _, block in found[begin : end + 1]]))
+        else:
+            parts.append(_cut(" ".join(sentences)))
+    return "\n\n".join(parts)
+
+
+def _cut(answer: str) -> str:
+    return answer if len(answer) <= _LONGEST else f"{answer[:_LONGEST].rpartition(' ')[0]} ..."
+
+
+def _worth(question: str, sentences: Sequence[str]) -> list[float]:
+    """How much each sentence speaks about the question."""
     asked = read_asked(question)
     held = [set(terms(sentence)) & set(asked.terms) for sentence in sentences]
     spread = Counter(term for one in held for term in one)
     worth = [sum(math.log(1.0 + len(sentences) / spread[term]) for term in one) for one in held]
     if asked.quantity:
         # A quantity is answered by a number, also in the sentence behind the one that names the thing.
-        worth = [value + 0.5 * has_number(text) for value, text in zip(worth, sentences, strict=True)]
-    first = last = max(range(len(sentences)), key=lambda at: (worth[at], -at))
+        return [value + 0.5 * has_number(text) for value, text in zip(worth, sentences, strict=True)]
+    return worth
+
+
+def _around(sentences: Sequence[str], best: int, stops: Sequence[bool]) -> tuple[int, int]:
+    """The first and last sentence of an answer: the best, and its neighbours up to a stop, as far as there is room."""
+    first = last = best
     room = MAX_CHARS - len(sentences[first])
     while last - first + 1 < MAX_SENTENCES:
         # What follows explains; what comes before is taken when nothing follows.
         following = last + 1 < len(sentences)
         at = last + 1 if following else first - 1
-        if at < 0 or len(sentences[at]) > room or _ROW.match(sentences[at]):
+        if at < 0 or len(sentences[at]) > room or stops[at]:
             break
         room -= len(sentences[at])
         first, last = min(first, at), max(last, at)
-    answer = " ".join(sentences[first : last + 1])
-    return answer if len(answer) <= _LONGEST else f"{answer[:_LONGEST].rpartition(' ')[0]} ..."
+    return first, last
 
 
-def _blocks(lines: Sequence[str], head: str) -> Iterator[str]:
-    """Paragraphs, list items, rows of tables and lines of code, each in one piece."""
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A paragraph, a list item, a row of a table or a line of code, in one piece; `line` is the last of it."""
+
+    text: str
+    line: int
+    fenced: bool = False
+    row: bool = False
+
+
+def _blocks(lines: Sequence[str], head: str, *, fenced: bool = False, first: int = 1) -> Iterator[_Block]:
+    """The blocks of some lines, the first of which is counted as `first` and may lie in code already."""
     names = _cells(head)
     block: list[str] = []
-    fenced = False
-    for line in [*lines, ""]:
+    for number, line in enumerate([*lines, ""], first):
         if _FENCE.match(line):
             fenced = not fenced
             continue
         wrapped = block and (len(block[-1]) >= _WRAPPED or line.lstrip()[:1].islower())
         if block and (fenced or begins_block(line) or not wrapped):
-            yield " ".join(block)
+            yield _Block(" ".join(block), number - 1)
             block = []
         if fenced:
-            yield line
+            yield _Block(line, number, fenced=True)
         elif line.lstrip().startswith("|"):
             if _RULE.fullmatch(line):
                 continue
@@ -213,10 +278,56 @@ def _blocks(lines: Sequence[str], head: str) -> Iterator[str]:
             if not names:
                 names = cells
             elif cells != names:
-                yield _row(names, cells)
+                yield _Block(_row(names, cells), number, row=True)
         elif line.strip() and not _HEADING.match(line):
             names = []
             block.append(BULLET.sub("", line).strip())
+
+
+def _rows_alike(found: Sequence[tuple[str, _Block]], worth: Sequence[float], best: int) -> tuple[int, int]:
+    """The rows around the best one that say as much about the question."""
+    first = last = best
+    while last + 1 < len(found) and _alike(found, worth, last + 1, best):
+        last += 1
+    while first > 0 and _alike(found, worth, first - 1, best):
+        first -= 1
+    return first, last
+
+
+def _alike(found: Sequence[tuple[str, _Block]], worth: Sequence[float], at: int, best: int) -> bool:
+    return found[at][1].row and 0 < worth[best] <= worth[at] + 1e-9
+
+
+def _place(lines: Sequence[str], block: _Block) -> tuple[int, int] | None:
+    """The first and last line of the code that a block is of, without its fences; None outside of code."""
+    if not block.fenced:
+        return None
+    first = last = block.line
+    while first > 1 and not _FENCE.match(lines[first - 2]):
+        first -= 1
+    while last < len(lines) and not _FENCE.match(lines[last]):
+        last += 1
+    return first, last
+
+
+def _table(lines: Sequence[str], rows: Sequence[int]) -> str:
+    """These lines of a table under its head."""
+    head = table_head(lines, rows[0])
+    rule = f"|{'---|' * len(_cells(head))}"
+    return "\n".join([head.strip(), rule, *(lines[row - 1].strip() for row in rows)])
+
+
+def _code(lines: Sequence[str], first: int, last: int) -> str:
+    opened = first > 1 and _FENCE.match(lines[first - 2])
+    return fenced_code(lines[first - 1 : last], lines[first - 2].strip() if opened else "```")
+
+
+def fenced_code(code: Sequence[str], opening: str = "```") -> str:
+    """Lines as a block of code; of a long one the beginning, and how much more there is."""
+    more = [f"... {len(code) - _CODE_LINES} more lines"] if len(code) > _CODE_LINES else []
+    # A fence inside, as in a docstring, would end the block.
+    shown = [_FENCE.sub("    ...", line) for line in code[:_CODE_LINES]]
+    return "\n".join([opening, *shown, *more, opening[:3]])
 
 
 def _cells(row: str) -> list[str]:

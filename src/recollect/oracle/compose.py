@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import indent
 from typing import TYPE_CHECKING
 
-from recollect.domain.context import quoted
+from recollect.codebase.languages import language_of
+from recollect.domain.context import guarded, quoted
 from recollect.domain.findings import Citation, Finding
 from recollect.domain.oracle import NOT_IN_DOCUMENTS
 from recollect.domain.rows import Rows
 from recollect.library.leads import parts_of
 from recollect.library.material import FILE, Volume
-from recollect.library.prose import answer_of
+from recollect.library.prose import answer_in, answer_of, fenced_code
+from recollect.runs.ask import CODE
 from recollect.runs.tables import write_tables
 from recollect.text.sentences import split_sentences
 
@@ -29,6 +32,10 @@ MAX_FINDINGS = MAX_ANSWERS + MAX_RELATED
 #: A second place is part of the answer when it is about as sure as the first.
 _AS_SURE = 0.9
 RELATED = "See also:"
+#: What stands between two blocks of Markdown, how those begin that are no paragraph, and files that are read as text.
+NEXT = "\n\n"
+_BLOCK = ("|", "```", "~~~")
+_PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc", ".html", ".org")
 #: Of the surest; what is further off is not named.
 _FAR_OFF = 0.25
 
@@ -87,7 +94,7 @@ async def compose(asked: Consultation, findings: Sequence[Finding], *, threshold
     if model is None:
         # What is listed as it stands must answer by itself.
         findings = [finding for finding in findings if finding.confidence >= threshold]
-    return _quoted(asked.question, findings)
+    return _quoted(asked.question, findings, asked.opened)
 
 
 def _spoken(findings: Sequence[Finding]) -> Answered:
@@ -96,37 +103,58 @@ def _spoken(findings: Sequence[Finding]) -> Answered:
     parts = []
     for finding in findings:
         numbers = [citations.setdefault(citation, len(citations) + 1) for citation in finding.citations]
-        mark = "".join(f"[{number}]" for number in numbers)
-        own_line = finding.description.endswith(("|", "```"))
-        parts.append(f"{finding.description}{chr(10) if own_line else ' '}{mark}")
-    return Answered(text="\n\n".join(parts), citations=tuple(citations), found=bool(parts))
+        parts.append(_marked(finding.description, "".join(f"[{number}]" for number in numbers)))
+    return Answered(text=NEXT.join(parts), citations=tuple(citations), found=bool(parts))
 
 
-def _quoted(problem: str, findings: Sequence[Finding]) -> Answered:
+def _quoted(problem: str, findings: Sequence[Finding], volumes: Mapping[str, Volume]) -> Answered:
     """What the documents say in their own sentences: the answer, then what else bears on it and where."""
     sides = min(max(len(parts_of(problem)), 1), MAX_FINDINGS)
-    lines: list[str] = []
+    answers: list[str] = []
+    related: list[str] = []
     citations: list[Citation] = []
-    answers = 0
     for finding in findings[:MAX_FINDINGS]:
-        place, _, words = finding.description.partition(":\n")
-        place, said = quoted(place), quoted(answer_of(problem, split_sentences(words or place)))
+        place = quoted(finding.description.partition(":\n")[0])
+        said = _safe(_said(problem, finding, volumes.get(finding.source_file)))
         if not said:
             continue
         sure = finding.confidence >= _AS_SURE * findings[0].confidence
+        leads = not related and (len(answers) < sides or (sure and len(answers) < MAX_ANSWERS))
+        if not leads and len(related) >= MAX_RELATED:
+            break
         citations += finding.citations
         mark = "".join(f"[{len(citations) - left}]" for left in reversed(range(len(finding.citations))))
-        if answers == len(lines) and (answers < sides or (sure and answers < MAX_ANSWERS)):
-            answers += 1
-            lines.append(f"{said} {mark}")
-            continue
-        if answers == len(lines):
-            lines.append(RELATED)
-        if len(lines) - answers > MAX_RELATED:
-            del citations[-len(finding.citations) :]
-            break
-        lines.append(f"- {place}: {said} {mark}" if words else f"- {said} {mark}")
-    return Answered(text="\n".join(lines), citations=tuple(citations), found=bool(lines))
+        if leads:
+            answers.append(_marked(said, mark))
+        else:
+            named = ":\n" in finding.description
+            before = f"{place}:{NEXT if said.startswith(_BLOCK) else ' '}" if named else ""
+            related.append("- " + indent(f"{before}{_marked(said, mark)}", "  ").lstrip())
+    if related:
+        answers.append("\n".join([RELATED, *related]))
+    return Answered(text=NEXT.join(answers), citations=tuple(citations), found=bool(answers))
+
+
+def _said(problem: str, finding: Finding, volume: Volume | None) -> str:
+    """The words of a finding that answer, in Markdown: code and tables of a document as they stand there."""
+    _, _, words = finding.description.partition(":\n")
+    if volume is None or finding.line_range is None:
+        return answer_of(problem, split_sentences(words or finding.description))
+    if volume.kind == FILE and not volume.doc_id.lower().endswith(_PROSE):
+        code = volume.lines[finding.line_range[0] - 1 : finding.line_range[1]]
+        return fenced_code(code, f"```{language_of(volume.doc_id) or ''}")
+    return answer_in(problem, volume.lines, *finding.line_range)
+
+
+def _safe(text: str) -> str:
+    """A quoted text without marks of its own; in code a [7] is a [7], and nobody takes it for one."""
+    parts = enumerate(CODE.split(text))
+    return "".join(guarded(part) if place % 2 else quoted(part) for place, part in parts)
+
+
+def _marked(text: str, mark: str) -> str:
+    """A passage with the marks of its citations; behind a table or a piece of code they are a paragraph."""
+    return f"{text}{NEXT if text.endswith(_BLOCK) else ' '}{mark}"
 
 
 def _nearest(findings: Sequence[Finding]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from recollect.domain.oracle import (
 from recollect.domain.rows import Rows
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import ModelError, NotFoundError, RunInterruptedError
-from recollect.library.material import FILE
+from recollect.library.material import FILE, Volume
 from recollect.oracle.capabilities import Wanted
 from recollect.oracle.compose import compose, distinct, texts_of, with_tables
 from recollect.oracle.direct import ask_once, look_once
@@ -307,6 +307,11 @@ class Consultation(Inquiry[OracleConsultResult]):
     def _gathered(self) -> Gathered:
         assert self.gathered is not None, "gathering comes first"
         return self.gathered
+
+    @property
+    def opened(self) -> Mapping[str, Volume]:
+        """The documents and files that were read, by name."""
+        return self._gathered.material.opened
 
     async def _open(self, doc_ids: Sequence[str]) -> None:
         for doc_id in dict.fromkeys(doc_ids):

@@ -32,6 +32,8 @@ SOURCES = (MEMORIES, LIBRARY)
 #: Every source stops by itself in time; this is for saying, and recording, what it has come to.
 _LAST_WORDS_S = 5.0
 _MARK = re.compile(r"\[(\d+)(?=[\],])")
+#: A block of code in Markdown: a [1] in it is no mark.
+CODE = re.compile(r"(?ms)^([ \t]*(?:```|~~~).*?^[ \t]*(?:```|~~~)[ \t]*)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,4 +146,9 @@ def _renumbered(told: Told, citations: dict[Citation, int]) -> str:
         place: citations.setdefault(citation, len(citations) + 1)
         for place, citation in enumerate(told.citations, 1)
     }
-    return _MARK.sub(lambda mark: f"[{numbers.get(int(mark[1]), int(mark[1]))}", told.text)
+
+    def counted(words: str) -> str:
+        return _MARK.sub(lambda mark: f"[{numbers.get(int(mark[1]), int(mark[1]))}", words)
+
+    parts = enumerate(CODE.split(told.text))
+    return "".join(part if place % 2 else counted(part) for place, part in parts)
