@@ -52,13 +52,18 @@ NEARNESS = 0.5
 #: How far behind the best answer, in logits, a further one may be: where one thing is wanted, and where all of a kind
 #: are. More keeps a few more of LoCoMo's second pieces of evidence and whole lists, and brings more wrong hits in all
 #: worlds; less loses lists in those kept back. What is outdated stands 0.5 behind and comes along.
-BEHIND, BEHIND_IN_LISTS = 0.6, 3.5
+BEHIND, BEHIND_IN_LISTS = 0.6, 4.0
 #: What importance and proven use count beside the judge: they order what answers, and little more.
 _PROVEN = 4.0
 #: What is gained where an answer is taken for granted, as in a question put to every team, by what bears on it at all.
 _PRESUPPOSED = 1.0
-#: What a second hop gains by the relevance that it inherits: alone it is no answer, behind the first hop it is.
-_LED = 6.0
+#: What relevance counts beside the judge, in logits for each unit that a memory is behind the most relevant; and where
+#: memories lead to one another, by a little to a lot of what they inherit. Such a question needs several of them, and
+#: none answers it alone.
+_TRAILING, _TRAILING_BRIDGED = 0.25, 2.0
+_BRIDGE = 0.04, 0.10
+#: What a second hop gains by the relevance that it inherits.
+_LED = 10.0
 #: What the user's own database adds, in logits: to a memory of a thing that it relates to the question, and to one that
 #: names neither such a thing nor what the question names. The latter also for another of the numbered things asked for.
 _RELATED, _UNRELATED = 1.0, -3.0
@@ -149,8 +154,9 @@ def judge_rows(
         scores = sigmoid(logit(scores) + np.where(related, _RELATED, np.where(unnamed, _UNRELATED, 0.0)))
     other = np.array([is_other_number(asked.query, candidate.text) for candidate in candidates], dtype=bool)
     scores = sigmoid(logit(scores) + np.where(other, _UNRELATED, 0.0))
-    if "linked" in ranking.signals:
-        scores = sigmoid(logit(scores) + _LED * ranking.signals["linked"][rows])
+    wide_question = presupposed or asked.aim.about_one
+    standing = _standing(ranking, rows, several=1.0 if wide_question else asked.aim.several)
+    scores = sigmoid(logit(scores) + standing)
     if presupposed:
         bears_on_it = np.array([one.relevance > 0 or one.likeness > 0 for one in candidates])
         scores = sigmoid(logit(scores) + _PRESUPPOSED * bears_on_it)
@@ -172,6 +178,16 @@ def judge_rows(
             outdated_by={rows[old]: rows[new] for old, new in current.outdated_by.items()},
         ),
     )
+
+
+def _standing(ranking: Ranking, rows: list[int], *, several: float) -> Floats:
+    """What a memory's place in the ranking counts, in logits: how far it trails, and what leads to it."""
+    relevance = ranking.relevance[rows]
+    led = ranking.signals["linked"][rows] if "linked" in ranking.signals else np.zeros(len(rows))
+    least, most = _BRIDGE
+    bridged = float(np.clip((led.max(initial=0.0) - least) / (most - least), 0.0, 1.0))
+    weight = (1.0 - bridged) * (1.0 - several) * _TRAILING + bridged * _TRAILING_BRIDGED
+    return np.asarray(weight * (relevance - relevance.max(initial=-np.inf)) + _LED * led)
 
 
 def _compare(
