@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
@@ -37,6 +38,7 @@ async def _kill(settings: Settings) -> dict[str, Any]:
     late = [f"answered again after {time:.1f} s" for time in times if time > WITHIN_S]
     lost = [f"{found.lost} acknowledged memories were lost"] if found.lost else []
     return {
+        "load": round(os.getloadavg()[1], 1),
         "rounds": len(times),
         "acknowledged": len(found.acknowledged),
         "lost": found.lost,

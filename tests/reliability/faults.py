@@ -287,10 +287,21 @@ def examine(
 
 
 def slices(options: Namespace) -> Iterator[dict[str, Any]]:
-    """Every kind of fault at every position of each verb that was not examined so closely yet."""
-    done = {line["verb"] for line in kept("faults", by="verb") if line["stride"] <= options.stride}
-    names = options.only or [name for name in BY_NAME if name not in done]
+    """Every kind of fault at every position of each verb that was not examined so closely yet, a kind at a time."""
+    done = {part for part, line in newest(kept("faults")).items() if line["stride"] <= options.stride}
     with open_store() as (store, settings), tempfile.TemporaryDirectory() as folder:
-        for name in names:
-            tally = examine(store, settings, Path(folder), BY_NAME[name], stride=options.stride)
-            yield {"verb": name, "stride": options.stride, "kinds": len(KINDS), **asdict(tally)}
+        for name in options.only or BY_NAME:
+            for kind in KINDS:
+                if (name, kind) in done and not options.only:
+                    continue
+                tally = examine(
+                    store, settings, Path(folder), BY_NAME[name], kinds=[kind], stride=options.stride
+                )
+                yield {"verb": name, "kind": kind, "stride": options.stride, **asdict(tally)}
+
+
+def newest(lines: Sequence[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    """By verb and kind of fault the last line that is about it; one without a kind is about all of them."""
+    return {
+        (line["verb"], kind): line for line in lines for kind in ([line["kind"]] if "kind" in line else KINDS)
+    }

@@ -38,10 +38,11 @@ def keep(name: str, document: Mapping[str, Any]) -> None:
 
 
 def kept(name: str, by: str = "") -> list[dict[str, Any]]:
-    """Every line so far; `by` names a field of which only the newest line of each value counts."""
+    """Every line so far; `by` names fields of which only the newest line of each value counts."""
     file = FOLDER / f"{name}.jsonl"
     lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
-    return list({line[by]: line for line in lines}.values()) if by else lines
+    fields = by.split()
+    return list({tuple(map(line.get, fields)): line for line in lines}.values()) if by else lines
 
 
 @contextmanager
