@@ -25,7 +25,7 @@ from tests.surfaces.serving import serving
 
 from recollect import AsyncRecollect, Memory, Recollect, Settings
 from recollect.errors import StoreBusyError, StoreCorruptedError, StoreUnreachableError
-from recollect.storage import embedded, happenings
+from recollect.storage import connections, embedded, happenings
 from recollect.storage.connections import Connections
 from recollect.storage.connector import Connector
 from recollect.storage.embedded.folder import folder_of, start_lock
@@ -77,11 +77,10 @@ def test_opening_waits_for_a_server_that_recovers_from_a_crash(home: Path) -> No
 
 
 def test_opening_gives_up_on_a_recovery_when_start_timeout_s_is_over(home: Path) -> None:
-    with recovering(embedded.ensure_running(home).owner):
-        began = time.monotonic()
-        with pytest.raises(StoreBusyError, match="recovering from a crash"):
-            Recollect(settings=settings_of(home, start_timeout_s=0.5)).open()
-        assert time.monotonic() - began < 4
+    owner = embedded.ensure_running(home).owner
+    # Whoever waits longer gets in, as above.
+    with recovering(owner), pytest.raises(StoreBusyError, match="recovering from a crash"):
+        Recollect(settings=settings_of(home, start_timeout_s=0.5)).open()
 
 
 # ---------------------------------------------------------------- refusals of a server that runs
@@ -92,7 +91,7 @@ def quickly() -> Iterator[None]:
     """What has a known cause is said at once, not when a wait for connections is over."""
     began = time.monotonic()
     yield
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < connections.WAIT_S
 
 
 def cut_off(owner: str) -> None:
