@@ -167,3 +167,17 @@ def test_lines_of_a_file_are_shown_as_code(client: Recollect, tmp_path: Path) ->
     ).answer
     assert answer.startswith("```python\ndef rate_limit(client):\n    ")
     assert "LIMITS[0]\n" in answer
+
+
+def test_a_question_for_all_of_something_in_german_asks_every_section(client: Recollect) -> None:
+    sections = "".join(
+        f"## {name}\n\nDer Parameter `{name}` braucht einen Neustart.\n\n" for name in ("pool", "port", "wal")
+    )
+    put_document(client, "handbuch.md", f"# Handbuch\n\n{sections}## Farben\n\nDas Dach ist rot.\n".encode())
+    result = client.oracle_consult("Liste alle Parameter auf, die einen Neustart brauchen")
+    assert result.consultation.processing_mode == "rlm"
+    assert all(
+        f"Parameter {name} braucht einen Neustart" in result.answer for name in ("pool", "port", "wal")
+    )
+    assert "Dach" not in result.answer
+    assert any(note.startswith("sections: 4 of 4") for note in result.notes), result.notes

@@ -17,7 +17,7 @@ from recollect import Recollect, Settings, TenantContext
 from recollect.domain.findings import Citation, CitationStatus
 from recollect.domain.rows import COUNT, Column, Condition, Row, Rows
 from recollect.errors import InvalidInputError
-from recollect.runs.dense import wants_rows
+from recollect.text.dense import wants_rows
 
 QUESTION = "List every parameter that requires a restart."
 SETTINGS = """# Server settings
@@ -154,6 +154,24 @@ def test_conditions_compare_by_the_columns_kind() -> None:
         ("What happens every time a token expires?", False),
         ("What is the login endpoint?", False),
         ("Is it run every hour?", False),
+        ("Why do all the workers die?", False),
+        ("Liste alle Parameter auf, die einen Neustart brauchen", True),
+        ("Nenne alle Einstellungen, die einen Neustart brauchen.", True),
+        ("Wie viele Vorfälle gab es 2026?", True),
+        ("Wie viele Bytes darf ein Name haben?", False),
+        ("Was passiert jedes Mal, wenn ein Token abläuft?", False),
+        ("Wird es alle zwei Stunden ausgeführt?", False),
+        ("¿Cuáles son todos los clientes que hemos perdido?", True),
+        ("¿Cuántos incidentes hubo en total?", True),
+        ("¿Cuántos bytes puede tener un nombre?", False),
+        ("¿Se ejecuta cada hora?", False),
+        ("Quels sont tous les clients que nous avons perdus ?", True),
+        ("Combien d'incidents y a-t-il eu en tout ?", True),
+        ("Combien d'octets un nom peut-il avoir ?", False),
+        ("Est-ce exécuté toutes les heures ?", False),
+        ("Elenca tutti i parametri che richiedono un riavvio", True),
+        ("Liste todos os parâmetros que exigem reinício", True),
+        ("Lijst alle parameters op die een herstart nodig hebben", True),
     ],
 )
 def test_a_quantity_that_is_written_somewhere_is_not_counted(question: str, dense: bool) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 from recollect.files.patterns import escape
 from recollect.library.material import Lead
 from recollect.library.references import EVERYTHING
-from recollect.runs.dense import wants_rows
 from recollect.runs.environment import Action
+from recollect.text.dense import wants_rows
 
 _MAX_PARTS = 4
 #: The leads that come before whatever stands around them.

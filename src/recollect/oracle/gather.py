@@ -18,8 +18,8 @@ from recollect.library.leads import merge_looks, parts_of
 from recollect.library.material import FILE, Entry, Lead
 from recollect.oracle.material import ConsultedMaterial
 from recollect.oracle.request import ConsultRequest
-from recollect.runs.dense import wants_rows
 from recollect.runs.router import ComplexityRouter, RouteDecision
+from recollect.text.dense import wants_rows
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,13 +12,13 @@ from recollect.library.environment import LibraryEnvironment
 from recollect.library.leads import Leads
 from recollect.library.passages import MAX_TEXT_CHARS
 from recollect.oracle.material import ConsultedMaterial
-from recollect.runs.dense import wants_rows
 from recollect.runs.fan_out import rows_room
 from recollect.runs.planners.claims import OBSERVATION
 from recollect.runs.planners.contract import Planner
 from recollect.runs.planners.learned import LearnedPlanner
 from recollect.runs.planners.rows import RowsPlanner
 from recollect.runs.quotes import locate
+from recollect.text.dense import wants_rows
 
 if TYPE_CHECKING:
     from recollect.config import Settings

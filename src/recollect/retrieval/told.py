@@ -16,12 +16,12 @@ from recollect.domain.query import Aim, Want
 from recollect.retrieval.pipeline import search
 from recollect.retrieval.recursive.memory_rows import Range, cite_memory, pieces_of, read_memories
 from recollect.retrieval.request import SearchRequest
-from recollect.runs.dense import wants_rows
 from recollect.runs.models import Models, open_models
 from recollect.runs.row_book import ITEM, ask_all
 from recollect.runs.source import Question, Told
 from recollect.runs.synthesis import compare, put_into_words, synthesise
 from recollect.runs.tables import write_tables
+from recollect.text.dense import wants_rows
 
 if TYPE_CHECKING:
     from recollect.domain.results import Hit, SearchResults

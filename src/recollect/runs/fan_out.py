@@ -28,6 +28,7 @@ from recollect.runs.cache import Cache, CacheKey, canonical
 from recollect.runs.environment import Observation
 from recollect.runs.fences import fence, new_boundary, preface
 from recollect.runs.quotes import locate
+from recollect.text.dense import TELL
 from recollect.text.terms import query_terms, terms
 
 if TYPE_CHECKING:
@@ -432,9 +433,7 @@ def _form(columns: tuple[Column, ...]) -> Any:
 # ---------------------------------------------------------------- without one
 
 #: Words that say how a question is asked, and nothing about what: "list", "mention", "number of", as terms.
-_ASKING = frozenset(
-    query_terms("list enumerate count number total name give show tell find mention documents")
-)
+_ASKING = frozenset(query_terms(f"{TELL} number total mention documents insgesamt gibt"))
 #: The share of a question's words, the rarer the heavier, that a sentence and its heading hold between them.
 _HELD = 0.5
 
