@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -20,6 +22,14 @@ from recollect.surfaces.mcp.server import local_server
 from recollect.surfaces.mcp.tools import RESULT
 from recollect.surfaces.tools import INSTRUCTIONS, TOOLS
 
+PAGE = Path(__file__).parents[3] / "docs" / "mcp.md"
+#: What the page tells a client to be set up with: a command, and an address.
+COMMAND, ADDRESS = (
+    json.loads(block)["mcpServers"]["recollect"]
+    for block in re.findall(
+        r"^```json\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+)
 NOBODY = "01890000-0000-7000-8000-000000000000"
 
 NAMES = [
@@ -250,8 +260,9 @@ def test_code_is_explored(talk: Callable[..., Any], tmp_path: Path) -> None:
 
 
 @pytest.mark.system
-def test_over_stdio_a_process_of_its_own_answers(settings: Settings, tenant_id: str) -> None:
+def test_the_command_of_the_page_is_a_server_that_answers(settings: Settings, tenant_id: str) -> None:
     environ = {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "RECOLLECT_HOME": str(settings.home),
         "RECOLLECT_EMBEDDER": "wordllama",
         "RECOLLECT_TENANT": tenant_id,
@@ -259,22 +270,21 @@ def test_over_stdio_a_process_of_its_own_answers(settings: Settings, tenant_id: 
     }
     if settings.database_url:
         environ["RECOLLECT_DATABASE_URL"] = settings.database_url
-    process = StdioServerParameters(
-        command=sys.executable, args=["-m", "recollect.surfaces.cli.main", "mcp"], env=environ
-    )
+    process = StdioServerParameters(**COMMAND, env=environ)
+    assert f"-- {' '.join([process.command, *process.args])}\n" in PAGE.read_text(encoding="utf-8")
 
     async def main() -> Any:
         async with Client(stdio_client(process)) as agent:
             await agent.call_tool("memory_add", {"text": "The server room is cold."})
-            return await agent.call_tool(
-                "memory_search", {"query": "Is the server room cold?", "threshold": 0}
-            )
+            return await agent.call_tool("memory_search", {"query": "Is the server room cold?"})
 
     found = asyncio.run(main())
     assert found.content[0].text.startswith("1. The server room is cold. (")
 
 
-def test_over_http_a_key_says_who_asks(server: Any, client: Recollect) -> None:
+def test_at_the_address_of_the_page_a_key_says_who_asks(server: Any, client: Recollect) -> None:
+    assert ADDRESS["type"] == "http"
+    url = ADDRESS["url"].replace("http://127.0.0.1:8484", server.url)
     token = client.keys.create("agent", user="ben").token
 
     async def main(headers: dict[str, str]) -> Any:
@@ -283,14 +293,16 @@ def test_over_http_a_key_says_who_asks(server: Any, client: Recollect) -> None:
 
         async with (
             httpx2.AsyncClient(headers=headers, trust_env=False, follow_redirects=True) as transport,
-            Client(streamable_http_client(f"{server.url}/mcp/", http_client=transport)) as agent,
+            Client(streamable_http_client(url, http_client=transport)) as agent,
         ):
             return await agent.call_tool("memory_add", {"text": "Ben likes tea."})
 
-    added = asyncio.run(main({"Authorization": f"Bearer {token}"}))
+    added = asyncio.run(
+        main({name: value.replace("rcl_...", token) for name, value in ADDRESS["headers"].items()})
+    )
     assert added.content[0].text.startswith("Remembered in user/ben.")
     import httpx
 
     hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    refused = httpx.post(f"{server.url}/mcp/", json=hello, trust_env=False, timeout=60)
+    refused = httpx.post(url, json=hello, trust_env=False, timeout=60)
     assert (refused.status_code, refused.json()["code"]) == (401, "unauthorized")
