@@ -35,6 +35,20 @@ def test_what_is_known_of_others_does_not_answer_for_a_stranger(talk: Recollect,
     assert [hit.text for hit in talk.search(question.replace("Melanie", "Tom"))][:1] != []
 
 
+def test_an_answer_far_down_in_a_long_memory_is_found(as_default_user: Ask) -> None:
+    client = as_default_user()
+    minutes = (
+        "Minutes of the spring meeting in the old mill. " + "We spoke about the roof and its gutters. " * 12
+    )
+    minutes += (
+        "Ottilie keeps the spare key to the archive in the blue teapot. " + "There was cake for all. " * 9
+    )
+    client.add(minutes)
+    client.add("Minutes of the autumn meeting in the old mill. " + "We spoke about the windows. " * 20)
+    client.add("The old mill has a new lock on its front door, and nobody has tried it yet.")
+    assert [hit.text for hit in client.search("Where is the spare key to the archive kept?")][:1] == [minutes]
+
+
 def test_a_question_of_a_hundred_kilobytes_is_refused_with_the_limit_in_the_message(talk: Recollect) -> None:
     question = "When is Tom's birthday? " * 4_300
     assert len(question) > 100_000

@@ -31,14 +31,20 @@ def memory(text: str, **fields: Any) -> dict[str, Any]:
 
 def test_the_asker_is_i_and_others_have_names() -> None:
     turn = memory("I take a 6", speaker="Ruth", before_text="which size?", before_speaker="Desmond")
-    assert statement_of(turn, RUTH, {}) == "I, Aug 2026: I take a 6 (before: Desmond: which size?)"
-    assert statement_of(memory("size 11", speaker="Desmond"), RUTH, {}) == "Desmond, Aug 2026: size 11"
+    assert (
+        statement_of("which size?", turn, RUTH, {})
+        == "I, Aug 2026: I take a 6 (before: Desmond: which size?)"
+    )
+    assert (
+        statement_of("which size?", memory("size 11", speaker="Desmond"), RUTH, {})
+        == "Desmond, Aug 2026: size 11"
+    )
 
 
 def test_a_note_of_ones_own_is_said_by_oneself_and_a_team_s_by_nobody() -> None:
     own = memory("allergic to penicillin", layer=Layer.USER.precedence, scope_name="ruth")
-    assert statement_of(own, RUTH, {}) == "I, Aug 2026: allergic to penicillin"
-    assert statement_of(memory("bins on Monday"), RUTH, {}) == "Aug 2026: bins on Monday"
+    assert statement_of("any allergies?", own, RUTH, {}) == "I, Aug 2026: allergic to penicillin"
+    assert statement_of("which size?", memory("bins on Monday"), RUTH, {}) == "Aug 2026: bins on Monday"
 
 
 @pytest.mark.parametrize(
@@ -63,4 +69,16 @@ def test_another_user_s_own_memory_is_private_to_them() -> None:
 
 
 def test_long_texts_are_cut_where_the_judge_stops_reading() -> None:
-    assert len(statement_of(memory("word " * 10_000), RUTH, {})) < 400
+    assert len(statement_of("which size?", memory("word " * 10_000), RUTH, {})) < 400
+
+
+def test_of_a_long_text_the_judge_is_told_what_has_the_words_of_the_question() -> None:
+    text = (
+        "Minutes of the spring meeting in the old mill. " + "We spoke about the roof and the gutters. " * 12
+    )
+    text += "Ottilie keeps the spare key in the blue teapot. " + "Then there was cake for everybody. " * 9
+    told = statement_of("Where is the spare key?", memory(text), RUTH, {})
+    assert "blue teapot" in told
+    assert told.startswith("Aug 2026: Minutes of the spring meeting")
+    assert len(told) < 400
+    assert "blue teapot" not in statement_of("When was the roof discussed?", memory(text), RUTH, {})

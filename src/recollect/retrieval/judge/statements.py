@@ -8,11 +8,17 @@ from typing import Any
 
 from recollect.domain.layers import Layer
 from recollect.domain.tenancy import TenantContext
-from recollect.providers.judge.wording import statement
+from recollect.providers.judge.wording import TEXT_CHARS, statement
+from recollect.text.sentences import split_sentences
+from recollect.text.terms import query_terms, terms
 
 #: How programs call the person who talks to them.
 _ROLES = frozenset({"user", "human", "me", "i"})
 _SEPARATORS = re.compile(r"[^\w]+|_")
+#: What is kept of the beginning of a long text, which says what it is about.
+_OPENING_CHARS = 60
+#: How far into a text its sentences are compared with the question.
+_SEARCHED_CHARS = 20_000
 _PERSONAL = (Layer.USER, Layer.AGENT, Layer.SESSION)
 
 
@@ -43,8 +49,8 @@ def is_private_to_another(shown: Any, context: TenantContext) -> bool:
     return Layer.from_precedence(shown["layer"]) is Layer.USER and shown["scope_name"] != context.user_id
 
 
-def statement_of(shown: Any, context: TenantContext, relations: Mapping[str, str]) -> str:
-    """What the judge is told of a memory.
+def statement_of(question: str, shown: Any, context: TenantContext, relations: Mapping[str, str]) -> str:
+    """What the judge is told of a memory; of a long one, what has most words of the question.
 
     One that names a thing which the user's own database relates to the question is told with that relation: "order
     12345 of Acme Corporation".
@@ -55,7 +61,30 @@ def statement_of(shown: Any, context: TenantContext, relations: Mapping[str, str
     if before is not None and relation is None and shown["before_speaker"]:
         before = f"{_who(shown['before_speaker'], own, context)}: {before}"
     who = _who(shown["speaker"], own, context) if shown["speaker"] else ("I" if own else None)
-    return statement(shown["text"], who=who, at=shown["event_at"] or shown["created_at"], before=before)
+    return statement(
+        excerpt(question, shown["text"]), who=who, at=shown["event_at"] or shown["created_at"], before=before
+    )
+
+
+def excerpt(question: str, text: str) -> str:
+    """As much of a text as the judge reads: its opening, and the sentences that have most words of the question."""
+    if len(text) <= TEXT_CHARS:
+        return text
+    opening = text[:_OPENING_CHARS].rsplit(maxsplit=1)[0]
+    room = TEXT_CHARS - len(opening) - 3
+    wanted = frozenset(query_terms(question))
+    sentences = [" ".join(sentence.split())[:room] for sentence in split_sentences(text[:_SEARCHED_CHARS])]
+    words = [wanted.intersection(terms(sentence)) for sentence in sentences]
+    opened = wanted.intersection(terms(opening))
+    best, most = text[:TEXT_CHARS], len(wanted.intersection(terms(text[:TEXT_CHARS])))
+    for first in range(1, len(sentences)):
+        length, last = len(sentences[first]), first + 1
+        while last < len(sentences) and length + 1 + len(sentences[last]) <= room:
+            length, last = length + 1 + len(sentences[last]), last + 1
+        count = len(opened.union(*words[first:last]))
+        if count > most:
+            best, most = f"{opening} … {' '.join(sentences[first:last])}", count
+    return best
 
 
 def relation_of(shown: Any, relations: Mapping[str, str]) -> str | None:

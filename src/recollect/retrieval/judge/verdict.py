@@ -117,11 +117,11 @@ def judge_rows(
 ) -> Ranking:
     """The ranking with the judge's scores for the rows it read; all others stay behind those. Blocking."""
     rows = [row for row in reading.rows if row in shown]
-    statements = [statement_of(shown[row], context, relations) for row in rows]
+    statements = [statement_of(asked.query, shown[row], context, relations) for row in rows]
     verdicts = judge.read(asked.query, statements)
     further = [row for row in reading.further if row in shown]
     if further and verdicts.max(initial=-np.inf) < CLEAR:
-        more = [statement_of(shown[row], context, relations) for row in further]
+        more = [statement_of(asked.query, shown[row], context, relations) for row in further]
         verdicts = np.concatenate([verdicts, judge.read(asked.query, more)])
         rows, statements = rows + further, statements + more
     lifts = calibration.for_query(asked.query).lift(pool.cosine)
