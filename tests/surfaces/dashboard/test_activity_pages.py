@@ -72,6 +72,20 @@ def test_what_nobody_told_is_not_green(visit: Visit, client: Recollect) -> None:
     page.locator(".tag.warn", has_text="not in the documents").wait_for()
 
 
+def test_the_rows_of_an_answer_are_counted_and_sorted_by_a_column(visit: Visit, client: Recollect) -> None:
+    fees = "| port | fee |\n|---|---|\n| Braga | 1,200 |\n| Turku | 90 |\n| Arnhem | 340 |\n"
+    client.library.add(f"# Harbour\n\n## Fees of the ports\n\n{fees}".encode(), name="harbour.md")
+    asked = client.oracle_consult("What are the fees of the ports?")
+    page = visit(f"/consultations/{asked.consultation.id}")
+    page.locator(".markdown .count", has_text="3 rows").wait_for()
+    first = page.locator(".markdown tbody tr").first
+    for fee in ("90", "1,200"):
+        page.get_by_role("button", name="fee", exact=True).click()
+        first.filter(has_text=fee).wait_for()
+    page.get_by_role("button", name="port", exact=True).click()
+    first.filter(has_text="Arnhem").wait_for()
+
+
 def test_markup_in_an_answer_is_text(visit: Visit, client: Recollect) -> None:
     client.add(
         f"The kiln is hot on Tuesdays. {SCRIPT} [go](javascript:window.hurt=1) ![x](http://a.example/x.png)"

@@ -294,4 +294,6 @@ def _said(event: OracleEvent) -> tuple[str, str]:
         return f"Missed: {detail.get('description')}", ""
     if event.type is EventType.ORACLE_CONSULTATION_FAILED:
         return f"Failed: {detail.get('error')}", ""
-    return f"Answered with {detail.get('citations')} citations", f"ended by {detail.get('stopped_by')}"
+    cited, ended = detail.get("citations"), str(detail.get("stopped_by") or "done").replace("_", " ")
+    more = "" if ended == "done" else f"stopped by {ended}"
+    return f"Answered with {cited} citation{'' if cited == 1 else 's'}", more

@@ -88,7 +88,10 @@ a.tag:hover { color: var(--tint); } .tag.tint { color: var(--tint); }
 .markdown code { background: var(--wash); border-radius: 5px; padding: 0 4px; font-size: 13px; }
 .markdown table { border-collapse: collapse; margin: 0 0 10px; display: block; overflow-x: auto; }
 .markdown th, .markdown td { border: 1px solid var(--line); padding: 4px 10px; text-align: left; vertical-align: top; }
-.markdown th { background: var(--wash); font-weight: 600; } .markdown blockquote { margin: 0 0 10px;
+.markdown th { background: var(--wash); font-weight: 600; } .markdown th button { font-weight: 600; text-align: left; }
+.markdown th[aria-sort=ascending] button::after { content: ' ↑' / ''; }
+.markdown th[aria-sort=descending] button::after { content: ' ↓' / ''; }
+.markdown .count { margin: -4px 0 10px; } .markdown blockquote { margin: 0 0 10px;
   border-left: 3px solid var(--line); padding-left: 12px; color: var(--quiet); }
 .moment { position: relative; padding: 0 0 16px 22px; border-left: 2px solid var(--line); margin-left: 6px; }
 .moment:before { content: ""; position: absolute; left: -6px; top: 6px; width: 10px; height: 10px; border-radius: 50%;

@@ -15,15 +15,13 @@ from markdown_it.tree import SyntaxTreeNode
 from nicegui import ui
 
 _MARK = re.compile(r"(\[\d{1,3}\])")
+_NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?")
 _BLOCKS = {
     "paragraph": "p",
     "bullet_list": "ul",
     "ordered_list": "ol",
     "list_item": "li",
     "blockquote": "blockquote",
-    "table": "table",
-    "thead": "thead",
-    "tbody": "tbody",
     "tr": "tr",
     "th": "th",
     "td": "td",
@@ -50,7 +48,9 @@ def _node(node: SyntaxTreeNode, sources: int, show: Show | None) -> None:
         for child in node.children:
             _node(child, sources, show)
 
-    if node.type in _BLOCKS:
+    if node.type == "table":
+        _table(node, sources, show)
+    elif node.type in _BLOCKS:
         with ui.element(_BLOCKS[node.type]):
             inside()
     elif node.type == "heading":
@@ -69,6 +69,41 @@ def _node(node: SyntaxTreeNode, sources: int, show: Show | None) -> None:
         inside()
     elif node.content:
         _words(node.content, sources, show)
+
+
+def _table(node: SyntaxTreeNode, sources: int, show: Show | None) -> None:
+    """The rows, and how many there are; a click on a column's name sorts by it, another turns the order around."""
+    head, *parts = node.children
+    rows = [row for part in parts for row in part.children]
+
+    @ui.refreshable
+    def drawn(by: int = -1, downwards: bool = False) -> None:
+        ordered = rows if by < 0 else sorted(rows, key=lambda row: _rank(row.children[by]), reverse=downwards)
+        with ui.element("table"):
+            with ui.element("thead"), ui.element("tr"):
+                for number, cell in enumerate(head.children[0].children):
+                    order = "none" if number != by else "descending" if downwards else "ascending"
+                    with ui.element("th").props(f"aria-sort={order}"):
+                        name = ui.element("button").props('type="button"')
+                        turn = number == by and not downwards
+                        name.on("click", lambda number=number, turn=turn: drawn.refresh(number, turn))
+                        with name:
+                            for child in cell.children:
+                                _node(child, 0, None)
+            with ui.element("tbody"):
+                for row in ordered:
+                    _node(row, sources, show)
+
+    drawn()
+    ui.label(f"{len(rows):,} {'row' if len(rows) == 1 else 'rows'}").classes("quiet text-sm count")
+
+
+def _rank(cell: SyntaxTreeNode) -> tuple[bool, bool, float, str]:
+    """Where a cell stands in its column: numbers by their size, then words, then what is empty."""
+    text = " ".join(node.content for node in cell.walk() if not node.children).strip()
+    number = _NUMBER.match(text)
+    size = float(number[0].replace(",", "")) if number else 0.0
+    return not text, number is None, size, text.casefold()
 
 
 def _words(text: str, sources: int, show: Show | None) -> None:
