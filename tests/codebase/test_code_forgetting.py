@@ -11,6 +11,7 @@ from tests.codebase.shop import lay_out
 
 from recollect import Recollect, Settings, TenantContext
 from recollect.codebase.explore import default_audit_dir, index_dir
+from recollect.errors import NotFoundError
 
 QUESTION = "How is the discount of the season taken off a price?"
 
@@ -58,3 +59,25 @@ def test_a_forgotten_tenant_takes_all_its_explorations_along(
     receipt = explorer("ana").tenants.forget(tenant_id)
     assert receipt.rows["exploration"] == 2
     assert not list(default_audit_dir(explorer("ana").settings).iterdir())
+
+
+def test_where_a_store_is_open_it_has_the_record_and_the_file_is_its_export(
+    explorer: Callable[[str], Recollect], tmp_path: Path
+) -> None:
+    shop = lay_out(tmp_path / "shop")
+    ana, bob = explorer("ana"), explorer("bob")
+    ana.add("Prices are taken from the list of the season.")
+    for client in (ana, bob):
+        client.explore(shop, QUESTION, task_id="prices")
+    again = ana.explore(shop, "Who calls apply_discount?", task_id="prices")
+    [exported] = (tmp_path / "records").glob("*.json")
+    exported.unlink()
+    assert [(one.query, one.synthesis) for one in ana.explorations.list()] == [(again.query, again.synthesis)]
+    assert ana.explorations.get("prices").citations == again.citations
+    assert ana.explorations.replay("prices").trajectory.total_subcalls == again.usage.subcall_count
+    assert ana.verify(ana.explorations.get("prices")).holds
+    assert ana.consultations.list() == []
+    ana.forget_user("ana")
+    assert [one.query for one in bob.explorations.list()] == [QUESTION]
+    with pytest.raises(NotFoundError):
+        ana.explorations.get("prices")

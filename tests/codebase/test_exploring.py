@@ -16,7 +16,7 @@ import pytest
 from tests.codebase.shop import FILES, TRACE, lay_out
 
 from recollect import Recollect, RLMOrchestrator, RLMResult, Settings, TenantContext
-from recollect.codebase.audit import audit_path, file_name, read_audit, replay_audit
+from recollect.codebase.audit import audit_path, file_name, read_audit, replay_result, result_of
 from recollect.codebase.surface import REPLToolSurface
 from recollect.domain.findings import CitationStatus
 from recollect.domain.oracle import Verification
@@ -400,7 +400,7 @@ def test_a_record_is_played_again_without_the_tree(explore: Explore, shop: Path)
     document = read_audit(result.audit_file)
     for path in FILES:
         (shop / path).unlink()
-    again = asyncio.run(replay_audit(document))
+    again = asyncio.run(replay_result(result_of(document)))
     assert again.record is not None
     assert to_json(again.record) == json.dumps(document["record"], separators=(",", ":"))
     assert again.synthesis == result.synthesis

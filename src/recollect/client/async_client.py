@@ -274,6 +274,11 @@ class AsyncRecollect:
     ) -> None:
         await self.close()
 
+    @property
+    def _open_workspace(self) -> Workspace | None:
+        """The store, if anything has opened it."""
+        return self._shared.workspace
+
     async def _workspace(self) -> Workspace:
         if self._server is not None:
             raise InvalidInputError("this needs the store itself; run it where the server runs")
@@ -852,7 +857,7 @@ class AsyncRecollect:
         from recollect.runs.cache import Cache
 
         self._shared.explored = self._shared.explored or Cache()
-        workspace = self._shared.workspace
+        workspace = self._open_workspace
         return RLMOrchestrator(
             path, settings=self.settings, model=model, audit_dir=audit_dir, cache=self._shared.explored,
             context=self._context, store=None if workspace is None else workspace.store,

@@ -85,9 +85,9 @@ async def _get(tx: Transaction, id: UUID) -> tuple[OracleConsultation, OracleCon
 
 @checked
 class AsyncExplorations(Face):
-    """Explorations that were made, from their records in the setting `rlm_audit_dir`. Needs operator.
+    """Explorations that were made: those in the store, where one is open, and the records in `rlm_audit_dir`.
 
-    The records are the machine's, not a tenant's: whoever explores reads its disk.
+    Needs operator: whoever explores reads the machine's disk.
     """
 
     async def list(self, *, limit: int = 50) -> Sequence[RLMResult]:
@@ -96,23 +96,41 @@ class AsyncExplorations(Face):
 
         check_whole("limit", limit, most=MAX_LIMIT)
         audits = await asyncio.to_thread(list_audits, self._folder(), limit=limit)
-        return [result for _, result in audits]
+        found = {result.task_id: result for result in await self._stored(None, limit)}
+        for _, result in audits:
+            found.setdefault(result.task_id, result)
+        return sorted(found.values(), key=lambda one: one.trajectory.start_time, reverse=True)[:limit]
 
     async def get(self, task_id: str) -> RLMResult:
         """An exploration as it was, with its steps."""
         from recollect.codebase.audit import audit_path, read_audit, result_of
 
         file = audit_path(self._folder(), task_id)
-        document = await asyncio.to_thread(read_audit, file)
-        return result_of(document, file=str(file))
+        for result in await self._stored(task_id, 1):
+            return result
+        return result_of(await asyncio.to_thread(read_audit, file), file=str(file))
 
     async def replay(self, task_id: str) -> RLMResult:
         """Play an exploration again from its record: no tree is read and no model is asked."""
-        from recollect.codebase.audit import audit_path, read_audit, replay_audit
+        from recollect.codebase.audit import replay_result
 
-        file = audit_path(self._folder(), task_id)
-        document = await asyncio.to_thread(read_audit, file)
-        return await replay_audit(document, file=str(file))
+        return await replay_result(await self.get(task_id))
+
+    async def _stored(self, task_id: str | None, limit: int) -> Sequence[RLMResult]:
+        """What the store has, if it is open: exploring and reading records opens none."""
+        from recollect.codebase.audit import audit_path, result_of
+        from recollect.storage.oracle import list_explorations
+
+        workspace, folder = self._client._open_workspace, self._folder()
+        if workspace is None:
+            return []
+        async with workspace.store.transaction(self._context) as tx:
+            documents = await list_explorations(tx, task=task_id, limit=limit)
+        files = [audit_path(folder, one["task_id"]) for one in documents]
+        return [
+            result_of(one, file=str(file) if file.exists() else None)
+            for one, file in zip(documents, files, strict=True)
+        ]
 
     def _folder(self) -> Path:
         from recollect.codebase.explore import default_audit_dir

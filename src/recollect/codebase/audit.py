@@ -181,9 +181,8 @@ def result_of(document: Mapping[str, Any], *, file: str | None = None) -> RLMRes
         raise InvalidInputError(f"the record is damaged: {error!r}") from error
 
 
-async def replay_audit(document: Mapping[str, Any], *, file: str | None = None) -> RLMResult:
+async def replay_result(result: RLMResult) -> RLMResult:
     """Play a recorded exploration again, from its record alone: no tree is read and no model is asked."""
-    result = result_of(document, file=file)
     assert result.record is not None, "a record has one"
     again = await replay(result.record)
     return replace(result, record=again.trajectory, trajectory=ExplorationTrajectory.of(again.trajectory))

@@ -32,6 +32,7 @@ from recollect.codebase.view import ROOM_CHARS
 from recollect.config import Settings
 from recollect.domain.codebase import ExplorationTrajectory, RLMResult, RLMUsage
 from recollect.domain.findings import Citation, Finding
+from recollect.domain.ids import new_id
 from recollect.domain.overview import ExplorationEvent
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
@@ -222,7 +223,10 @@ class _Exploration(Inquiry[RLMResult]):
     async def conclude(self, findings: Sequence[Finding]) -> RLMResult:
         """The answer and its audit."""
         synthesis = await self._synthesise(findings)
-        result = await asyncio.to_thread(self._record, self._result(tuple(findings), synthesis))
+        result = self._result(tuple(findings), synthesis)
+        document = await asyncio.to_thread(self._document, result)
+        await self._keep(result, document)
+        result = await asyncio.to_thread(self._export, result, document)
         self.say(
             ExplorationEvent.COMPLETED,
             success=result.success,
@@ -381,8 +385,8 @@ class _Exploration(Inquiry[RLMResult]):
         more = f"; and {len(skipped) - 3} more" if len(skipped) > 3 else ""
         return [f"{len(skipped)} files were left out ({few}{more})"] if skipped else []
 
-    def _record(self, result: RLMResult) -> RLMResult:
-        """Write the audit; one that can't be written costs nobody the answer."""
+    def _document(self, result: RLMResult) -> dict[str, Any]:
+        """The record."""
         telemetry.explored(
             result.usage.wall_time_seconds * 1_000,
             subcalls=result.usage.subcall_count,
@@ -396,10 +400,32 @@ class _Exploration(Inquiry[RLMResult]):
             "max_tokens": self._request.max_tokens,
             "max_usd": self._request.max_usd,
         }
+        return audit_document(
+            result, hints=self._request.context_hints, limits=limits, by=self._orchestrator.by
+        )
+
+    async def _keep(self, result: RLMResult, document: Mapping[str, Any]) -> None:
+        """Store the record where a store is open; one that can't be stored costs nobody the answer."""
+        store, context = self._orchestrator.store, self._orchestrator.context
+        if store is None or context is None or (context.user_id is None and not context.is_admin):
+            return
+        from recollect.storage.oracle import insert_exploration
+
         try:
-            document = audit_document(
-                result, hints=self._request.context_hints, limits=limits, by=self._orchestrator.by
-            )
+            async with store.transaction(context) as tx:
+                await insert_exploration(
+                    tx,
+                    document,
+                    id=new_id(),
+                    user=context.user_id or "",
+                    at=result.trajectory.start_time,
+                )
+        except Exception as error:
+            _log.warning("an exploration could not be kept", exc_info=error)
+
+    def _export(self, result: RLMResult, document: Mapping[str, Any]) -> RLMResult:
+        """Write the record as a file; one that can't be written costs nobody the answer."""
+        try:
             written = write_audit(self._orchestrator.audit_dir, self._request.task_id, document)
         except (OSError, ValueError) as error:
             self._journal.close(remove=False)

@@ -1,7 +1,7 @@
-"""Rows of consultations, of what happened in them, and of what they missed.
+"""Rows of consultations and explorations, of what happened in them, and of what they missed.
 
-A consultation is its user's own and the admin's (row-level security). Its events and requests go with it, and it goes
-with any document it quotes.
+Both are their user's own and the admin's (row-level security). The events and requests of a consultation go with it,
+and it goes with any document it quotes.
 """
 
 from __future__ import annotations
@@ -66,6 +66,32 @@ async def insert_consultation(
         asked = [request.document() for request in requests]
         await tx.execute("insert_capability_requests", id=consultation.id, user=user, requests=_json(asked))
     return True
+
+
+async def insert_exploration(
+    tx: Transaction, document: Mapping[str, Any], *, id: UUID, user: str, at: datetime
+) -> None:
+    """Store the record of an exploration, in place of an earlier one of its task by the same user."""
+    task = document["task_id"]
+    await tx.execute("replace_exploration", user=user, task=task)
+    await tx.execute(
+        "insert_consultation",
+        id=id,
+        user=user,
+        session=task,
+        at=at,
+        outcome="success",
+        documents=[],
+        document=_json(document),
+        result=None,
+    )
+
+
+async def list_explorations(
+    tx: Transaction, *, task: str | None = None, limit: int
+) -> list[Mapping[str, Any]]:
+    """The records of the latest explorations, the newest first; of one task, or of all."""
+    return [row["document"] for row in await tx.fetch("list_explorations", task=task, limit=limit)]
 
 
 async def list_consultations(tx: Transaction, *, session: str | None, limit: int) -> list[OracleConsultation]:

@@ -27,6 +27,7 @@ where exists (select from recollect.consultation c where c.tenant_id = %(tenant)
 -- The latest consultations, of one session or of all.
 select c.document - 'answers' as document from recollect.consultation c
 where c.tenant_id = %(tenant)s and (%(session)s::text is null or c.session = %(session)s)
+    and c.document ->> 'kind' <> 'exploration'
 order by c.at desc, c.consultation_id limit %(limit)s;
 
 -- name: session_answers
@@ -49,6 +50,19 @@ where c.tenant_id = %(tenant)s and c.consultation_id = %(id)s;
 -- What happened in a consultation.
 select e.number, e.at, e.type, e.detail from recollect.consultation_event e
 where e.tenant_id = %(tenant)s and e.consultation_id = %(id)s order by e.number;
+
+-- name: list_explorations
+-- The latest explorations; each lies beside the consultations under the name of its task.
+select c.document from recollect.consultation c
+where c.tenant_id = %(tenant)s and c.document ->> 'kind' = 'exploration'
+    and (%(task)s::text is null or c.session = %(task)s)
+order by c.at desc, c.consultation_id limit %(limit)s;
+
+-- name: replace_exploration
+-- Make room for another exploration of the same task by the same user.
+delete from recollect.consultation c
+where c.tenant_id = %(tenant)s and c.user_id = %(user)s and c.session = %(task)s
+    and c.document ->> 'kind' = 'exploration';
 
 -- name: list_capability_requests
 -- What was missing since a moment, the newest first.

@@ -536,8 +536,8 @@ create index passage_posting_section on recollect.passage_posting (tenant_id, do
 
 -- Oracle ------------------------------------------------------------------------------------------
 
--- One consultation. document: the record without the answer; result: the answer with its citations, null when it
--- failed. documents: the library documents it cites or read, by id; it goes when one of them does.
+-- One consultation, or an exploration (the kind in its document) in the session of its task's name. document: the
+-- record, of a consultation without the answer; result: the answer with its citations, null when it failed. documents: the library documents it cites or read, by id; it goes when one of them does.
 create table recollect.consultation (
     tenant_id text collate "C" not null,
     consultation_id uuid not null,
