@@ -37,8 +37,8 @@ from recollect.storage.writing import bump_tallies
 #: Rewriting a table locks it; up to this size it takes about a second here, and is done at once.
 REWRITE_LIMIT_BYTES = 64 * 1024 * 1024
 _BATCH = 2_000
-#: So often a vacuum gives way before it waits like everybody.
-_ATTEMPTS = 20
+#: So often a vacuum gives way, each time after as long as this, before it waits like everybody.
+_ATTEMPTS, _GIVE_WAY = 20, "set lock_timeout = '300ms'"
 
 #: The library's tables, children before parents.
 LIBRARY_TABLES = ("passage_posting", "passage", "section", "document")
@@ -194,19 +194,15 @@ async def vacuum(store: Store, tenant_id: str, tables: Sequence[str] = TENANT_TA
         await connection.execute(compose("delete_lost_keys"), {"tenant": tenant_id})
         if await session.is_cluster(connection):
             return await session.vacuum(connection, tenant_id, tables, rewrite_bytes=REWRITE_LIMIT_BYTES)
-        targets: list[sql.Composable] = []
-        size = 0
-        for table in tables:
-            name = "partition_of" if table in _PARTITIONED else "table_size"
-            values = {"parent": f"recollect.{table}", "tenant": tenant_id}
-            row = await (await connection.execute(compose(name), values)).fetchone()
-            assert row is not None
-            size += row["bytes"]
-            targets.append(sql.SQL(row["name"]))
-        rewrite = size <= REWRITE_LIMIT_BYTES
-        await _forget_statistics(connection, targets)
-        for target in targets:
-            await _clean(connection, target, rewrite=rewrite)
+        values = {"tables": list(tables), "tenant": tenant_id}
+        places = await (await connection.execute(compose("tables_of_tenant"), values)).fetchall()
+        rewrite = sum(place["bytes"] for place in places) <= REWRITE_LIMIT_BYTES
+        await _forget_statistics(connection, [sql.SQL(place["name"]) for place in places])
+        await connection.execute(_GIVE_WAY)
+        for place in places:
+            if place["has_pages"]:  # without a page there is no row in it, dead or alive
+                await _clean(connection, sql.SQL(place["name"]), rewrite=rewrite)
+        await connection.execute("set lock_timeout = 0")
         if rewrite and store.door.embedded:
             await connection.execute("vacuum (full) pg_catalog.pg_statistic")
             # Past log segments hold the rows too; a switch and a checkpoint let the server drop them.
@@ -222,17 +218,15 @@ async def _clean(connection: Connection, target: sql.Composable, *, rewrite: boo
     next would wait in a circle with it: the server then ends one of them, after a second. So it asks for less long.
     """
     statement = sql.SQL("vacuum (full, analyze) {}" if rewrite else "vacuum (analyze) {}").format(target)
-    await connection.execute("set lock_timeout = '300ms'")
     for _ in range(_ATTEMPTS):
         try:
             await connection.execute(statement)
-            break
+            return
         except LockNotAvailable:
             await asyncio.sleep(random.uniform(0, 0.2))  # noqa: S311
-    else:
-        await connection.execute("set lock_timeout = 0")
-        await connection.execute(statement)
     await connection.execute("set lock_timeout = 0")
+    await connection.execute(statement)
+    await connection.execute(_GIVE_WAY)
 
 
 async def _forget_statistics(connection: Connection, targets: Sequence[sql.Composable]) -> None:

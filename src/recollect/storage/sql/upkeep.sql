@@ -46,9 +46,22 @@ where c.oid = %(parent)s::regclass and c.relkind = 'r';
 -- Whether the store is on one machine or on many, and whether Citus is there.
 select s.form, exists (select from pg_extension e where e.extname = 'citus') as citus from recollect.store s;
 
--- name: table_size
--- A table that is not partitioned, and its size with indexes.
-select %(parent)s::regclass::text as name, pg_total_relation_size(%(parent)s::regclass) as bytes;
+-- name: tables_of_tenant
+-- Where a tenant's rows of some tables live: its partition, or the table. With the size, indexes included, and
+-- whether there is any page of rows.
+select c.oid::regclass::text as name, pg_total_relation_size(c.oid) as bytes,
+    pg_relation_size(c.oid) > 0 or coalesce(pg_relation_size(nullif(c.reltoastrelid, 0)), 0) > 0 as has_pages
+from unnest(%(tables)s::text[]) with ordinality as t (name, place)
+join pg_class p on p.oid = ('recollect.' || t.name)::regclass
+cross join lateral (
+    select p.oid where p.relkind = 'r'
+    union all
+    select i.inhrelid from pg_inherits i join pg_class part on part.oid = i.inhrelid
+    where i.inhparent = p.oid
+        and satisfies_hash_partition(p.oid, 16, substring(part.relname from '_(\d+)$')::int, %(tenant)s::text)
+) as held (oid)
+join pg_class c on c.oid = held.oid
+order by t.place;
 
 -- name: may_edit_catalog
 -- Whether this role may write to the system catalog.
