@@ -55,6 +55,15 @@ _SETTLED = re.compile(
 )
 #: The newest of what happened is asked for all the same: "what was my last result?".
 _NEWEST = re.compile(r"\b(?:last|latest|still)\b", re.IGNORECASE)
+#: Of what happened several times, the last is asked for.
+_MOST_RECENT = re.compile(
+    r"\b(?:most recent(?:ly)?|latest|newest|last time|zuletzt|letztes mal|neueste[nrsm]?|derni[eè]re fois"
+    r"|récemment|[uú]ltima (?:vez|volta))\b",
+    re.IGNORECASE,
+)
+#: How far behind the best, in logits, another answer may be to come first for being the most recent.
+_AS_GOOD = 1.0
+_AHEAD = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +186,17 @@ def newest_first(scores: Floats, moments: Moments, pairs: Sequence[Pair], replac
     for place in outdated:
         ordered[place] = min(ordered[place], most)
     return Currency(ordered, dict.fromkeys(sorted(outdated), newest))
+
+
+def most_recent_first(question: str, scores: Floats, moments: Moments) -> Floats:
+    """The scores with the most recent of the best answers first, where a question asks for it."""
+    if not len(scores) or scores.max() < WORTH_COMPARING or not _MOST_RECENT.search(question):
+        return scores
+    least = float(sigmoid(logit(scores.max()) - _AS_GOOD))
+    recent = max(np.flatnonzero(scores >= least).tolist(), key=lambda place: moments.at[place])
+    ordered = np.array(scores, copy=True)
+    ordered[recent] = sigmoid(logit(scores.max()) + _AHEAD)
+    return ordered
 
 
 def _likeness(vectors: Sequence[Floats | None], pair: Pair) -> float:

@@ -21,6 +21,7 @@ from recollect.retrieval.judge.currency import (
     adds,
     may_have_changed,
     measure_signs,
+    most_recent_first,
     newest_first,
     pairs_to_compare,
 )
@@ -201,6 +202,7 @@ def _compare(
     moments = Moments(
         [candidate.at for candidate in candidates], [candidate.conversation for candidate in candidates]
     )
+    scores = most_recent_first(asked.query, scores, moments)
     pairs = [
         pair
         for pair in pairs_to_compare(scores, moments)
