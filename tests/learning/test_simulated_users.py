@@ -32,6 +32,8 @@ Rows = Callable[..., list[dict[str, Any]]]
 def learner(settings: Settings, tenant_id: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recollect]:
     """An admin of the test's tenant, on a client that learns from 100 judged searches on."""
     monkeypatch.setattr("recollect.learning.training.MIN_EVENTS", 100)
+    # Whoever asks for a training here wants to be the first, also where hundreds of searches take a minute.
+    monkeypatch.setattr("recollect.retrieval.training.LEARN_AFTER_S", 86_400.0)
     context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin", "operator"))
     with Recollect(settings=settings, context=context) as client:
         yield client
