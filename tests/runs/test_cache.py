@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -199,7 +200,11 @@ def test_what_should_not_be_kept_is_not() -> None:
     async def scenario() -> None:
         cache, work = Cache(), Work()
         work.go.set()
-        await cache.answer(KEY, work, keep=lambda observation: False)
+
+        async def pass_by() -> Observation:
+            return replace(await work(), passing=True)
+
+        await cache.answer(KEY, pass_by)
         assert cache.find(KEY) is None
         await cache.answer(KEY, work)
         assert cache.find(KEY) == Observation(value=2)

@@ -52,6 +52,11 @@ def clean_features(features: Features) -> dict[str, float]:
     }
 
 
+def clean_options(options: Mapping[str, Features]) -> dict[str, dict[str, float]]:
+    """The features of each template, clean."""
+    return {name: clean_features(features) for name, features in options.items()}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecompositionPolicy:
     """Weights by template and feature. `exploration` is the share of choices drawn by lot; at 0 the best is taken.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from recollect.domain.findings import Citation, span_hash
 from recollect.domain.library import PATH_SEPARATOR, PageSpan, SectionHit, SectionResults, pages_of
 from recollect.domain.tenancy import TenantContext
-from recollect.domain.text import check_name, check_text
+from recollect.domain.text import check_name, check_text, check_whole
 from recollect.errors import InvalidInputError
 from recollect.library.prose import Asked, answer_of, passage_of, read_asked
 from recollect.library.ranking import (
@@ -69,6 +69,29 @@ class Look:
     spelled_out: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Where sections are looked for: the caller's space, the documents (None for all), and what is not ready there."""
+
+    space_id: int | None
+    documents: list[UUID] | None
+    notes: tuple[str, ...]
+
+
+async def read_ground(
+    workspace: Workspace,
+    context: TenantContext,
+    documents: Sequence[str | UUID] | None = None,
+    tags: Sequence[str] | None = None,
+) -> Ground:
+    """Where to look for who asks; an unknown document is an error."""
+    async with workspace.store.transaction(context) as tx:
+        caller = await scopes.describe_caller(tx)
+        narrowed = await _narrow(tx, documents, tags)
+        waiting = await tx.fetch("unready_documents")
+    return Ground(space_id=caller.space_id, documents=narrowed, notes=tuple(_notes(waiting)))
+
+
 async def search_sections(
     workspace: Workspace,
     context: TenantContext,
@@ -78,22 +101,22 @@ async def search_sections(
     tags: Sequence[str] | None = None,
     limit: int = 10,
     min_score: float = 0.0,
+    ground: Ground | None = None,
 ) -> SectionResults:
-    """The sections that answer a question best, each with its best lines; in these documents, or in all."""
+    """The sections that answer a question best, each with its best lines; in these documents, or in all.
+
+    Who looks for several questions reads the `ground` once.
+    """
     text = check_text(query, what="query", limit=_MAX_QUERY_CHARS)
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-        raise InvalidInputError(f"limit {limit!r} is not a whole number from 1 to {MAX_LIMIT}")
+    check_whole("limit", limit, most=MAX_LIMIT)
     began = time.perf_counter()
     timings: dict[str, float] = {}
     asked = read_asked(text)
-    async with workspace.store.transaction(context) as tx:
-        caller = await scopes.describe_caller(tx)
-        narrowed = await _narrow(tx, documents, tags)
-        waiting = await tx.fetch("unready_documents")
-    notes = _notes(waiting)
-    if caller.space_id is None or narrowed == []:
-        return SectionResults(hits=(), query=text, notes=tuple(notes))
-    opened = await workspace.open_space(context, caller.space_id)
+    ground = ground or await read_ground(workspace, context, documents, tags)
+    notes = list(ground.notes)
+    if ground.space_id is None or ground.documents == []:
+        return SectionResults(hits=(), query=text, notes=ground.notes)
+    opened = await workspace.open_space(context, ground.space_id)
     vector = await asyncio.to_thread(opened.embedder.embed_query, text)
     calibration = (await calibration_of(opened)).for_query(text)
     timings["embed"] = _ms(began)
@@ -104,7 +127,7 @@ async def search_sections(
             vector,
             space_id=opened.space.id,
             terms=asked.terms,
-            documents=narrowed,
+            documents=ground.documents,
             dense_limit=POOL_PASSAGES,
             lexical_limit=POOL_PASSAGES,
         )

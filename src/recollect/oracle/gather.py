@@ -85,6 +85,7 @@ async def gather(
         embed=None if embedder is None else _embed_with(embedder),
     )
     leads = await first_look(material, request.problem)
+    door.refresh()
     skipped = [Skipped(what=path, reason=reason) for path, reason in bundle.left_out[:_SKIPPED_SHOWN]]
     if len(bundle.left_out) > _SKIPPED_SHOWN:
         more = len(bundle.left_out) - _SKIPPED_SHOWN

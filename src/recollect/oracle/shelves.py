@@ -35,6 +35,8 @@ class Shelves:
         self._context = context
         #: What a look could not look through.
         self.notes: list[str] = []
+        #: Where looks go, by the documents that they name; until `refresh`.
+        self._grounds: dict[tuple[str, ...] | None, lookup.Ground] = {}
 
     async def find(self, names: Sequence[str]) -> Sequence[Entry]:
         """Documents by name or id, in order; an unknown one is a `DocumentNotFoundError` with suggestions."""
@@ -95,10 +97,21 @@ class Shelves:
             row = await tx.fetch_one("library_size")
         return (row["documents"], row["tokens"]) if row is not None else (0, 0)
 
+    def refresh(self) -> None:
+        """Later looks see what was added, removed or embedded anew since the first."""
+        self._grounds.clear()
+
     async def look(self, question: str, *, doc_ids: Sequence[str] | None, limit: int) -> Sequence[Lead]:
         """Places by meaning, the best first."""
+        named = None if doc_ids is None else tuple(doc_ids)
+        if named not in self._grounds:
+            self._grounds[named] = await lookup.read_ground(self._workspace, self._context, named)
         results = await lookup.search_sections(
-            self._workspace, self._context, question[:_MAX_QUESTION_CHARS], documents=doc_ids, limit=limit
+            self._workspace,
+            self._context,
+            question[:_MAX_QUESTION_CHARS],
+            limit=limit,
+            ground=self._grounds[named],
         )
         self.notes += [note for note in results.notes if note not in self.notes]
         return [

@@ -111,9 +111,10 @@ class Cache:
         run: Callable[[], Awaitable[Observation]],
         *,
         depth: int = 0,
-        keep: Callable[[Observation], bool] = lambda observation: True,
     ) -> Cached:
         """What is kept, or what another call of the same key is about to get, or else what `run` gives.
+
+        What is passing is handed to those who wait for it, and not kept.
 
         Waiting is for calls of the same depth or deeper only. A call waits for the calls of the run it started, which
         are deeper; if those could wait for it in turn, both would wait for ever.
@@ -125,7 +126,7 @@ class Cache:
                 return Cached(observation=kept, cached=True)
             flight = self._flights.get(key)
             if flight is None:
-                return Cached(observation=await self._fly(key, run, depth, keep), cached=False)
+                return Cached(observation=await self._fly(key, run, depth), cached=False)
             if flight.depth < depth:
                 self.misses += 1
                 return Cached(observation=await run(), cached=False)
@@ -137,20 +138,14 @@ class Cache:
                 self.hits += 1
                 return Cached(observation=landed, cached=True)
 
-    async def _fly(
-        self,
-        key: CacheKey,
-        run: Callable[[], Awaitable[Observation]],
-        depth: int,
-        keep: Callable[[Observation], bool],
-    ) -> Observation:
+    async def _fly(self, key: CacheKey, run: Callable[[], Awaitable[Observation]], depth: int) -> Observation:
         self.misses += 1
         flight = _Flight(depth, asyncio.get_running_loop().create_future())
         self._flights[key] = flight
         landed: Observation | Exception | None = None
         try:
             landed = await run()
-            if keep(landed):
+            if not landed.passing:
                 self.put(key, landed)
             return landed
         except NotRunError:

@@ -11,6 +11,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recollect import telemetry
@@ -173,12 +174,8 @@ class LiveCalls:
         if key is None:
             return await self._run(attempt, start)
         attempt.cached = True
-        found = await self._cache.answer(
-            key,
-            lambda: self._run(attempt, start),
-            depth=self._budget.depth,
-            keep=lambda seen: not seen.passing and all(_complete(child) for child in attempt.children),
-        )
+        run = partial(self._run, attempt, start)
+        found = await self._cache.answer(key, run, depth=self._budget.depth)
         telemetry.looked_up(attempt.cached)
         return found.observation
 
@@ -251,7 +248,10 @@ class LiveCalls:
             attempt.note = f"an answer of {attempt.tool.name} was cut to {most} characters"
         elif len(written) > most:
             attempt.note = f"the result of {attempt.tool.name} was cut to {most} characters in the record"
-        return replace(observation, value=value, text=text, findings=tuple(observation.findings))
+        passing = observation.passing or not all(_complete(child) for child in attempt.children)
+        return replace(
+            observation, value=value, text=text, findings=tuple(observation.findings), passing=passing
+        )
 
     def _failed(
         self, attempt: _Attempt, span: Span, error: str, *, refused_by: str | None = None

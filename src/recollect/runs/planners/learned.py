@@ -10,7 +10,7 @@ import hashlib
 import random
 
 from recollect.domain.trajectory import Choice
-from recollect.learning.policy import DecompositionPolicy, clean_features
+from recollect.learning.policy import DecompositionPolicy, clean_options
 from recollect.runs.environment import Action
 from recollect.runs.planners.contract import Call, Plan, Situation
 
@@ -48,9 +48,7 @@ class LearnedPlanner:
         if not actions:
             return Plan(thought="nothing is left to try", done=True)
         left = _budget_left(situation)
-        options = {
-            name: clean_features({"left": left, **action.features}) for name, action in actions.items()
-        }
+        options = clean_options({name: {"left": left, **one.features} for name, one in actions.items()})
         template, probability = self.policy.draw(options, self._lots(situation))
         action = actions[template]
         return Plan(
