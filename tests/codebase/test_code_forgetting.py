@@ -76,7 +76,8 @@ def test_where_a_store_is_open_it_has_the_record_and_the_file_is_its_export(
     assert ana.explorations.get("prices").citations == again.citations
     assert ana.explorations.replay("prices").trajectory.total_subcalls == again.usage.subcall_count
     assert ana.verify(ana.explorations.get("prices")).holds
-    assert ana.consultations.list() == []
+    ana.oracle_consult("When do prices change?")
+    assert [one.problem for one in ana.consultations.list()] == ["When do prices change?"]
     ana.forget_user("ana")
     assert [one.query for one in bob.explorations.list()] == [QUESTION]
     with pytest.raises(NotFoundError):

@@ -27,7 +27,7 @@ where exists (select from recollect.consultation c where c.tenant_id = %(tenant)
 -- The latest consultations, of one session or of all.
 select c.document - 'answers' as document from recollect.consultation c
 where c.tenant_id = %(tenant)s and (%(session)s::text is null or c.session = %(session)s)
-    and c.document ->> 'kind' <> 'exploration'
+    and c.document ->> 'kind' is distinct from 'exploration'
 order by c.at desc, c.consultation_id limit %(limit)s;
 
 -- name: session_answers

@@ -44,4 +44,4 @@ select count(distinct c.consultation_id)::int as consultations,
     count(*) filter (where e.type = 'oracle_rlm_tool_call' and (e.detail ->> 'cached')::boolean)::int as cached_calls
 from recollect.consultation c
 left join recollect.consultation_event e on e.tenant_id = c.tenant_id and e.consultation_id = c.consultation_id
-where c.tenant_id = %(tenant)s and c.at > %(since)s and c.document ->> 'kind' <> 'exploration';
+where c.tenant_id = %(tenant)s and c.at > %(since)s and c.document ->> 'kind' is distinct from 'exploration';
