@@ -179,7 +179,6 @@ CASES: dict[str, tuple[Step, Step]] = {
     ),
     "advise": (nothing, lambda scene: scene.client.advise(QUESTION, path=scene.code)),
     "explorations.list": (explored, lambda scene: scene.client.explorations.list()),
-    "explorations.replay": (explored, lambda scene: scene.client.explorations.replay("task")),
     "forget_user": (explored, lambda scene: scene.client.forget_user("ana")),
 }  # fmt: skip
 

@@ -65,7 +65,7 @@ def _faults(lines: Lines) -> tuple[str, bool]:
 
 
 def _files(lines: Lines) -> tuple[str, bool]:
-    close = {line["case"] for line in lines if line["stride"] == 1}
+    close = {line["case"] for line in lines if line["stride"] == 1} & set(CASES)
     counts = (
         f"{_sum(lines, 'faults'):,} faults of {lines[0]['kinds']} kinds; every position of {len(close)} of"
         f" {len(CASES)} calls that work with files or processes; {_sum(lines, 'answered'):,} were answered all the same"
