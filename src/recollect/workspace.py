@@ -24,7 +24,7 @@ from recollect.learning.strategies import StrategyBook
 from recollect.providers.embedders import LOCAL, Embedder, best_installed, better_than, open_embedder
 from recollect.providers.judge import open_judge
 from recollect.providers.models import ChatModel, model_of
-from recollect.providers.shared import opened_once
+from recollect.providers.runtime import opened_once
 from recollect.storage import spaces
 from recollect.storage.jobs import Handover
 from recollect.storage.scopes import create_tenant

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from recollect import Recollect, Settings
-from recollect.providers.shared import opened_once
+from recollect.providers.runtime import opened_once
 
 
 class Model:
@@ -62,7 +62,7 @@ def test_one_that_can_not_be_opened_is_tried_again() -> None:
 
 FORK = """
 import os, threading
-from recollect.providers.shared import opened_once
+from recollect.providers.runtime import opened_once
 
 begun, go_on = threading.Event(), threading.Event()
 

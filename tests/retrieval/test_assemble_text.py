@@ -26,12 +26,11 @@ from recollect.domain.query import (
     Understanding,
 )
 from recollect.domain.results import Hit
-from recollect.domain.time_ago import format_time_ago
 from recollect.errors import InvalidInputError
 from recollect.providers.tokens import count_tokens
 from recollect.retrieval.assemble import assemble, check_max_tokens, format_semantic_triple
 from recollect.retrieval.assemble.compare import find_sides, is_comparison
-from recollect.retrieval.assemble.recalled import Recalled
+from recollect.retrieval.assemble.recalled import Recalled, format_time_ago
 
 NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
 QUERY = "What did Acme Corporation order last month?"

@@ -6,14 +6,24 @@ Shared by the local embedders and the judge; which model it is, only they know.
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakValueDictionary
 
 from recollect.errors import EmbedderFailedError, InvalidTextError
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession  # type: ignore[import-untyped]
     from tokenizers import Tokenizer
+
+Model = TypeVar("Model")
+
+#: Models that are open in this process: clients share one, which takes up to half a second to open and much memory.
+#: Nothing here keeps one open; the last client that lets go of it does.
+_OPEN: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
+_opening = threading.Lock()
 
 
 def open_session(graph: bytes | Path, *, name: str, optimise: bool) -> InferenceSession:
@@ -75,3 +85,22 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def opened_once(key: Hashable, open_model: Callable[[], Model]) -> Model:
+    """The model that is open under this key, or else a new one. `open_model` must not wait for a network."""
+    with _opening:
+        model: Model | None = _OPEN.get(key)
+        if model is None:
+            model = _OPEN[key] = open_model()
+        return model
+
+
+def _begin_anew() -> None:
+    """In a process that was forked while another thread opened a model: that thread is not there to finish."""
+    global _opening
+    _opening = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

@@ -14,7 +14,20 @@ from datetime import datetime
 from recollect.domain.context import guarded
 from recollect.domain.memory import Memory, MemoryType, compose_text
 from recollect.domain.results import Hit
-from recollect.domain.time_ago import format_time_ago
+
+_MINUTE_S = 60
+_HOUR_S = 60 * _MINUTE_S
+_DAY_S = 24 * _HOUR_S
+#: Units in which people speak of a moment, with their length and the age from which each is used. Days go on until two
+#: weeks, weeks until a month, months until a year: "10 days ago" says more than "1 week ago".
+_UNITS = (
+    ("year", 365.2425 * _DAY_S, 365 * _DAY_S),
+    ("month", 30.436875 * _DAY_S, 30 * _DAY_S),
+    ("week", 7 * _DAY_S, 14 * _DAY_S),
+    ("day", _DAY_S, _DAY_S),
+    ("hour", _HOUR_S, _HOUR_S),
+    ("minute", _MINUTE_S, _MINUTE_S),
+)
 
 _PIPE = re.compile(r"(\\*)\|")
 
@@ -142,3 +155,15 @@ def table_cell(text: str) -> str:
 def one_line(text: str) -> str:
     """A text without line breaks."""
     return " ".join(guarded(text).split())
+
+
+def format_time_ago(moment: datetime, now: datetime) -> str:
+    """How long ago a moment is, or how far ahead, in the largest unit that fits. Both must have a zone."""
+    distance_s = (now - moment).total_seconds()
+    length_s = abs(distance_s)
+    for name, unit_s, from_s in _UNITS:
+        if length_s >= from_s:
+            count = max(1, int(length_s / unit_s))
+            words = f"{count} {name}{'' if count == 1 else 's'}"
+            return f"{words} ago" if distance_s > 0 else f"in {words}"
+    return "just now"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.domain.time_ago import format_time_ago
+from recollect.retrieval.assemble.recalled import format_time_ago
 
 NOW = datetime(2024, 5, 15, 14, 30, tzinfo=UTC)
 
