@@ -79,11 +79,11 @@ async def main():
         environment=Shelf(),
         planner=TwoWords(),
         limits=Limits(max_subcalls=10, timeout_s=5.0),
-        verify=lambda findings: verify_findings(findings, lambda kind, path: SHELF.get(path)),
     )
     print(result.stopped_by, result.trajectory.usage.subcalls)
 
-    answer = synthesise(result.findings)
+    checked = verify_findings(result.findings, lambda kind, path: SHELF.get(path))
+    answer = synthesise(checked)
     print(answer.text)
     for number, cited in enumerate(answer.citations, 1):
         print(f"[{number}] {cited.file_path}:{cited.line_start} {cited.status.value}")

@@ -13,10 +13,9 @@ Calls are `calls.py`, the budget `budget.py`, waiting and cancelling `waiting.py
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -44,15 +43,12 @@ from recollect.runs.events import (
 from recollect.runs.planners.contract import Call, Plan, Planner, Situation
 from recollect.runs.record import Record, usage_of
 from recollect.runs.times import LiveTimes, Span, Times, utc_now
-from recollect.runs.waiting import all_within, grace_s
+from recollect.runs.waiting import all_within
 
 _log = logging.getLogger(__name__)
 
 #: A planner that floods: what it wants beyond this is not even recorded call by call.
 MAX_PLANNED_CALLS = 64
-
-#: Checks the citations of findings; `citations.verify_findings` with its reader filled in.
-Verify = Callable[[Sequence[Finding]], Sequence[Finding] | Awaitable[Sequence[Finding]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +74,6 @@ async def run(
     stop: asyncio.Event | None = None,
     clock: Callable[[], float] = time.monotonic,
     now: Callable[[], datetime] = utc_now,
-    verify: Verify | None = None,
     depth: int = 0,
     policy: str | None = None,
 ) -> Run:
@@ -102,7 +97,6 @@ async def run(
         times=LiveTimes(clock, now),
         on_end=on_end,
         stop=stop,
-        verify=verify,
         policy=policy,
     )
     if publisher is on_event:
@@ -131,7 +125,6 @@ class Loop:
         times: Times,
         on_end: Callable[[Run], None] | None = None,
         stop: asyncio.Event | None = None,
-        verify: Verify | None = None,
         policy: str | None = None,
         parent_id: UUID | None = None,
         calls: Calls | None = None,
@@ -146,7 +139,6 @@ class Loop:
         self._times = times
         self._on_end = on_end
         self._stop = stop
-        self._verify = verify
         self._policy = policy if policy is not None else getattr(planner, "policy_label", None)
         self._parent_id = parent_id
         self._limits = budget.limits.document() if limits is None else limits
@@ -180,13 +172,12 @@ class Loop:
                 _log.exception("a run over %r failed; what it found is kept", self._environment.name)
                 by, error = "error", f"{type(fault).__name__}: {fault}"
             self._accept_unread(by)
-            findings = await self._verified()
         except asyncio.CancelledError:
             over = self._budget.remaining().seconds == 0
             self._accept_unread("cancelled")
-            self._finish(span, "timeout" if over else "cancelled", None, tuple(self._record.findings))
+            self._finish(span, "timeout" if over else "cancelled", None)
             raise
-        return self._finish(span, by, error, findings)
+        return self._finish(span, by, error)
 
     async def _iterate(self) -> str:
         if self._budget.depth > self._budget.limits.max_depth:
@@ -317,26 +308,9 @@ class Loop:
         if by != "done":
             self._tell_findings(self._record.accept_unread(), len(self._record.steps))
 
-    async def _verified(self) -> tuple[Finding, ...]:
-        found = tuple(self._record.findings)
-        if self._verify is None:
-            return found
-        try:
-            checked = self._verify(found)
-            if inspect.isawaitable(checked):
-                left_s = self._budget.remaining().seconds
-                checked = await asyncio.wait_for(
-                    checked, None if left_s is None else max(left_s, grace_s(self._budget.depth))
-                )
-            return tuple(checked)
-        except Exception as error:
-            _log.warning("the citations of a run could not be checked", exc_info=error)
-            self._record.note(f"citations were not checked: {type(error).__name__}")
-            return found
-
-    def _finish(self, span: Span, by: str, error: str | None, findings: tuple[Finding, ...]) -> Run:
+    def _finish(self, span: Span, by: str, error: str | None) -> Run:
         ended_at, wall_ms = span.end()
-        steps = tuple(self._record.steps)
+        steps, findings = tuple(self._record.steps), tuple(self._record.findings)
         trajectory = Trajectory(
             id=self._id,
             environment=self._environment.name,

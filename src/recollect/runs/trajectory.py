@@ -16,8 +16,8 @@ from recollect.errors import InvalidInputError
 from recollect.runs.budget import Budget, Limits
 from recollect.runs.cache import Cache
 from recollect.runs.calls import Answered
-from recollect.runs.engine import Loop, Run, run
-from recollect.runs.environment import Action, Environment, Tool
+from recollect.runs.engine import Loop, Run
+from recollect.runs.environment import Action, Tool
 from recollect.runs.events import Publisher
 from recollect.runs.planners.contract import Call, Plan
 from recollect.runs.planners.replay import ReplayPlanner
@@ -37,14 +37,9 @@ _ENDLESS = Limits(
 )
 
 
-def to_document(trajectory: Trajectory) -> dict[str, Any]:
-    """A record as JSON values."""
-    return trajectory.document()
-
-
 def to_json(trajectory: Trajectory) -> str:
     """A record as text, always in the same spelling: ASCII, so that any text in it survives any file."""
-    return json.dumps(to_document(trajectory), allow_nan=False, separators=(",", ":"))
+    return json.dumps(trajectory.document(), allow_nan=False, separators=(",", ":"))
 
 
 def read_trajectory(document: Mapping[str, Any] | str | bytes) -> Trajectory:
@@ -83,30 +78,12 @@ def _parse(text: str | bytes) -> Any:
         raise InvalidInputError(f"the record is damaged: {error}") from error
 
 
-async def replay(
-    document: Mapping[str, Any] | str | bytes | Trajectory, environment: Environment | None = None
-) -> Run:
-    """Play a recorded run again.
-
-    Without an environment everything comes from the record. With one, the recorded plans run over the material as it
-    is now, on limits like the recorded ones: what differs then has changed since.
-    """
-    record = document if isinstance(document, Trajectory) else read_trajectory(document)
-    if environment is not None:
-        return await run(
-            record.query,
-            environment=environment,
-            planner=ReplayPlanner(record, claim=False),
-            limits=_limits(record),
-            depth=record.depth,
-        )
-    return await _play(record)
+async def replay(document: Mapping[str, Any] | str | bytes | Trajectory) -> Run:
+    """Play a recorded run again, from its record alone."""
+    return await _play(document if isinstance(document, Trajectory) else read_trajectory(document))
 
 
 async def _play(record: Trajectory) -> Run:
-    accumulated = record.steps[-1].findings if record.steps else ()
-    # Checking citations reads the material; what it said is in the record.
-    checked = record.findings if record.findings != accumulated else None
     budget = Budget(_ENDLESS)
     budget.depth = record.depth
     loop = _Replay(
@@ -117,18 +94,10 @@ async def _play(record: Trajectory) -> Run:
         cache=Cache(),
         publisher=Publisher(None),
         times=RecordedTimes(record),
-        verify=None if checked is None else lambda findings: checked,
         calls=RecordedCalls(record),
         limits=record.limits,
     )
     return await loop.go()
-
-
-def _limits(record: Trajectory) -> Limits:
-    try:
-        return Limits(**record.limits)
-    except TypeError as error:
-        raise InvalidInputError(f"the record is damaged: its limits can't be read: {error}") from error
 
 
 class _Replay(Loop):

@@ -9,18 +9,13 @@ __all__ = ["ReplayPlanner"]
 
 
 class ReplayPlanner:
-    """Of one recorded run and its children.
+    """Of one recorded run and its children; its plans bring the findings that the record has."""
 
-    `claim`: its plans bring the findings that the record has. Without it, what the calls offer is kept: for a replay
-    of the plans over material that may have changed.
-    """
-
-    def __init__(self, record: Trajectory, *, claim: bool = True) -> None:
+    def __init__(self, record: Trajectory) -> None:
         self.name = record.planner
         self.policy_label = record.policy
         self.notes = record.notes
         self._record = record
-        self._claim = claim
 
     async def plan(self, situation: Situation) -> Plan:
         """The record's plan of this step; `EndOfRunError` after its last."""
@@ -33,7 +28,7 @@ class ReplayPlanner:
         return Plan(
             thought=step.thought,
             calls=tuple(Call(tool=call.tool, parameters=call.parameters) for call in step.tool_calls),
-            findings=step.findings[before:] if self._claim else None,
+            findings=step.findings[before:],
             next_direction=step.next_direction,
             done=step.done,
             tokens=step.planner_tokens,
