@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from typing import TYPE_CHECKING
 
 from recollect.codebase.audit import audit_path
@@ -28,7 +29,6 @@ async def dry_run(
     tree = await asyncio.to_thread(open_tree, orchestrator.root, allowed_roots=settings.roots)
     files = await asyncio.to_thread(tree.files)
     tokens = round(sum(file.size for file in files) / BYTES_PER_TOKEN)
-    likely = await asyncio.to_thread(_likely, orchestrator, tree, request)
     name = chosen_name(settings, model, preferred=settings.rlm_model) or ""
     bound, notes = bound_of(
         name,
@@ -38,6 +38,7 @@ async def dry_run(
         ),
         max_usd=request.max_usd,
     )
+    likely = await asyncio.to_thread(_likely, orchestrator, tree, request, notes)
     if not files:
         notes.append("the tree has no file that can be read")
     most = bound.input_tokens + bound.output_tokens
@@ -62,13 +63,19 @@ async def dry_run(
     )
 
 
-def _likely(orchestrator: RLMOrchestrator, tree: SourceTree, request: ExploreRequest) -> tuple[str, ...]:
+def _likely(
+    orchestrator: RLMOrchestrator, tree: SourceTree, request: ExploreRequest, notes: list[str]
+) -> tuple[str, ...]:
+    """The files an exploration would look at first; without its index they are not known, and a note says so."""
     from recollect.codebase.explore import index_dir
     from recollect.codebase.index import CodeIndex
 
-    index = CodeIndex.open(tree, index_dir(orchestrator.settings), deadline_s=request.timeout_seconds)
     try:
-        wanted = Outline(focus=request.query, hints=request.context_hints)
-        return tuple(row["path"] for row in outline(View(tree, index), wanted).value["files"])
-    finally:
-        index.close()
+        with CodeIndex.open(
+            tree, index_dir(orchestrator.settings), deadline_s=request.timeout_seconds
+        ) as index:
+            wanted = Outline(focus=request.query, hints=request.context_hints)
+            return tuple(row["path"] for row in outline(View(tree, index), wanted).value["files"])
+    except (OSError, sqlite3.Error) as error:
+        notes.append(f"the index can't be used ({error}); likely files are not known")
+        return ()
