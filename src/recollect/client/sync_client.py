@@ -110,9 +110,9 @@ class Consultations(SyncFace):
 
 
 class Explorations(SyncFace):
-    """Explorations that were made, from their records in the setting `rlm_audit_dir`. Needs operator.
+    """Explorations that were made: those in the store, where one is open, and the records in `rlm_audit_dir`.
 
-    The records are the machine's, not a tenant's: whoever explores reads its disk.
+    Needs operator: whoever explores reads the machine's disk.
     """
 
     list = blocking(AsyncExplorations.list)
