@@ -206,3 +206,17 @@ def test_of_what_happened_several_times_the_last_is_first_where_it_is_asked_for(
     client.add("Bought a suitcase with a broken wheel.", created_at=datetime(2026, 10, 3, tzinfo=UTC))
     assert "Osaka" in texts(client, "Where did my suitcase go missing most recently?")[0]
     assert not client.search("Where did my suitcase go missing most recently?", now=NOW)[0].outdated
+
+
+def test_a_question_put_to_every_team_hears_all_that_have_something_to_say(as_default_user: As) -> None:
+    client = as_default_user(roles=("admin",))
+    teams = [f"team/t{number:02}" for number in range(24)]
+    days = ("Monday", "Tuesday", "Wednesday", "Thursday")
+    for number, team in enumerate(teams):
+        client.scopes.create(team)
+        day, people = days[number % 4], number + 2
+        client.add(f"We deploy on {day} mornings, {people} people watch the release.", scope=team)
+        client.add(f"Lunch is at the Italian place with {people} seats.", scope=team)
+    hits = client.search("How does every team handle deployment?", limit=50)
+    assert {hit.group for hit in hits} == set(teams)
+    assert all("deploy" in hit.text for hit in hits)

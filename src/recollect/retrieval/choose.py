@@ -18,7 +18,13 @@ from recollect.domain.query import Understanding
 from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.asking import Asking
 from recollect.retrieval.hits import Meanings
-from recollect.retrieval.judge import judge_rows, rows_to_read, too_far_behind, with_what_is_about_it
+from recollect.retrieval.judge import (
+    judge_rows,
+    rows_of_groups,
+    rows_to_read,
+    too_far_behind,
+    with_what_is_about_it,
+)
 from recollect.retrieval.rank import (
     Pool,
     Ranking,
@@ -63,7 +69,9 @@ async def judged(
         order = _fair(pool, best_first(pool, ranking), ranking)
         if groups is not None:
             order = in_turn(order, groups.of(pool))
-        reading = rows_to_read(asked.aim, pool, order, limit=request.limit, threshold=request.threshold)
+            reading = rows_of_groups(order, len(set(groups.of(pool))), limit=request.limit)
+        else:
+            reading = rows_to_read(asked.aim, pool, order, limit=request.limit, threshold=request.threshold)
         rows = [*reading.rows, *reading.further]
         shown = await _show(asking, pool, rows, {})
         look = partial(

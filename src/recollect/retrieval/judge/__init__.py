@@ -11,6 +11,19 @@ The trained model itself is `providers/judge`; nothing here knows a database.
 """
 
 from recollect.retrieval.judge.currency import may_have_changed
-from recollect.retrieval.judge.verdict import judge_rows, rows_to_read, too_far_behind, with_what_is_about_it
+from recollect.retrieval.judge.verdict import (
+    judge_rows,
+    rows_of_groups,
+    rows_to_read,
+    too_far_behind,
+    with_what_is_about_it,
+)
 
-__all__ = ["judge_rows", "may_have_changed", "rows_to_read", "too_far_behind", "with_what_is_about_it"]
+__all__ = [
+    "judge_rows",
+    "may_have_changed",
+    "rows_of_groups",
+    "rows_to_read",
+    "too_far_behind",
+    "with_what_is_about_it",
+]

@@ -48,6 +48,8 @@ WIDE = 36
 #: clearly answers, by the encoder's verdict, are more read.
 FIRST, NARROW, LATER = 4, 10, 4
 CLEAR = 1.5
+#: Of a question that is put to every team, the best of each is read, of so many teams.
+_GROUPS = 48
 #: What nearness to the question counts beside likeness to the answer that may be replaced.
 NEARNESS = 0.5
 #: How far behind the best answer, in logits, a further one may be: where one thing is wanted, and where all of a kind
@@ -100,6 +102,11 @@ def rows_to_read(aim: Aim, pool: Pool, order: Sequence[int], *, limit: int, thre
         likely = [row for row in np.argsort(-nearness).tolist() if np.isfinite(nearness[row])]
         rows += [row for row in likely if row not in order[:first]][:LATER]
     return Reading(rows, [row for row in order[first:NARROW] if row not in rows])
+
+
+def rows_of_groups(order: Sequence[int], groups: int, *, limit: int) -> Reading:
+    """What the judge reads where each of some groups owes an answer: the best of each, and what is returned of few."""
+    return Reading(list(order[: min(max(groups, limit + limit // 4), _GROUPS)]), [])
 
 
 def judge_rows(
