@@ -15,7 +15,7 @@ from tests.oracle.small_library import put_document
 from recollect import Recollect
 from recollect.config import Settings
 from recollect.domain.tenancy import TenantContext
-from recollect.providers import shared
+from recollect.providers import runtime
 from recollect.providers.judge import model
 
 QUESTIONS = [
@@ -107,7 +107,7 @@ def test_where_the_judge_cannot_run_a_note_says_so_and_the_answer_is_quoted(
     """A damaged installation still answers, and claims no more than it knows."""
     put_document(client, "manual.md", (PRINTED / "manual.md").read_bytes())
     monkeypatch.setitem(model.SHA256, "judge.onnx", "another file")
-    monkeypatch.setattr(shared, "_OPEN", {})  # as in a process in which nobody has opened it before
+    monkeypatch.setattr(runtime, "_OPEN", {})  # as in a process in which nobody has opened it before
     asker = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin",))
     with Recollect(settings=settings, context=asker) as damaged:
         result = damaged.oracle_consult("How often is a machine backed up?")
