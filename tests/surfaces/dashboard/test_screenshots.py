@@ -60,7 +60,7 @@ def pages_of(world: Recollect) -> dict[str, str]:
         "entity": "/entities/orvo",
         "library": "/library",
         "document": "/library/server.md?line=21",
-        "ask": "/ask?q=Which payment providers do the teams use?&sources=memories",
+        "ask": "/ask?q=Why was Tidepool chosen over Beacon?&sources=memories",
         "runs": "/runs",
         "consultation": f"/consultations/{asked.consultation.id}",
         "traces": "/traces",
