@@ -195,8 +195,8 @@ def test_databases_of_one_server_that_are_opened_at_once_share_its_role(settings
                 connection.execute(f"create database copy_{number} template {first['dbname']}".encode())
             for _ in range(5):
                 connection.execute("alter role recollect_app password 'changed by somebody'")
-                with ThreadPoolExecutor(8) as pool:
-                    doors = list(pool.map(lambda url: open_door(settings.home, url), urls))
+                with ThreadPoolExecutor(16) as pool:
+                    doors = list(pool.map(lambda url: open_door(settings.home, url), urls * 2))
                 for door in doors:
                     psycopg.connect(door.app).close()
 

@@ -121,29 +121,27 @@ def _ensure_app_role(door: Door, deadline: float) -> None:
     assert door.owner is not None
     password = str(conninfo.conninfo_to_dict(door.app)["password"])
     with connect(door.owner, deadline=deadline) as connection:
-        role, database = sql.Identifier(APP_ROLE), sql.Identifier(connection.info.dbname)
         while not _set_app_role(connection, password):
             if time.monotonic() > deadline:
                 raise StoreUnsupportedError(f"other programs keep changing the role {APP_ROLE!r}; try again")
             time.sleep(_POLL_S)
-        connection.execute(sql.SQL("grant connect, temporary on database {} to {}").format(database, role))
 
 
 def _set_app_role(connection: psycopg.Connection[tuple[Any, ...]], password: str) -> bool:
     """Whether it could be done now.
 
-    Roles belong to the server, locks to a database: two databases of one server that are opened at once get in each
-    other's way.
+    Roles belong to the server, locks to a database: programs that open databases of one server at once, or the same
+    one, get in each other's way.
     """
+    role, database = sql.Identifier(APP_ROLE), sql.Identifier(connection.info.dbname)
     try:
         found = connection.execute("select 1 from pg_roles where rolname = %s", [APP_ROLE]).fetchone()
         verb = "create" if found is None else "alter"
         attributes = "login nosuperuser nobypassrls nocreatedb nocreaterole password"
         connection.execute(
-            sql.SQL("{} role {} " + attributes + " {}").format(
-                sql.SQL(verb), sql.Identifier(APP_ROLE), sql.Literal(password)
-            )
+            sql.SQL("{} role {} " + attributes + " {}").format(sql.SQL(verb), role, sql.Literal(password))
         )
+        connection.execute(sql.SQL("grant connect, temporary on database {} to {}").format(database, role))
     except (psycopg.errors.InternalError_, psycopg.errors.UniqueViolation, psycopg.errors.DuplicateObject):
         return False  # "tuple concurrently updated", or made by another a moment before
     except psycopg.errors.InsufficientPrivilege as error:
