@@ -49,6 +49,19 @@ def test_an_answer_far_down_in_a_long_memory_is_found(as_default_user: Ask) -> N
     assert [hit.text for hit in client.search("Where is the spare key to the archive kept?")][:1] == [minutes]
 
 
+@pytest.mark.parametrize(
+    "start",
+    [" " * 90, "\n" * 90, "x" * 90, "鍵" * 90, "." * 90],
+    ids=["spaces", "lines", "word", "script", "dots"],
+)
+def test_a_long_memory_may_begin_with_anything(as_default_user: Ask, start: str) -> None:
+    client = as_default_user()
+    memory = client.add(
+        f"{start} Minutes. {'We spoke about the roof. ' * 20}Ottilie has the spare key to the archive."
+    )
+    assert [hit.id for hit in client.search("Who has the spare key to the archive?")] == [memory.id]
+
+
 def test_a_question_of_a_hundred_kilobytes_is_refused_with_the_limit_in_the_message(talk: Recollect) -> None:
     question = "When is Tom's birthday? " * 4_300
     assert len(question) > 100_000

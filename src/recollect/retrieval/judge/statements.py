@@ -70,7 +70,7 @@ def excerpt(question: str, text: str) -> str:
     """As much of a text as the judge reads: its opening, and the sentences that have most words of the question."""
     if len(text) <= TEXT_CHARS:
         return text
-    opening = text[:_OPENING_CHARS].rsplit(maxsplit=1)[0]
+    opening = " ".join(text[:_OPENING_CHARS].split()[:-1])
     room = TEXT_CHARS - len(opening) - 3
     wanted = frozenset(query_terms(question))
     sentences = [" ".join(sentence.split())[:room] for sentence in split_sentences(text[:_SEARCHED_CHARS])]

@@ -105,7 +105,7 @@ def rows_to_read(aim: Aim, pool: Pool, order: Sequence[int], *, limit: int, thre
 
 
 def rows_of_groups(order: Sequence[int], groups: int, *, limit: int) -> Reading:
-    """What the judge reads where each of some groups owes an answer: the best of each, and what is returned of few."""
+    """What the judge reads where each group owes an answer: the best of each in turn, and as many as are returned."""
     return Reading(list(order[: min(max(groups, limit + limit // 4), _GROUPS)]), [])
 
 
