@@ -323,9 +323,9 @@ def test_a_result_that_json_can_t_say_is_an_error_of_that_call(value: object) ->
 @pytest.mark.parametrize(
     "broken",
     [
-        {"worst_tokens": lambda parameters: -1},
-        {"worst_tokens": lambda parameters: 1 / 0},
-        {"worst_usd": lambda parameters: float("inf")},
+        {"worst": lambda parameters: (-1, 0.0)},
+        {"worst": lambda parameters: (1 / 0, 0.0)},
+        {"worst": lambda parameters: (0, float("inf"))},
         {"run": lambda parameters, context: None},
         {"run": lambda parameters, context: asyncio.sleep(0, "no observation")},
         {"run": lambda parameters, context: asyncio.sleep(0, Observation(value=1, tokens=-3))},

@@ -149,8 +149,7 @@ class CodebaseEnvironment:
                 model_call=self._model is not None,
                 cacheable=self._cacheable,
                 max_output_chars=self._output_chars,
-                worst_tokens=lambda wanted: self._worst(wanted)[0],
-                worst_usd=lambda wanted: self._worst(wanted)[1],
+                worst=self._worst,
             ),
         ]
 

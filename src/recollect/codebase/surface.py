@@ -18,7 +18,7 @@ from recollect.codebase.symbols.values import AstNode, ParsedFile, SymbolInfo
 from recollect.codebase.tree import open_tree
 from recollect.errors import BudgetExhaustedError, InvalidInputError, RunError
 from recollect.runs.cache import Cache
-from recollect.runs.calls import LiveCalls, StartRun
+from recollect.runs.calls import LiveCalls
 from recollect.runs.planners.contract import Call
 from recollect.runs.times import LiveTimes, utc_now
 from recollect.runs.waiting import CutError, within
@@ -159,8 +159,5 @@ class REPLToolSurface:
         return dict(record.result), answered.text
 
 
-def _no_run(iteration: int, place: int) -> StartRun:
-    async def start(query: str, keep: Callable[[Run], None]) -> Run:
-        raise InvalidInputError("exploring needs an orchestrator; give llm_query a context")
-
-    return start
+async def _no_run(iteration: int, place: int, query: str, keep: Callable[[Run], None]) -> Run:
+    raise InvalidInputError("exploring needs an orchestrator; give llm_query a context")

@@ -123,6 +123,7 @@ class LibraryEnvironment:
 
     def _make_tools(self) -> list[Tool]:
         asks = self._model is not None
+        worst = (lambda wanted: worst_reading(self._model)) if asks else None
         # The text, its record and what stands around either.
         most = 2 * self._room_chars + 10_000
         tools = [
@@ -168,8 +169,7 @@ class LibraryEnvironment:
                 parameters=QuerySubset,
                 run=self._query_subset,
                 model_call=asks,
-                worst_tokens=lambda wanted: worst_reading(self._model)[0],
-                worst_usd=lambda wanted: worst_reading(self._model)[1],
+                worst=worst,
             ),
             Tool(
                 name="summarize",
@@ -177,8 +177,7 @@ class LibraryEnvironment:
                 parameters=Summarize,
                 run=self._summarize,
                 model_call=asks,
-                worst_tokens=lambda wanted: worst_reading(self._model)[0],
-                worst_usd=lambda wanted: worst_reading(self._model)[1],
+                worst=worst,
             ),
             *row_tools(
                 self._material,
@@ -292,7 +291,9 @@ class LibraryEnvironment:
         whole = content in self._material.entries and self._model is not None and self._fits(content)
         if content == EVERYTHING or (content in self._material.entries and not whole):
             leads = await self._look(wanted.question, content, call)
-            parts = [(await self._material.open(lead.doc_id), lead) for lead in leads]
+            named = dict.fromkeys(lead.doc_id for lead in leads)
+            volumes = {doc_id: await self._material.open(doc_id) for doc_id in named}
+            parts = [(volumes[lead.doc_id], lead) for lead in leads]
         else:
             resolved = await self._resolve(content)
             if isinstance(resolved, Observation):

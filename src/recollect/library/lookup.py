@@ -265,21 +265,11 @@ async def _show(tx: Transaction, found: Sequence[Found], query: str) -> list[tup
         sections=[one.section for one in found],
     )
     by_key = {(row["document_id"], row["section"]): row for row in rows}
-    names = await _cited_names(tx, rows)
     return [
-        (one, _hit(one, row, names[one.document_id], query))
+        (one, _hit(one, row, query))
         for one in found
         if (row := by_key.get((one.document_id, one.section))) is not None
     ]
-
-
-async def _cited_names(tx: Transaction, rows: Sequence[Row]) -> dict[UUID, str]:
-    """What each document is cited by: its name, or its id where a document of a nearer layer has the same name."""
-    names = {row["document_id"]: row["name"] for row in rows}
-    first: dict[str, UUID] = {}
-    for document in await library.find_documents(tx, names=sorted(set(names.values()))):
-        first.setdefault(document.name, document.id)
-    return {id: name if first.get(name) == id else str(id) for id, name in names.items()}
 
 
 def _read_out(query: str, lines: Sequence[str], first: int, last: int) -> str:
@@ -287,12 +277,15 @@ def _read_out(query: str, lines: Sequence[str], first: int, last: int) -> str:
     return answer_of(query, passage_of(lines, first, last)[2])
 
 
-def _hit(found: Found, row: Row, cited: str, query: str) -> SectionHit:
+def _hit(found: Found, row: Row, query: str) -> SectionHit:
     best = found.passages[0]
+    # Cited by its name, or by its id where a document of a nearer layer has the same name.
+    cited = row["name"] if row["is_nearest"] else str(row["document_id"])
     first, last = best["line_start"], best["line_end"]
     lines: list[str] = row["text"].split("\n")
     span = "\n".join(lines[first - row["line_start"] : last - row["line_start"] + 1])
-    pages = pages_of(tuple(PageSpan.read(page) for page in row["pages"]), first, last)
+    spans = tuple(PageSpan.read(page) for page in row["pages"])
+    pages = pages_of(spans, first, last) if spans else None
     citation = Citation(
         kind=DOCUMENT,
         file_path=cited,

@@ -77,7 +77,7 @@ class Volume:
             line_end=line_end,
             content_hash=span_hash(text),
             quote=text[:_QUOTE_CHARS],
-            pages=pages_of(self.pages, line_start, line_end),
+            pages=pages_of(self.pages, line_start, line_end) if self.pages else None,
         )
 
     def find(

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 
 from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS
@@ -58,8 +59,9 @@ class Asked:
     default: bool
 
 
+@lru_cache(maxsize=64)
 def read_asked(question: str) -> Asked:
-    """Read a question."""
+    """Read a question; once, however many places it is held against."""
     return Asked(
         terms=tuple(query_terms(question)[:MAX_QUERY_TERMS]),
         names=names_in(question),

@@ -65,8 +65,7 @@ def row_tools(
             model_call=model is not None,
             cacheable=False,
             lasts=True,
-            worst_tokens=lambda wanted: worst_reading(model, 500)[0],
-            worst_usd=lambda wanted: worst_reading(model, 500)[1],
+            worst=lambda wanted: worst_reading(model, 500),
         ),
         book.tool(),
     ]

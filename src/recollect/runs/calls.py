@@ -91,7 +91,7 @@ class LiveCalls:
         environment: Environment,
         budget: Budget,
         cache: Cache,
-        start_run: Callable[[int, int], StartRun],
+        start_run: Callable[[int, int, str, Callable[[Run], None]], Awaitable[Run]],
     ) -> None:
         self._query = query
         self._environment = environment
@@ -107,7 +107,7 @@ class LiveCalls:
             return self._invalid(call, span, str(error))
         try:
             with telemetry.span(attempt.tool.name, depth=self._budget.depth):
-                observation = await self._observe(attempt, self._start_run(iteration, place))
+                observation = await self._observe(attempt, partial(self._start_run, iteration, place))
         except _RefusedError as refused:
             return self._failed(attempt, span, str(refused), refused_by=refused.word)
         except DepthLimitError as error:
@@ -140,8 +140,10 @@ class LiveCalls:
             raise InvalidInputError(f"there is no tool {call.tool!r}; there are {known or 'none'}")
         try:
             parameters = tool.parameters.model_validate(dict(call.parameters))
-            worst = (tool.worst_tokens(parameters), tool.worst_usd(parameters))
-            self._budget.refusal(tokens=worst[0], usd=worst[1])  # raises for what is no cost
+            worst = (0, 0.0)
+            if tool.worst is not None:
+                worst = tool.worst(parameters)
+                self._budget.refusal(tokens=worst[0], usd=worst[1])  # raises for what is no cost
             dumped = parameters.model_dump(mode="json")
             return _Attempt(tool=tool, parameters=parameters, dumped=dumped, worst=worst)
         except ValidationError as error:

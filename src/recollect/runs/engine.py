@@ -26,7 +26,7 @@ from recollect.domain.trajectory import Trajectory
 from recollect.runs.asking import PlannerCosts, StopError, ask
 from recollect.runs.budget import Budget, Limits
 from recollect.runs.cache import Cache
-from recollect.runs.calls import Answered, Calls, LiveCalls, StartRun, outcome
+from recollect.runs.calls import Answered, Calls, LiveCalls, outcome
 from recollect.runs.environment import Environment
 from recollect.runs.events import (
     BudgetUpdated,
@@ -147,7 +147,7 @@ class Loop:
             environment=environment,
             budget=budget,
             cache=cache,
-            start_run=self._starter,
+            start_run=self._start,
         )
         self._id = times.run_id()
         self._record = Record(max_findings=budget.limits.max_findings, notes=getattr(planner, "notes", ()))
@@ -263,13 +263,15 @@ class Loop:
                 plan, answers, iteration=iteration, span=span, claimed=bool(claimed)
             )
             self._tell_findings(added, iteration)
-            self._tell(BudgetUpdated, iteration=iteration, remaining=self._budget.remaining())
+            if BudgetUpdated in self._publish.heard:
+                self._tell(BudgetUpdated, iteration=iteration, remaining=self._budget.remaining())
         if cut is not None:
             raise StopError(cut)
 
     async def _answer(self, call: Call, span: Span, iteration: int, place: int) -> Answered:
         at: dict[str, Any] = {"iteration": iteration, "call": place, "tool": str(call.tool)}
-        self._tell(CallStarted, **at, parameters=call.parameters)
+        at["parameters"] = call.parameters
+        self._tell(CallStarted, **at)
         answered = await self._calls.answer(call, span=span, iteration=iteration, place=place)
         record = answered.record
         self._tell(
@@ -284,25 +286,21 @@ class Loop:
         )
         return answered
 
-    def _starter(self, iteration: int, place: int) -> StartRun:
-        """How the call at this place starts a run of its own: same planner and material, on this budget."""
-
-        async def start(query: str, keep: Callable[[Run], None]) -> Run:
-            child = Loop(
-                query,
-                environment=self._environment,
-                planner=self._planner,
-                budget=self._budget.child(),
-                cache=self._cache,
-                publisher=self._publish,
-                times=self._times.child(iteration, place),
-                on_end=keep,
-                policy=self._policy,
-                parent_id=self._id,
-            )
-            return await child.go()
-
-        return start
+    async def _start(self, iteration: int, place: int, query: str, keep: Callable[[Run], None]) -> Run:
+        """A run that the call at this place starts: same planner and material, on this budget."""
+        child = Loop(
+            query,
+            environment=self._environment,
+            planner=self._planner,
+            budget=self._budget.child(),
+            cache=self._cache,
+            publisher=self._publish,
+            times=self._times.child(iteration, place),
+            on_end=keep,
+            policy=self._policy,
+            parent_id=self._id,
+        )
+        return await child.go()
 
     def _accept_unread(self, by: str) -> None:
         if by != "done":
@@ -338,7 +336,8 @@ class Loop:
         return finished
 
     def _tell(self, kind: type[Event], **values: Any) -> None:
-        self._publish.tell(kind, run_id=self._id, depth=self._budget.depth, **values)
+        if kind in self._publish.heard:
+            self._publish.tell(kind, run_id=self._id, depth=self._budget.depth, **values)
 
     def _tell_findings(self, findings: Sequence[Finding], iteration: int) -> None:
         for finding in findings:

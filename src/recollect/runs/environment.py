@@ -60,9 +60,9 @@ class CallContext:
 class Tool:
     """A named, read-only operation. `parameters` is a pydantic model; `run` gets an instance of it.
 
-    `model_call`: it asks a language model. `worst_tokens` and `worst_usd` are the most that a call with these
-    parameters may cost, reserved before it runs. `cacheable` is off for what depends on more than its parameters and
-    `content_hash`. `lasts`: it asks many times, so it has all the time that the run has left.
+    `model_call`: it asks a language model. `worst` gives the most tokens and dollars that a call with these parameters
+    may cost, reserved before it runs; None for one that costs nothing. `cacheable` is off for what depends on more than
+    its parameters and `content_hash`. `lasts`: it asks many times, so it has all the time that the run has left.
     """
 
     name: str
@@ -73,8 +73,7 @@ class Tool:
     cacheable: bool = True
     lasts: bool = False
     max_output_chars: int = 50_000
-    worst_tokens: Callable[[Any], int] = field(default=lambda parameters: 0)
-    worst_usd: Callable[[Any], float] = field(default=lambda parameters: 0.0)
+    worst: Callable[[Any], tuple[int, float]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

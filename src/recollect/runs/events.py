@@ -36,7 +36,7 @@ _MAX_WAITING = 10_000
 #: Of a parameter or a thought.
 _SHOWN_CHARS = 300
 #: What happens within this time is kept together: steps without a model take milliseconds.
-_TOGETHER_S = 0.2
+_TOGETHER_S = 0.5
 #: For the store to keep the last of it. On a busy machine that took more than a second, and was lost.
 _CATCH_UP_S = 20.0
 
@@ -101,6 +101,7 @@ class CallEnded(Event):
     iteration: int
     call: int
     tool: str
+    parameters: Mapping[str, Any]
     duration_ms: float
     error: str | None
     cached: bool
@@ -142,13 +143,18 @@ class RunEnded(Event):
 
 
 Subscriber = Callable[[Event], Awaitable[None] | None]
+_ALL = frozenset({RunStarted, StepPlanned, CallStarted, CallEnded, FindingAdded, BudgetUpdated, RunEnded})
 
 
 class Publisher:
-    """Hands events to one subscriber, or to nobody. `now` says when something happened."""
+    """Hands events to one subscriber, or to nobody. `now` says when something happened.
+
+    `heard` are the kinds of events that somebody listens to: others need not be told.
+    """
 
     def __init__(self, subscriber: Subscriber | None, now: Callable[[], datetime] = utc_now) -> None:
         self._subscriber = subscriber
+        self.heard: frozenset[type[Event]] = frozenset() if subscriber is None else _ALL
         self.now = now
         self._complained = False
         self._waiting: asyncio.Queue[Awaitable[None]] | None = None
@@ -256,7 +262,10 @@ class Announcer(Publisher):
         self._store, self._context = store, context
         self._words, self._make = words, make
         self._engine_events = engine_events
-        self._calls: dict[tuple[UUID, int, int], Mapping[str, Any]] = {}
+        if not engine_events or subscriber is None:
+            told = {FindingAdded: words.finding, BudgetUpdated: words.budget}
+            more = {kind for kind, word in told.items() if word is not None}
+            self.heard = frozenset({StepPlanned, CallEnded, *more})
         self._waiting_for_store: list[tuple[str, dict[str, Any]]] = []
         self._keeper: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
@@ -280,16 +289,13 @@ class Announcer(Publisher):
         if isinstance(event, StepPlanned):
             thought, calls = event.thought[:_SHOWN_CHARS], [call.tool for call in event.calls]
             self.say(words.thinking, step=event.iteration, depth=event.depth, thought=thought, calls=calls)
-        elif isinstance(event, CallStarted):
-            self._calls[event.run_id, event.iteration, event.call] = event.parameters
         elif isinstance(event, CallEnded):
-            parameters = self._calls.pop((event.run_id, event.iteration, event.call), {})
             self.say(
                 words.tool_call,
                 step=event.iteration,
                 depth=event.depth,
                 tool=event.tool,
-                parameters={name: _shown(value) for name, value in parameters.items()},
+                parameters={name: _shown(value) for name, value in event.parameters.items()},
                 duration_ms=round(event.duration_ms, 3),
                 cached=event.cached,
                 error=event.error,

@@ -274,9 +274,11 @@ cross join corpus k
 order by c.document_id, s.number, c.part;
 
 -- name: sections_to_show
--- Sections with their text and what their documents are called.
+-- Sections with their text and what their documents are called. is_nearest: no document of a nearer layer has the name.
 select s.document_id, s.section, s.number, s.heading, s.path, s.line_start, s.line_end, s.page_first, s.page_last, s.text,
-    d.name, d.title, d.pages, d.state, d.layer
+    d.name, d.title, d.pages, d.state, d.layer,
+    not exists (select from recollect.document n where n.tenant_id = d.tenant_id and n.name = d.name
+        and (n.layer, n.document_id) < (d.layer, d.document_id)) as is_nearest
 from unnest(%(ids)s::uuid[], %(sections)s::int[]) as x(document_id, section)
 join recollect.section s on s.tenant_id = %(tenant)s and s.document_id = x.document_id and s.section = x.section
 join recollect.document d on d.tenant_id = s.tenant_id and d.document_id = s.document_id and d.scope_id = s.scope_id;
