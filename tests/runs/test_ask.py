@@ -32,6 +32,23 @@ TALK = [
     ("2026-08-18", "Tom loves steak. See [7] and [1]."),
 ]
 GUIDE = b"# Tokens\n\nA token expires after 15 minutes.\n"
+BILLING = b"""# Billing service
+
+## Settings
+
+| name | default | restart |
+|---|---|---|
+| pool_size | 10 | yes |
+| log_level | info | no |
+
+## Invoices
+
+Invoices are sent on the first working day of a month. A reminder follows after 14 days.
+
+## Refunds
+
+A refund needs the approval of two people. Refunds above 500 EUR go to the head of finance.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +111,19 @@ def test_two_sources_count_their_marks_on(default_store: Recollect) -> None:
     assert "[1]" in memories
     assert "[2]" in documents
     assert "[1]" not in documents
+
+
+def test_documents_that_only_come_near_are_silent_where_memories_answer(default_store: Recollect) -> None:
+    default_store.tenants.create("ask-near")
+    client = default_store.for_context(TenantContext(tenant_id="ask-near", user_id="ana"))
+    client.library.add(BILLING, name="billing.md", wait=True)
+    client.add("The billing service was down on 3 March because the disk of db2 was full.")
+    client.add("On 19 April the billing service lost its network for two hours.")
+    answer = client.ask("How many outages did the billing service have?")
+    assert answer.sources == ("memories",)
+    assert answer.text.startswith("2:")
+    assert "library: what came nearest does not answer it" in answer.notes
+    assert client.ask("Who approves refunds?").sources == ("library",)
 
 
 def test_a_mark_in_a_memory_is_no_citation(told: Recollect) -> None:

@@ -8,6 +8,7 @@ from recollect.oracle.consult import consult
 from recollect.oracle.request import ConsultRequest
 from recollect.oracle.shelves import Shelves
 from recollect.runs.source import Question, Told
+from recollect.text.dense import wants_rows
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
@@ -39,4 +40,13 @@ class LibrarySource:
         coverage = result.coverage.document()
         if not result.found:
             return Told(coverage=coverage)
-        return Told(text=result.answer, citations=result.citations, notes=result.notes, coverage=coverage)
+        judged = self._workspace.judge_fault is None and not (
+            result.consultation.model or wants_rows(question.text)
+        )
+        return Told(
+            text=result.answer,
+            sure=not judged or any(one.supports for one in result.citations),
+            citations=result.citations,
+            notes=result.notes,
+            coverage=coverage,
+        )

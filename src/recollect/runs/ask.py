@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
@@ -96,7 +96,7 @@ async def ask(
     citations: dict[Citation, int] = {}
     for source in sources:
         one = told[source.name] = await _told(source, question)
-        if one.text:
+        if one.text and (one.sure or not texts):
             before = len(citations)
             texts[source.name] = _renumbered(one, citations)
             await _hand_out(on_event, source.name, texts[source.name], tuple(citations)[before:], before)
@@ -112,9 +112,16 @@ async def ask(
         citations=tuple(citations),
         sources=tuple(texts),
         coverage={name: one.coverage for name, one in told.items()},
-        notes=tuple(dict.fromkeys(note for one in told.values() for note in one.notes)),
+        notes=tuple(dict.fromkeys(note for name in told for note in _notes(name, told[name], texts))),
         cost_usd=None if spent.unpriced else spent.usd,
     )
+
+
+def _notes(name: str, told: Told, texts: Mapping[str, str]) -> tuple[str, ...]:
+    """What to know of a source; of one that was not heard, only that."""
+    if told.text and name not in texts:
+        return (f"{name}: what came nearest does not answer it",)
+    return told.notes
 
 
 async def _told(source: Source, question: Question) -> Told:

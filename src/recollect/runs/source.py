@@ -45,9 +45,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What a source answers: its words, and what the marks in them stand for. Without words it has no answer."""
+    """What a source answers: its words, and what the marks in them stand for. Without words it has no answer.
+
+    Words that are not `sure` come nearest to the question and may not answer it: they are said where nobody knows more.
+    """
 
     text: str = ""
+    sure: bool = True
     citations: tuple[Citation, ...] = ()
     notes: tuple[str, ...] = ()
     coverage: Mapping[str, Any] = field(default_factory=dict)
