@@ -148,6 +148,9 @@ def test_conditions_compare_by_the_columns_kind() -> None:
         ("List every parameter that needs a restart", True),
         ("Which are all the endpoints that need a token?", True),
         ("How many incidents are there in 2026?", True),
+        ("How many settings need a restart?", True),
+        ("Which settings need a restart?", True),
+        ("Which setting needs a restart?", False),
         ("Name all the settings that can't be changed at run time.", True),
         ("How many bytes does a name hold?", False),
         ("How many connections are allowed by default?", False),
@@ -191,6 +194,43 @@ def test_a_list_without_a_model_has_every_place_that_says_it_and_no_other(client
     assert "ssl" not in result.answer
     assert "sections: 3 of 3 looked at" in result.notes
     assert any("in other words" in note for note in result.notes)
+
+
+TABLE = """# Billing
+
+## Settings
+
+| name | default | restart |
+|---|---|---|
+| pool_size | 10 | yes |
+| log_level | info | no |
+| cache_dir | /var/cache | yes |
+
+## Refunds
+
+A refund needs the approval of two people.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "lines"),
+    [
+        ("Which settings need a restart?", [7, 9]),
+        ("List all settings", [7, 8, 9]),
+        ("How many settings need a restart?", [7, 9]),
+    ],
+)
+def test_of_a_table_the_rows_that_have_what_is_asked_are_listed(
+    default_store: Recollect, question: str, lines: list[int]
+) -> None:
+    put_document(default_store, "billing.md", TABLE)
+    try:
+        result = default_store.oracle_consult(question, doc_ids=["billing.md"])
+    finally:
+        default_store.library.remove("billing.md")
+    assert [one.line_start for one in result.citations] == lines
+    assert ("log_level" in result.answer) is (8 in lines)
+    assert result.answer.startswith("2:") is question.startswith("How many")
 
 
 def test_what_no_document_speaks_of_is_not_listed(client: Recollect) -> None:

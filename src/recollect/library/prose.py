@@ -107,6 +107,8 @@ _FENCE = re.compile(r"\s*(?:```|~~~)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _RULE = re.compile(r"\s*\|?[\s|:=-]+\|?\s*")
 _CELL = re.compile(r"(?<!\\)\|")
+#: Cells that say that a row has what the head of its column names.
+_TICKS = frozenset("yes y true x ✓ ✔ ✅ required needed ja oui si sí sì sim".split())
 #: A row as `_row` writes it: another row is another answer.
 _ROW = re.compile(r"[^.;:]{1,80}: [^:]*; ")
 _INLINE = (
@@ -156,6 +158,12 @@ def table_head(lines: Sequence[str], line: int) -> str:
     while first > 0 and lines[first - 1].lstrip().startswith("|"):
         first -= 1
     return lines[first] if first < line else ""
+
+
+def ticked(head: str, row: str) -> list[str]:
+    """The columns of a table whose cell in a row says yes."""
+    pairs = zip(_cells(head), _cells(row), strict=False)
+    return [name for name, cell in pairs if _plain(cell).casefold() in _TICKS]
 
 
 def sentences_of(lines: Sequence[str], *, head: str = "") -> list[str]:

@@ -12,7 +12,7 @@ from recollect.domain.findings import Citation
 from recollect.domain.rows import Column, Rows
 from recollect.errors import InvalidInputError
 from recollect.library.material import Material, Volume
-from recollect.library.prose import begins_block, is_open, sentences_of, table_head
+from recollect.library.prose import begins_block, is_open, sentences_of, table_head, ticked
 from recollect.library.references import EVERYTHING
 from recollect.runs.environment import CallContext, Observation, Tool
 from recollect.runs.fan_out import Piece, Sentence, match_sentences
@@ -145,6 +145,8 @@ def _sentences(lines: Sequence[str]) -> list[Sentence]:
         if sum(map(len, sentences)) <= _SHORT_CHARS:
             # "Changing it requires a restart" says little without the sentence before it.
             sentences = [" ".join(sentences)] if sentences else []
-        found += [(text, first + 1, at + 1) for text in sentences]
+        # Every row stands below all names of columns; it says those that it has a yes for.
+        own = " ".join([*lines[first : at + 1], *(ticked(head, line) if head else ())])
+        found += [(text, first + 1, at + 1, own) for text in sentences]
         first = at + 1
     return found

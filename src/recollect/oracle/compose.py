@@ -61,12 +61,14 @@ def distinct(findings: Sequence[Finding], *, limit: int | None = MAX_FINDINGS) -
     return tuple(kept)
 
 
-def with_tables(answered: Answered, tables: Sequence[Rows]) -> Answered:
-    """An answer with tables below it; one that found nothing is the tables alone."""
+def with_tables(answered: Answered, tables: Sequence[Rows], *, counted: bool = False) -> Answered:
+    """An answer with tables below it; one that found nothing is the tables alone. `counted`: their number is asked."""
     if not tables:
         return answered
     before = answered if answered.found else replace(answered, text="", citations=())
     text, citations = write_tables(tables, before.citations)
+    if counted:
+        text = f"{sum(len(table.rows) for table in tables)}:\n{text}"
     return replace(
         before, text="\n\n".join(filter(None, [before.text, text])), citations=citations, found=True
     )

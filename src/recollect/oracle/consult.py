@@ -50,6 +50,7 @@ from recollect.runs.inquiry import Inquiry, Texts
 from recollect.runs.models import open_models
 from recollect.runs.roles import RECIPES, find_role
 from recollect.runs.tables import standing_tables
+from recollect.text.dense import wants_count
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
@@ -263,7 +264,9 @@ class Consultation(Inquiry[OracleConsultResult]):
         # Where nobody but the engine chose what to say, the rows are the answer.
         by_rows = tables and self.trajectory is not None and not self.trajectory.planner.startswith("model:")
         answered = with_tables(
-            await compose(self, () if by_rows else findings, threshold=gathered.material.threshold), tables
+            await compose(self, () if by_rows else findings, threshold=gathered.material.threshold),
+            tables,
+            counted=bool(by_rows) and wants_count(self.question),
         )
         read = {doc_id for doc_id, _, _ in self.spans}
         if not answered.found and self.request.doc_ids:

@@ -21,7 +21,7 @@ from recollect.runs.row_book import ITEM, ask_all
 from recollect.runs.source import Question, Told
 from recollect.runs.synthesis import compare, put_into_words, synthesise
 from recollect.runs.tables import write_tables
-from recollect.text.dense import wants_rows
+from recollect.text.dense import wants_count, wants_rows
 
 if TYPE_CHECKING:
     from recollect.domain.results import Hit, SearchResults
@@ -111,7 +111,7 @@ async def tell_rows(
     if not rows.rows:
         return None, covered
     text, citations = write_tables([rows])
-    if aim.want is Want.NUMBER:
+    if aim.want is Want.NUMBER or wants_count(question):
         text = f"{len(rows.rows)}:\n{text}"
     said = f"memories: {rows.coverage}"
     return Told(text=text, citations=citations, notes=(said, *rows.notes, *notes)), covered

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.domain.findings import Citation
+from recollect.domain.library import PATH_SEPARATOR
 from recollect.domain.rows import Column, Row, Rows, Value
 from recollect.errors import InvalidInputError, ModelBudgetError, ModelError, ModelOutputError
 from recollect.providers.models.purse import Spent
@@ -29,6 +31,7 @@ from recollect.runs.environment import Observation
 from recollect.runs.fences import fence, new_boundary, preface
 from recollect.runs.quotes import locate
 from recollect.text.dense import TELL
+from recollect.text.sentences import BULLET
 from recollect.text.terms import query_terms, terms
 
 if TYPE_CHECKING:
@@ -61,6 +64,11 @@ class Piece:
     def text(self) -> str:
         """All of it."""
         return "\n".join(self.lines)
+
+    @property
+    def heading(self) -> str:
+        """The last of the headings that it stands under."""
+        return self.label.rpartition(PATH_SEPARATOR)[2]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -436,9 +444,11 @@ def _form(columns: tuple[Column, ...]) -> Any:
 _ASKING = frozenset(query_terms(f"{TELL} number total mention documents insgesamt gibt"))
 #: The share of a question's words, the rarer the heavier, that a sentence and its heading hold between them.
 _HELD = 0.5
+_ITEM = re.compile(rf"\s*\||{BULLET.pattern}")
 
-#: A sentence with its first and last line, counted from 1 within the piece.
-Sentence = tuple[str, int, int]
+#: A sentence with its first and last line, counted from 1 within the piece, and the words that it says by itself: the
+#: head of a table stands in the text of each of its rows.
+Sentence = tuple[str, int, int, str]
 #: Finds rows without a model.
 Match = Callable[[str, Sequence[Column], Sequence[Piece]], Rows]
 
@@ -454,16 +464,18 @@ def match_sentences(
     asked = query_terms(question)
     wanted = [one for one in asked if one not in _ASKING] or asked
     split = [(piece, sentence) for piece in pieces for sentence in sentences(piece.lines)]
-    # By the lines themselves: the head of a table stands in the text of each of its rows.
-    held = [set(terms("\n".join(piece.lines[first - 1 : last]))) for piece, (_, first, last) in split]
+    held = [set(terms(own)) for _, (_, _, _, own) in split]
     spread = Counter(term for one in held for term in one)
     weights = {term: math.log(1.0 + len(split) / (1.0 + spread[term])) for term in wanted}
     least = _HELD * sum(weights.values())
     named = next((column.name for column in columns if column.kind == "text" and not column.one_of), None)
     rows: list[Row] = []
-    for (piece, (text, first, last)), own in zip(split, held, strict=True):
-        known = own.union(terms(f"{piece.label} {text}"))
-        if not own.intersection(wanted) or sum(weights[one] for one in wanted if one in known) < least:
+    for (piece, (text, first, last, _)), said in zip(split, held, strict=True):
+        known = said.union(terms(f"{piece.label} {text}"))
+        # Below a heading that is what is asked for, a row of a table or an item of a list is one of them.
+        item = _ITEM.match(piece.lines[first - 1]) and set(wanted) <= set(terms(piece.heading))
+        speaks = item or said.intersection(wanted)
+        if not speaks or sum(weights[one] for one in wanted if one in known) < least:
             continue
         values: dict[str, Value] = dict.fromkeys((column.name for column in columns), None)
         if named is not None:

@@ -30,6 +30,8 @@ _SPAN = (
     r"|segundo|minuto|hora|noche|d[ií]a|semana|mes|año|vez|noite|m[eê]s|ano"
     r"|secondo|ora|giorno|settimana|mese|volta|uur|dag|maand|jaar|keer)(?:e?[sn]|i)?"
 )
+#: What several things have in common: whoever asks which of them do wants all that do.
+_SHARE = r"(?:need|require|mention|contain|support|lack|use)"
 #: "Every month" says how often, not that all are wanted.
 _HOW_OFTEN = re.compile(
     rf"\b{_EVERY}\s+(?:single |other |second |the |les |l[oa]s |[oa]s |i |le |\d+ |{_FEW} )?{_SPAN}\b",
@@ -40,6 +42,7 @@ _ALL = re.compile(
     rf"|\b{_TELL}\b[^.?!]{{0,40}}\b{_EVERY}\b"
     rf"|\b{_WHO}\s+(?:are|is|were|sind|waren|sont|étaient|son|eran|sono|são|eram|zijn|waren)\s+{_EVERY}\b"
     rf"|\bwelche\b[^.?!]{{0,60}}\balle\b"
+    rf"|^\W*(?:which|what) (?:[\w-]+ ){{0,2}}[\w-]+s {_SHARE}\b"
     r"|\b(?:all|every)\s+(?:of\s+)?(?:the\s+|my\s+|our\s+)?(?:[\w-]+\s+){1,4}(?:that|which|who|whose|where)\b"
     rf"|\b{_ALLE}\s+(?:[\w-]+,?\s+){{1,5}}(?:d(?:ie|er|as|eren|enen)|qui|que|dont|che|cui)\b",
     re.IGNORECASE,
@@ -47,6 +50,7 @@ _ALL = re.compile(
 #: "How many bytes does a name hold?" wants a quantity that is written somewhere; these want a count of things.
 _COUNT = re.compile(
     r"\bhow many\b[^.?!]*\b(?:are there|exist|in all|in total|altogether|do we have|did we have|have we)\b"
+    rf"|\bhow many (?:[\w-]+ ){{1,3}}{_SHARE}\b"
     r"|\bwie ?viele\b[^.?!]*\b(?:insgesamt|gibt es|gab es|haben wir|hatten wir)\b"
     r"|\bcombien d[e'’][^.?!]*\b(?:y a-t-il|y avait-il|en tout|au total|avons-nous)\b"
     r"|\bcu[aá]nt[oa]s\b[^.?!]*\b(?:hay|hubo|en total|tenemos|tuvimos)\b"
@@ -61,4 +65,9 @@ _COUNT = re.compile(
 def wants_rows(question: str) -> bool:
     """Whether every section or memory should be asked."""
     text = _HOW_OFTEN.sub("regularly", question[:600])
-    return _ALL.search(text) is not None or _COUNT.search(text) is not None
+    return _ALL.search(text) is not None or wants_count(text)
+
+
+def wants_count(question: str) -> bool:
+    """Whether it asks how many things there are."""
+    return _COUNT.search(question[:600]) is not None

@@ -15,7 +15,7 @@ from recollect.domain.memory import Memory
 from recollect.domain.rows import Column, Rows
 from recollect.errors import InvalidInputError, NotFoundError
 from recollect.runs.environment import CallContext, Observation, Tool
-from recollect.runs.fan_out import Piece, match_sentences
+from recollect.runs.fan_out import Piece, Sentence, match_sentences
 from recollect.runs.readings import worst_reading
 from recollect.runs.row_book import MapParameters, RowBook
 from recollect.storage import reading, scopes
@@ -121,7 +121,12 @@ def _piece(memory: Memory) -> Piece:
 
 def match_memories(question: str, columns: Sequence[Column], pieces: Sequence[Piece]) -> Rows:
     """Rows without a model: the memories that hold the question's words."""
-    return match_sentences(question, columns, pieces, lambda lines: [(" ".join(lines), 1, len(lines))])
+
+    def whole(lines: Sequence[str]) -> list[Sentence]:
+        text = " ".join(lines)
+        return [(text, 1, len(lines), text)]
+
+    return match_sentences(question, columns, pieces, whole)
 
 
 def memory_row_tools(
