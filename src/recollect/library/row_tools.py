@@ -15,7 +15,8 @@ from recollect.library.material import Material, Volume
 from recollect.library.prose import begins_block, is_open, sentences_of, table_head, ticked
 from recollect.library.references import EVERYTHING
 from recollect.runs.environment import CallContext, Observation, Tool
-from recollect.runs.fan_out import Piece, Sentence, match_sentences
+from recollect.runs.match import Sentence, match_sentences
+from recollect.runs.pieces import Piece
 from recollect.runs.readings import worst_reading
 from recollect.runs.row_book import MapParameters, RowBook
 

@@ -13,8 +13,8 @@ from recollect.oracle.shelves import Shelves
 from recollect.providers.models import Profile, profile_of
 from recollect.providers.tokens import count_tokens
 from recollect.runs.bounds import Bound, bound_of, bound_run, priced
-from recollect.runs.fan_out import estimated_rows, rows_room
 from recollect.runs.models import chosen_name
+from recollect.runs.pieces import estimated_rows, rows_room
 from recollect.text.dense import wants_rows
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from recollect.library.environment import LibraryEnvironment
 from recollect.library.leads import Leads
 from recollect.library.passages import MAX_TEXT_CHARS
 from recollect.oracle.material import ConsultedMaterial
-from recollect.runs.fan_out import rows_room
+from recollect.runs.pieces import rows_room
 from recollect.runs.planners.claims import OBSERVATION
 from recollect.runs.planners.contract import Planner
 from recollect.runs.planners.learned import LearnedPlanner

@@ -1,41 +1,45 @@
 """One question put to every piece of some material, and the rows that come back: `fan_out`.
 
-Pieces are sections or memories. With a model, as many as fit into one small request go together, requests run side by
-side, what was asked before comes from the cache, and a row whose words are not in the text is dropped and counted.
-`bound` says before what it takes at most, and its own purse holds it to that. Without a model the sentences that hold
-the question's words are the rows. Either way the result says how much was looked at.
+As many pieces as fit into one small request go together (`pieces.py`), requests run side by side, what was asked
+before comes from the cache, and a row whose words are not in the text is dropped and counted. `bound` says before what
+it takes at most, and its own purse holds it to that. The result says how much was looked at. Without a model it is
+`match.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import math
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache as kept
 from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.domain.findings import Citation
-from recollect.domain.library import PATH_SEPARATOR
-from recollect.domain.rows import Column, Row, Rows, Value
-from recollect.errors import InvalidInputError, ModelBudgetError, ModelError, ModelOutputError
+from recollect.domain.rows import Column, Row, Rows
+from recollect.errors import ModelBudgetError, ModelError, ModelOutputError
 from recollect.providers.models.purse import Spent
 from recollect.providers.tokens import first_tokens
-from recollect.runs.bounds import Bound, priced
 from recollect.runs.cache import Cache, CacheKey, canonical
 from recollect.runs.environment import Observation
 from recollect.runs.fences import fence, new_boundary, preface
+from recollect.runs.pieces import (
+    AROUND_TOKENS,
+    Piece,
+    batch_tokens,
+    batches,
+    bound_rows,
+    check_columns,
+    fitting,
+    halved,
+    rows_output,
+    size_of,
+)
 from recollect.runs.quotes import locate
-from recollect.text.dense import TELL
-from recollect.text.sentences import BULLET
-from recollect.text.terms import query_terms, terms
 
 if TYPE_CHECKING:
-    from recollect.providers.models import ChatModel, Profile
+    from recollect.providers.models import ChatModel
 
 #: Requests under way at a time: what hosted models take without turning any away; a local server queues them.
 PARALLEL = 8
@@ -43,32 +47,6 @@ PARALLEL = 8
 _GIVE_UP = 3
 #: A quote may begin on the named line and end a few lines on.
 _QUOTE_LINES = 6
-#: What stands around the pieces of a request: instructions, question, columns, the form.
-_AROUND_TOKENS = 1_200
-_RESERVED = frozenset({"line", "quote", "count"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """Some lines of one section, or a memory. `unit` is the whole that is counted as looked at."""
-
-    unit: str
-    label: str
-    lines: tuple[str, ...]
-    #: A citation of a range of these lines, counted from 1.
-    cite: Callable[[int, int], Citation] = field(repr=False)
-    #: Document, first and last line, as the record of a run names what was read.
-    span: tuple[str, int, int] | None = None
-
-    @property
-    def text(self) -> str:
-        """All of it."""
-        return "\n".join(self.lines)
-
-    @property
-    def heading(self) -> str:
-        """The last of the headings that it stands under."""
-        return self.label.rpartition(PATH_SEPARATOR)[2]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -82,94 +60,6 @@ class Mapped:
     passing: bool = False
     #: What it took of the room that such questions have.
     room: int = 0
-
-
-# ---------------------------------------------------------------- how much goes into a request
-
-
-def rows_output(profile: Profile) -> int:
-    """What the rows of one request may have: as much as the model says at once, a quarter of a small window."""
-    return {"small": min(profile.window // 4, 2_048), "medium": 4_096, "large": 8_192}[profile.shape]
-
-
-def batch_tokens(profile: Profile) -> int:
-    """The text of one request: if every line of it is a row, quotes and values still fit into the answer."""
-    said = profile.bounded(rows_output(profile))
-    return max(min(profile.part_tokens - _AROUND_TOKENS, said // 3), 200)
-
-
-def batches(pieces: Sequence[Piece], most_tokens: int) -> list[list[Piece]]:
-    """The pieces in their order, as many together as fit; a longer one was cut to lines before."""
-    made: list[list[Piece]] = []
-    room = 0
-    for piece in (part for whole in pieces for part in _cut(whole, most_tokens)):
-        size = _tokens(piece)
-        if not made or size > room:
-            made.append([])
-            room = most_tokens
-        made[-1].append(piece)
-        room -= size
-    return made
-
-
-def bound_rows(profile: Profile, pieces: Sequence[Piece]) -> Bound:
-    """The most that asking about these pieces takes: every request with the longest answer."""
-    made = batches(pieces, batch_tokens(profile))
-    asked = sum(profile.counted(sum(map(_tokens, one)) + _AROUND_TOKENS) for one in made)
-    return priced(profile, len(made), asked, len(made) * profile.output_tokens(rows_output(profile)))
-
-
-def rows_room(material_tokens: int, max_tokens: int) -> int:
-    """What the questions of one run to every piece may read together: all of the material about twice."""
-    # Three times its tokens, since lines get a number each.
-    return min(3 * material_tokens, max_tokens)
-
-
-def estimated_rows(profile: Profile, room: int) -> Bound:
-    """The most that reading so much takes, by its size alone, before any of it was opened."""
-    # What is left of a request when the next piece does not fit is lost.
-    requests = max(math.ceil(2 * room / batch_tokens(profile)), 1)
-    asked = profile.counted(room) + requests * profile.counted(_AROUND_TOKENS)
-    return priced(profile, requests, asked, requests * profile.output_tokens(rows_output(profile)))
-
-
-def _tokens(piece: Piece) -> int:
-    # Characters over three and a half, and the number before each line: counting them all would take longer.
-    chars = len(piece.label) + sum(len(line) + 1 for line in piece.lines)
-    return chars * 2 // 7 + 4 * len(piece.lines) + 8
-
-
-def _cut(piece: Piece, most_tokens: int) -> Iterator[Piece]:
-    if _tokens(piece) <= most_tokens or len(piece.lines) < 2:
-        yield piece
-        return
-    middle = len(piece.lines) // 2
-    for first, last in ((1, middle), (middle + 1, len(piece.lines))):
-        yield from _cut(_part(piece, first, last), most_tokens)
-
-
-def _part(piece: Piece, first: int, last: int) -> Piece:
-    span = piece.span and (piece.span[0], piece.span[1] + first - 1, piece.span[1] + last - 1)
-
-    def cite(start: int, end: int) -> Citation:
-        return piece.cite(start + first - 1, end + first - 1)
-
-    return Piece(
-        unit=piece.unit, label=piece.label, lines=piece.lines[first - 1 : last], cite=cite, span=span
-    )
-
-
-def check_columns(columns: Sequence[Column]) -> None:
-    """Names that a form can have; an error says what is wrong."""
-    names = [column.name for column in columns]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise InvalidInputError(f"the column {twice[0]!r} is there twice")
-    for name in names:
-        if name in _RESERVED or not name.isidentifier() or name.startswith("_"):
-            raise InvalidInputError(f"a column can't be called {name!r}; take another word, without blanks")
-
-
-# ---------------------------------------------------------------- with a model
 
 
 class FanOut:
@@ -190,8 +80,8 @@ class FanOut:
         profile = model.profile
         self._question, self._columns, self._model = question, tuple(columns), model
         self._cache, self._afford = cache, afford
-        taken, self._left_off = _within(pieces, max_tokens)
-        self.tokens = sum(map(_tokens, taken))
+        taken, self._left_off = fitting(pieces, max_tokens)
+        self.tokens = sum(map(size_of, taken))
         self._units = {piece.unit for piece in pieces}
         self._batches = batches(taken, batch_tokens(profile))
         self.bound = bound_rows(profile, taken)
@@ -267,7 +157,7 @@ class FanOut:
             seen = seen or await self._request(batch, key)
         except ModelOutputError as error:
             # Cut off, or of no form: half of the text may go well.
-            halves = _halved(batch)
+            halves = halved(batch)
             if halves:
                 return [row for half in halves for row in await self._ask(half)]
             self._fail(error)
@@ -286,7 +176,7 @@ class FanOut:
     async def _request(self, batch: list[Piece], key: CacheKey) -> Observation | None:
         profile = self._model.profile
         worst = profile.worst(
-            sum(map(_tokens, batch)) + _AROUND_TOKENS, profile.output_tokens(rows_output(profile))
+            sum(map(size_of, batch)) + AROUND_TOKENS, profile.output_tokens(rows_output(profile))
         )
         if not self._hold(worst):
             self._stopped = self._stopped or "the budget of the run is used up"
@@ -381,28 +271,6 @@ def _place(quote: str, line: int, batch: Sequence[Piece]) -> Citation | None:
     return None
 
 
-def _halved(batch: Sequence[Piece]) -> list[list[Piece]]:
-    """Two batches of one; none of a single line."""
-    if len(batch) > 1:
-        middle = len(batch) // 2
-        return [list(batch[:middle]), list(batch[middle:])]
-    [piece] = batch
-    middle = len(piece.lines) // 2
-    if not middle:
-        return []
-    return [[_part(piece, 1, middle)], [_part(piece, middle + 1, len(piece.lines))]]
-
-
-def _within(pieces: Sequence[Piece], max_tokens: int | None) -> tuple[list[Piece], list[Piece]]:
-    """The pieces that a limit of tokens allows, from the first on, and the others."""
-    left = math.inf if max_tokens is None else max_tokens
-    for place, piece in enumerate(pieces):
-        left -= _tokens(piece)
-        if left < 0:
-            return list(pieces[:place]), list(pieces[place:])
-    return list(pieces), []
-
-
 def _asked(column: Column) -> dict[str, Any]:
     return {"name": column.name, "kind": column.kind, "about": column.about, "one_of": list(column.one_of)}
 
@@ -436,51 +304,3 @@ def _form(columns: tuple[Column, ...]) -> Any:
         fields[column.name] = (Annotated[Any, WithJsonSchema(schema)], ...)
     row: type[BaseModel] = create_model("Row", **fields)
     return create_model("RowsFound", rows=(list[row], ...))  # type: ignore[valid-type]
-
-
-# ---------------------------------------------------------------- without one
-
-#: Words that say how a question is asked, and nothing about what: "list", "mention", "number of", as terms.
-_ASKING = frozenset(query_terms(f"{TELL} number total mention documents insgesamt gibt"))
-#: The share of a question's words, the rarer the heavier, that a sentence and its heading hold between them.
-_HELD = 0.5
-_ITEM = re.compile(rf"\s*\||{BULLET.pattern}")
-
-#: A sentence with its first and last line, counted from 1 within the piece, and the words that it says by itself: the
-#: head of a table stands in the text of each of its rows.
-Sentence = tuple[str, int, int, str]
-#: Finds rows without a model.
-Match = Callable[[str, Sequence[Column], Sequence[Piece]], Rows]
-
-
-def match_sentences(
-    question: str,
-    columns: Sequence[Column],
-    pieces: Sequence[Piece],
-    sentences: Callable[[Sequence[str]], Sequence[Sentence]],
-) -> Rows:
-    """A row for each sentence that holds the question's words: its text is the first column that takes a text."""
-    check_columns(columns)
-    asked = query_terms(question)
-    wanted = [one for one in asked if one not in _ASKING] or asked
-    split = [(piece, sentence) for piece in pieces for sentence in sentences(piece.lines)]
-    held = [set(terms(own)) for _, (_, _, _, own) in split]
-    spread = Counter(term for one in held for term in one)
-    weights = {term: math.log(1.0 + len(split) / (1.0 + spread[term])) for term in wanted}
-    least = _HELD * sum(weights.values())
-    named = next((column.name for column in columns if column.kind == "text" and not column.one_of), None)
-    rows: list[Row] = []
-    for (piece, (text, first, last, _)), said in zip(split, held, strict=True):
-        known = said.union(terms(f"{piece.label} {text}"))
-        # Below a heading that is what is asked for, a row of a table or an item of a list is one of them.
-        item = _ITEM.match(piece.lines[first - 1]) and set(wanted) <= set(terms(piece.heading))
-        speaks = item or said.intersection(wanted)
-        if not speaks or sum(weights[one] for one in wanted if one in known) < least:
-            continue
-        values: dict[str, Value] = dict.fromkeys((column.name for column in columns), None)
-        if named is not None:
-            values[named] = text
-        rows.append(Row(values=values, quote=text, citations=(piece.cite(first, last),)))
-    units = {piece.unit for piece in pieces}
-    note = "found by the question's words: what says it in other words is missing, and not every row has to belong"
-    return Rows(columns=tuple(columns), rows=tuple(rows), looked=len(units), total=len(units), notes=(note,))

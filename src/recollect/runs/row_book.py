@@ -19,7 +19,9 @@ from recollect.errors import InvalidInputError
 from recollect.providers.models.purse import Spent
 from recollect.runs.bounds import Bound
 from recollect.runs.environment import CallContext, Observation, Tool
-from recollect.runs.fan_out import FanOut, Mapped, Match, Piece, bound_rows
+from recollect.runs.fan_out import FanOut, Mapped
+from recollect.runs.match import Match
+from recollect.runs.pieces import Piece, bound_rows
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel

@@ -15,7 +15,8 @@ from recollect.domain.memory import Memory
 from recollect.domain.rows import Column, Rows
 from recollect.errors import InvalidInputError, NotFoundError
 from recollect.runs.environment import CallContext, Observation, Tool
-from recollect.runs.fan_out import Piece, Sentence, match_sentences
+from recollect.runs.match import Sentence, match_sentences
+from recollect.runs.pieces import Piece
 from recollect.runs.readings import worst_reading
 from recollect.runs.row_book import MapParameters, RowBook
 from recollect.storage import reading, scopes
