@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from recollect.codebase.index import CodeIndex
     from recollect.providers.embedders import Embedder
     from recollect.providers.models import ChatModel
-    from recollect.storage.store import Store
+    from recollect.storage.store import Store, Transaction
 
 __all__ = ["RLMOrchestrator", "default_audit_dir", "index_dir"]
 
@@ -225,7 +225,7 @@ class _Exploration(Inquiry[RLMResult]):
         synthesis = await self._synthesise(findings)
         result = self._result(tuple(findings), synthesis)
         document = await asyncio.to_thread(self._document, result)
-        await self._keep(result, document)
+        await self._store(result, document)
         result = await asyncio.to_thread(self._export, result, document)
         self.say(
             ExplorationEvent.COMPLETED,
@@ -404,24 +404,17 @@ class _Exploration(Inquiry[RLMResult]):
             result, hints=self._request.context_hints, limits=limits, by=self._orchestrator.by
         )
 
-    async def _keep(self, result: RLMResult, document: Mapping[str, Any]) -> None:
-        """Store the record where a store is open; one that can't be stored costs nobody the answer."""
-        store, context = self._orchestrator.store, self._orchestrator.context
-        if store is None or context is None or (context.user_id is None and not context.is_admin):
-            return
-        from recollect.storage.oracle import insert_exploration
+    async def _store(self, result: RLMResult, document: Mapping[str, Any]) -> None:
+        """The record in the database."""
 
-        try:
-            async with store.transaction(context) as tx:
-                await insert_exploration(
-                    tx,
-                    document,
-                    id=new_id(),
-                    user=context.user_id or "",
-                    at=result.trajectory.start_time,
-                )
-        except Exception as error:
-            _log.warning("an exploration could not be kept", exc_info=error)
+        async def insert(tx: Transaction, user: str) -> None:
+            # Most explorations have no database: its driver is loaded for those that do.
+            from recollect.storage.oracle import insert_exploration
+
+            at = result.trajectory.start_time
+            await insert_exploration(tx, document, id=new_id(), user=user, at=at)
+
+        await self.keep(insert)
 
     def _export(self, result: RLMResult, document: Mapping[str, Any]) -> RLMResult:
         """Write the record as a file; one that can't be written costs nobody the answer."""

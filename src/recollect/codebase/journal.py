@@ -143,13 +143,7 @@ def _take(past: Past, entry: Mapping[str, Any]) -> None:
         past.tokens += told["tokens"]
         past.usd += told["usd"]
         past.model_calls += told["model_call"]
-        observation = Observation(
-            value=told["value"],
-            text=told["text"],
-            tokens=told["tokens"],
-            usd=told["usd"],
-            findings=tuple(Finding.read(one) for one in told["findings"]),
-        )
+        observation = Observation.read(told)
         past.observations.append((told["tool"], told["parameters"], told["content_hash"], observation))
 
 
@@ -249,9 +243,8 @@ def _call_document(
         "parameters": parameters,
         "content_hash": content_hash,
         "model_call": int(tool.model_call),
+        **observation.document(),
         "value": mask_values(observation.value),
         "text": mask(observation.text),
-        "tokens": observation.tokens,
-        "usd": observation.usd,
         "findings": [masked_finding(finding) for finding in observation.findings],
     }

@@ -7,7 +7,6 @@ within its limits. The tools read below one folder; there is no network, no shel
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from recollect.errors import BudgetExhaustedError, InvalidInputError, RunError
 from recollect.runs.cache import Cache
 from recollect.runs.calls import LiveCalls
 from recollect.runs.planners.contract import Call
-from recollect.runs.times import LiveTimes, utc_now
+from recollect.runs.times import Times
 from recollect.runs.waiting import CutError, within
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class REPLToolSurface:
             self.environment = CodebaseEnvironment(
                 tree, model=model, seconds_left=lambda: self.budget.remaining_seconds
             )
-        self._times = LiveTimes(time.monotonic, utc_now)
+        self._times = Times()
         self._calls = LiveCalls(
             query="",
             environment=self.environment,

@@ -101,7 +101,8 @@ class Consultation(Inquiry[OracleConsultResult]):
     ) -> None:
         settings, role = workspace.settings, find_role(request.agent)
         most_s = settings.rlm_timeout or ANSWER_TIMEOUT_S
-        self.workspace, self.context, self.request = workspace, context, request
+        self.workspace, self.request = workspace, request
+        self.asker = context
         self.id: UUID = new_id()
         self.at = workspace.clock()
         self.shelves = Shelves(workspace, context)
@@ -146,10 +147,7 @@ class Consultation(Inquiry[OracleConsultResult]):
             depth_hint=request.depth_hint,
             model=self.models.name,
         )
-        embedder = None
-        if request.working_dir is not None:
-            embedder = (await self.workspace.open_space(self.context)).embedder
-        gathered = await gather(request, self.shelves, embedder=embedder, allowed_roots=self.settings.roots)
+        gathered = await gather(self.workspace, self.asker, request, self.shelves)
         self.gathered = gathered
         self.notes += self.shelves.notes
         self.mode, reason = decide(request, gathered.tokens, self.settings)
@@ -206,10 +204,10 @@ class Consultation(Inquiry[OracleConsultResult]):
 
     async def _step_by_step(self) -> Sequence[Finding]:
         models, material = self.models, self._gathered.material
-        cache = cache_of(self.workspace, self.context, self.request.session)
+        cache = cache_of(self.workspace, self.asker, self.request.session)
         if models.root:
             files = [file.doc_id for file in self._gathered.files]
-            await take_up(self.workspace, self.context, self.request.session, cache, files=files)
+            await take_up(self.workspace, self.asker, self.request.session, cache, files=files)
         before = set(cache.entries())
         environment = environment_of(self._gathered, models, self.settings, on_capability=self._missed)
         planner = own_planner(self.question, models) or self.model_planner()
@@ -227,7 +225,7 @@ class Consultation(Inquiry[OracleConsultResult]):
             ended = await self.loop(environment, planner, limits, cache, listed(material))
         finally:
             # Also of a run that was cut short: its session goes on from there.
-            self.answers = write_answers(cache, before, self.context.roles) if models.root else None
+            self.answers = write_answers(cache, before, self.asker.roles) if models.root else None
         self.trajectory, self.spans = ended.trajectory, ended.trajectory.spans()
         self.notes += ended.trajectory.notes
         self.tables = tuple(table for table in environment.book.answers if table.rows)

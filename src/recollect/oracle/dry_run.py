@@ -27,12 +27,7 @@ _SHOWN = 200
 async def dry_run(workspace: Workspace, context: TenantContext, request: ConsultRequest) -> DryRun:
     """Gather and measure, then say what the rest may take."""
     settings = workspace.settings
-    embedder = None
-    if request.working_dir is not None:
-        embedder = (await workspace.open_space(context)).embedder
-    gathered = await gather(
-        request, Shelves(workspace, context), embedder=embedder, allowed_roots=settings.roots
-    )
+    gathered = await gather(workspace, context, request, Shelves(workspace, context))
     mode, reason = decide(request, gathered.tokens, settings)
     model = chosen_name(settings, request.model) or ""
     most = settings.rows_max_tokens

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recollect.config import Settings
+    from recollect.domain.tenancy import TenantContext
     from recollect.oracle.shelves import Shelves
     from recollect.providers.embedders import Embedder
+    from recollect.workspace import Workspace
 
 #: More code than this is not bundled unless `max_input_tokens` says so: it is read into memory at once.
 MAX_BUNDLE_TOKENS = 400_000
@@ -68,21 +70,20 @@ class Gathered:
 
 
 async def gather(
-    request: ConsultRequest,
-    door: Shelves,
-    *,
-    embedder: Embedder | None,
-    allowed_roots: Sequence[Path] | None,
+    workspace: Workspace, context: TenantContext, request: ConsultRequest, door: Shelves
 ) -> Gathered:
     """Find and measure the material. Unknown ids and folders out of bounds are errors."""
-    bundle = await asyncio.to_thread(_bundle, request, allowed_roots)
+    embed = None
+    if request.working_dir is not None:
+        embed = _embed_with((await workspace.open_space(context)).embedder)
+    bundle = await asyncio.to_thread(_bundle, request, workspace.settings.roots)
     named = () if not request.doc_ids else await door.find(request.doc_ids)
     material = ConsultedMaterial(
         None if request.doc_ids == () else door,
         documents=named,
         files=bundle.files,
         whole_library=request.doc_ids is None,
-        embed=None if embedder is None else _embed_with(embedder),
+        embed=embed,
     )
     leads = await first_look(material, request.problem)
     door.refresh()

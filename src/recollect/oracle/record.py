@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,8 +14,6 @@ from recollect.storage import oracle as storage
 
 if TYPE_CHECKING:
     from recollect.oracle.consult import Consultation
-
-_log = logging.getLogger("recollect.oracle")
 
 #: Document, first line, last line.
 Span = tuple[str, int, int]
@@ -110,23 +107,17 @@ def record_of(
 async def store(
     asked: Consultation, consultation: OracleConsultation, result: OracleConsultResult | None
 ) -> None:
-    """Keep it; a record that can't be kept costs nobody the answer."""
-    user = asked.context.user_id
-    if user is None and not asked.context.is_admin:
-        _log.debug("a consultation of a caller without a user is not kept")
-        return
+    """Keep it, with what was told and what was missed."""
     entries = asked.gathered.material.entries if asked.gathered else {}
-    try:
-        async with asked.workspace.store.transaction(asked.context) as tx:
-            await storage.insert_consultation(
-                tx,
-                consultation,
-                user=user or "",
-                documents=[entries[one].key for one in consultation.docs_consulted if one in entries],
-                result=result,
-                events=asked.announcer.said if asked.announcer else (),
-                requests=asked.wanted.requests,
-                answers=asked.answers,
-            )
-    except Exception as error:
-        _log.warning("a consultation could not be kept", exc_info=error)
+    await asked.keep(
+        lambda tx, user: storage.insert_consultation(
+            tx,
+            consultation,
+            user=user,
+            documents=[entries[one].key for one in consultation.docs_consulted if one in entries],
+            result=result,
+            events=asked.announcer.said if asked.announcer else (),
+            requests=asked.wanted.requests,
+            answers=asked.answers,
+        )
+    )

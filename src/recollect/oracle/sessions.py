@@ -16,7 +16,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from recollect.domain.findings import Finding
 from recollect.oracle.shelves import Shelves
 from recollect.runs.cache import Cache, CacheKey
 from recollect.runs.environment import Observation
@@ -78,14 +77,7 @@ def write_answers(cache: Cache, before: Collection[CacheKey], roles: Iterable[st
     for key, one in reversed(cache.entries().items()):
         if key in before or key.tool not in _ASKING_TOOLS or {"note", "error"} & set(one.value):
             continue  # there already, no model's, or not answered
-        row = {
-            "key": list(key),
-            "value": one.value,
-            "text": one.text,
-            "tokens": one.tokens,
-            "usd": one.usd,
-            "findings": [finding.document() for finding in one.findings],
-        }
+        row = {"key": list(key), **one.document()}
         chars += len(json.dumps(row))
         if chars > _MAX_STORED_CHARS:
             break
@@ -104,13 +96,7 @@ def read_answers(
         try:
             key = CacheKey(*row["key"])
             read = {str(span[0]) for span in row["value"].get("spans", ())}
-            observation = Observation(
-                value=row["value"],
-                text=row["text"],
-                tokens=row["tokens"],
-                usd=row["usd"],
-                findings=tuple(Finding.read(one) for one in row["findings"]),
-            )
+            observation = Observation.read(row)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             continue  # of another version; it is asked again
         if read <= set(seen) and cache.find(key) is None:

@@ -42,7 +42,7 @@ from recollect.runs.events import (
 )
 from recollect.runs.planners.contract import Call, Plan, Planner, Situation
 from recollect.runs.record import Record, usage_of
-from recollect.runs.times import LiveTimes, Span, Times, utc_now
+from recollect.runs.times import Span, Times, utc_now
 from recollect.runs.waiting import all_within
 
 _log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ async def run(
         budget=budget,
         cache=cache if cache is not None else Cache(),
         publisher=publisher,
-        times=LiveTimes(clock, now),
+        times=Times(clock, now),
         on_end=on_end,
         stop=stop,
         policy=policy,

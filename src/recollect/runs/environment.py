@@ -35,6 +35,17 @@ class Observation:
     findings: tuple[Finding, ...] = ()
     passing: bool = False
 
+    def document(self) -> dict[str, Any]:
+        """As JSON, for who keeps it longer than a cache does."""
+        kept = {"value": self.value, "text": self.text, "tokens": self.tokens, "usd": self.usd}
+        return {**kept, "findings": [finding.document() for finding in self.findings]}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Observation:
+        """From its JSON; of another version it raises what reading JSON raises."""
+        kept = {name: document[name] for name in ("value", "text", "tokens", "usd")}
+        return cls(**kept, findings=tuple(Finding.read(one) for one in document["findings"]))
+
 
 #: Starts a run one level deeper, on the parent's budget: `recurse(query)`.
 Recurse = Callable[[str], Awaitable["Run"]]

@@ -10,6 +10,7 @@ Whatever a model or a limit does, somebody asked a question: what can be answere
 
 from __future__ import annotations
 
+import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from recollect.runs.environment import Environment
     from recollect.runs.models import Models
     from recollect.runs.planners.contract import Planner
-    from recollect.storage.store import Store
+    from recollect.storage.store import Store, Transaction
+
+_log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 #: The present text of what citations name, by kind and path.
@@ -65,6 +68,7 @@ class Inquiry(ABC, Generic[Result]):
         subscriber: Callable[[Any], Awaitable[None] | None] | None = None,
     ) -> None:
         self.settings, self.question, self.guidance = settings, question, guidance
+        self.store, self.context = store, context
         self.purse, self.models = purse, models.charged_to(purse)
         self.notes = list(models.notes)
         self.stopped_by = "done"
@@ -134,6 +138,20 @@ class Inquiry(ABC, Generic[Result]):
         """Something happened."""
         if self.announcer is not None:
             self.announcer.say(type, **detail)
+
+    async def keep(self, insert: Callable[[Transaction, str], Awaitable[object]]) -> None:
+        """Store the record by who asked, where a store is open; one that can't be stored costs nobody the answer.
+
+        Nothing is kept of a caller without a name, unless it is an admin.
+        """
+        store, context = self.store, self.context
+        if store is None or context is None or (context.user_id is None and not context.is_admin):
+            return
+        try:
+            async with store.transaction(context) as tx:
+                await insert(tx, context.user_id or "")
+        except Exception as error:
+            _log.warning("the record of a run could not be kept", exc_info=error)
 
     def left_s(self) -> float:
         """Seconds that are left."""

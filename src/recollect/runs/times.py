@@ -1,4 +1,4 @@
-"""When things happened: measured while a run goes on (`LiveTimes`), or read from its record (`RecordedTimes`).
+"""When things happened: measured while a run goes on (`Times`), or read from its record (`RecordedTimes`).
 
 The engine asks here and nowhere else, by the place of a step or call in the run, so that a replay has the record's own
 times whatever order its tasks end in.
@@ -6,11 +6,11 @@ times whatever order its tasks end in.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Protocol
 from uuid import UUID
 
 from recollect.domain.ids import new_id
@@ -20,98 +20,56 @@ from recollect.domain.trajectory import Trajectory
 utc_now = partial(datetime.now, UTC)
 
 
-class Span(Protocol):
-    """Something that has begun."""
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Something that has begun; `end()` says when it ended, and how many milliseconds it took."""
 
-    @property
-    def started_at(self) -> datetime:
-        """When it began."""
-        ...
-
-    def end(self) -> tuple[datetime, float]:
-        """When it ended, and how many milliseconds it took."""
-        ...
+    started_at: datetime
+    end: Callable[[], tuple[datetime, float]]
 
 
-class Times(Protocol):
-    """The times, and the id, of one run."""
+class Times:
+    """The times and the id of one run, measured by a steady clock and the one on the wall."""
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, wall: Callable[[], datetime] = utc_now
+    ) -> None:
+        self.clock, self.wall = clock, wall
 
     def run_id(self) -> UUID:
         """The run's id."""
-        ...
-
-    def run(self) -> Span:
-        """The run begins."""
-        ...
-
-    def step(self, iteration: int) -> Span:
-        """A step begins; the first is 1."""
-        ...
-
-    def call(self, iteration: int, place: int) -> Span:
-        """A call begins; the first of a step is 0."""
-        ...
-
-    def child(self, iteration: int, place: int) -> Times:
-        """Of the run that this call starts."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Running:
-    started_at: datetime
-    began: float
-    clock: Callable[[], float]
-
-    def end(self) -> tuple[datetime, float]:
-        took_s = max(0.0, self.clock() - self.began)
-        # The wall clock may be set back meanwhile; the end is the beginning and what the steady clock says.
-        return self.started_at + timedelta(seconds=took_s), round(took_s * 1_000, 3)
-
-
-@dataclass(frozen=True, slots=True)
-class LiveTimes:
-    """Measured."""
-
-    clock: Callable[[], float]
-    wall: Callable[[], datetime]
-
-    def run_id(self) -> UUID:
-        """A new one."""
         return new_id()
 
     def run(self) -> Span:
-        """Begins now."""
-        return _Running(self.wall(), self.clock(), self.clock)
+        """The run begins."""
+        began, started_at = self.clock(), self.wall()
+
+        def end() -> tuple[datetime, float]:
+            took_s = max(0.0, self.clock() - began)
+            # The wall clock may be set back meanwhile; the end is the beginning and what the steady clock says.
+            return started_at + timedelta(seconds=took_s), round(took_s * 1_000, 3)
+
+        return Span(started_at, end)
 
     def step(self, iteration: int) -> Span:
-        """Begins now."""
+        """A step begins; the first is 1."""
         return self.run()
 
     def call(self, iteration: int, place: int) -> Span:
-        """Begins now."""
+        """A call begins; the first of a step is 0."""
         return self.run()
 
     def child(self, iteration: int, place: int) -> Times:
-        """The same clocks."""
+        """Of the run that this call starts."""
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class _Recorded:
-    started_at: datetime
-    ended_at: datetime
-    duration_ms: float
-
-    def end(self) -> tuple[datetime, float]:
-        return self.ended_at, self.duration_ms
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedTimes:
+class RecordedTimes(Times):
     """Those of a record."""
 
-    record: Trajectory
+    def __init__(self, record: Trajectory) -> None:
+        super().__init__()
+        self.record = record
 
     def run_id(self) -> UUID:
         """The record's."""
@@ -119,23 +77,26 @@ class RecordedTimes:
 
     def run(self) -> Span:
         """As it was."""
-        record = self.record
-        return _Recorded(record.started_at, record.ended_at, record.usage.wall_time_ms)
+        return _was(self.record.started_at, self.record.ended_at, self.record.usage.wall_time_ms)
 
     def step(self, iteration: int) -> Span:
         """As it was; a step that is not in the record takes no time at its end."""
         if iteration > len(self.record.steps):
-            return _Recorded(self.record.ended_at, self.record.ended_at, 0.0)
+            return _was(self.record.ended_at, self.record.ended_at, 0.0)
         step = self.record.steps[iteration - 1]
-        return _Recorded(step.started_at, step.started_at, step.duration_ms)
+        return _was(step.started_at, step.started_at, step.duration_ms)
 
     def call(self, iteration: int, place: int) -> Span:
         """As it was."""
         call = self.record.steps[iteration - 1].tool_calls[place]
-        return _Recorded(call.started_at, call.started_at, call.duration_ms)
+        return _was(call.started_at, call.started_at, call.duration_ms)
 
     def child(self, iteration: int, place: int) -> Times:
         """Of the recorded child."""
         child = self.record.steps[iteration - 1].tool_calls[place].child
         assert child is not None
         return RecordedTimes(child)
+
+
+def _was(started_at: datetime, ended_at: datetime, duration_ms: float) -> Span:
+    return Span(started_at, lambda: (ended_at, duration_ms))
