@@ -112,3 +112,15 @@ def test_json_on_a_terminal_is_indented_and_without_style(cli: Any, remember: Ca
     _, screen = _on_terminal(cli, "list", "--json")
     assert screen.startswith('{\n  "items": [')
     assert "\x1b" not in screen
+
+
+def test_steps_are_drawn_while_a_consultation_and_an_exploration_go_on(cli: Any, tmp_path: Any) -> None:
+    (tmp_path / "guide.md").write_text("# Tokens\n\nA token expires after 15 minutes.\n")
+    (tmp_path / "tokens.py").write_text("def expire(token):\n    return token.age > 15\n")
+    cli("library", "add", str(tmp_path / "guide.md"))
+    code, screen = _on_terminal(cli, "consult", "When does a token expire?", "--depth", "thorough")
+    assert code == 0
+    assert "query_subset(*, When does a token expire?)" in _STYLE.sub("", screen)
+    code, screen = _on_terminal(cli, "explore", str(tmp_path), "where do tokens expire?")
+    assert code == 0
+    assert "outline(" in _STYLE.sub("", screen)

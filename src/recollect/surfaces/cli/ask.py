@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.surfaces.cli.invocation import invocation, read_argument
+from recollect.surfaces.cli.runs import show_answer, watch_steps
 
 if TYPE_CHECKING:
     from recollect.domain.findings import Answer
@@ -37,14 +38,14 @@ def ask(
     argument = read_argument(question, what="question")
     sources = source or ["memories", "library"]
     several = len(sources) + (working_dir is not None) > 1
-    with inv.client() as client:
+    with inv.client() as client, watch_steps(inv.out, "asking") as (draw, _):
         answer = client.ask(
             argument,
             sources,
             working_dir=working_dir,
             depth=depth,
             model=model,
-            on_event=None if inv.out.as_json else _teller(inv.out, headed=several),
+            on_event=None if inv.out.as_json else _teller(inv.out, draw, headed=several),
         )
     if inv.out.as_json:
         inv.out.document(answer)
@@ -52,13 +53,15 @@ def ask(
         _show(inv.out, answer)
 
 
-def _teller(out: Output, *, headed: bool) -> Callable[[object], None]:
-    """Prints each source's answer as soon as it is there."""
+def _teller(out: Output, draw: Callable[[object], None] | None, *, headed: bool) -> Callable[[object], None]:
+    """Prints each source's answer as soon as it is there, and has the steps drawn until then."""
     from recollect.domain.findings import AnswerPart
     from recollect.runs.source import HEADINGS
 
     def tell(event: object) -> None:
         if not isinstance(event, AnswerPart):
+            if draw is not None:
+                draw(event)
             return
         if headed:
             out.line(f"{HEADINGS[event.source]}:", style="bold")
@@ -70,6 +73,6 @@ def _teller(out: Output, *, headed: bool) -> Callable[[object], None]:
 
 def _show(out: Output, answer: Answer) -> None:
     """What stands below the words, which were printed as they came."""
-    out.answer("" if answer.found else answer.text, answer.citations, answer.notes, found=answer.found)
-    if answer.cost_usd:
-        out.aside(f"{answer.cost_usd:.4f} USD")
+    cost = f"{answer.cost_usd:.4f} USD" if answer.cost_usd else ""
+    words = "" if answer.found else answer.text
+    show_answer(out, words, answer.citations, answer.notes, found=answer.found, summary=cost)

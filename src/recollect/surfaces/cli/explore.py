@@ -1,7 +1,7 @@
 """`recollect explore` and `explorations`: asking about code, and what was found before.
 
 The database is not opened: exploring needs a folder alone. While a person watches, the steps are drawn as a tree on
-standard error (`steps.py`), so that a pipe gets the answer and nothing else.
+standard error (`runs.py`), so that a pipe gets the answer and nothing else.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import typer
 
 from recollect.surfaces.cli.invocation import invocation, read_argument, read_file
 from recollect.surfaces.cli.output import Column, Output, one_line
-from recollect.surfaces.cli.steps import watch_steps
+from recollect.surfaces.cli.runs import call_line, show_answer, show_plan, watch_steps
 
 if TYPE_CHECKING:
-    from recollect.domain.codebase import ExplorationTrajectory, ExplorePlan, RLMResult, ToolCall
+    from recollect.domain.codebase import ExplorationTrajectory, ExplorePlan, RLMResult
 
 app = typer.Typer(rich_markup_mode=None)
 explorations_app = typer.Typer(
@@ -26,9 +26,6 @@ app.add_typer(explorations_app)
 
 _Task = Annotated[str, typer.Argument(help="The task's id.", metavar="TASK_ID")]
 _LimitOption = Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)]
-#: Lines of code shown for one citation, and how many citations have some.
-_SHOWN_LINES = 8
-_WITH_CODE = 6
 
 
 @app.command()
@@ -99,7 +96,7 @@ def explore(
             )  # fmt: skip
             _show_plan(inv.out, plan)
             return
-        with watch_steps(inv.out) as (on_event, progress):
+        with watch_steps(inv.out, "exploring") as (on_event, progress):
             result = client.explore(
                 path, argument, hints, task_id=task_id, preset=preset, model=model, max_subcalls=max_subcalls,
                 max_subcalls_per_iteration=max_per_iteration, timeout_seconds=timeout, max_tokens=max_tokens,
@@ -164,59 +161,42 @@ def _hint(text: str) -> str:
 
 
 def _show_result(out: Output, result: RLMResult) -> None:
-    if out.as_json:
-        out.document(result)
-        return
-    for line in result.synthesis.splitlines():
-        heading = line.endswith(":") and not line.startswith("- ")
-        out.line(line, style="bold" if heading else "" if result.success else "yellow")
-    if result.citations and out.on_terminal:
-        out.line("")
-    evidence = {finding.citations[0]: finding.evidence for finding in result.findings if finding.citations}
-    for number, citation in enumerate(result.citations, 1):
-        out.line(
-            f"[{number}] {citation.file_path}:{citation.line_start}-{citation.line_end} {citation.status.value}",
-            style="cyan",
-        )
-        if out.on_terminal and number <= _WITH_CODE:
-            _show_code(out, citation.line_start, evidence.get(citation, citation.quote))
-    for note in result.notes:
-        out.aside(f"note: {note}", style="yellow")
+    out.result(result)
     usage = result.usage
     model = f", {usage.model_calls} model calls, {usage.total_tokens:,} tokens" if result.model else ""
     ended = "" if result.stopped_by == "done" else f"; stopped by {result.stopped_by}"
-    out.aside(
+    written = f"; record {result.audit_file}" if result.audit_file else ""
+    summary = (
         f"{usage.subcall_count} tool calls, {usage.cached_subcalls} from the cache{model}, "
-        f"{usage.wall_time_seconds:.1f} s{ended}"
-        + (f"; record {result.audit_file}" if result.audit_file else "")
+        f"{usage.wall_time_seconds:.1f} s{ended}{written}"
     )
-
-
-def _show_code(out: Output, first: int, text: str) -> None:
-    lines = text.split("\n")
-    width = len(str(first + len(lines)))
-    for number, line in enumerate(lines[:_SHOWN_LINES], first):
-        out.line(f"    {number:>{width}} {line[:200]}", style="dim")
-    if len(lines) > _SHOWN_LINES:
-        out.line(f"    {'':>{width}} ... {len(lines) - _SHOWN_LINES} more lines", style="dim")
+    code = {finding.citations[0]: finding.evidence for finding in result.findings if finding.citations}
+    show_answer(
+        out,
+        result.synthesis,
+        result.citations,
+        result.notes,
+        found=result.success,
+        summary=summary,
+        code=code,
+    )
 
 
 def _show_steps(out: Output, trajectory: ExplorationTrajectory, indent: str = "") -> None:
     for step in trajectory.steps:
         out.line(f"{indent}{step.iteration}. {one_line(step.thought) or '(no thought)'}", style="bold")
         for call in step.tool_calls:
-            out.line(f"{indent}   {_call_line(call)}", style="red" if call.error else "dim")
+            line = call_line(
+                call.tool,
+                call.parameters,
+                ms=call.duration_ms,
+                cached=call.cached,
+                refused=call.refused,
+                said=call.error or call.summary,
+            )
+            out.line(f"{indent}   {line}", style="red" if call.error else "dim")
             if call.child is not None:
                 _show_steps(out, call.child, indent + "      ")
-
-
-def _call_line(call: ToolCall) -> str:
-    shown = ", ".join(
-        one_line(str(value))[:80] for value in call.parameters.values() if value not in (None, "", [], ())
-    )
-    how = "refused" if call.refused else "cached" if call.cached else f"{call.duration_ms:.0f} ms"
-    said = call.error or call.summary
-    return f"{call.tool}({shown}) {how}" + (f": {one_line(said)}" if said else "")
 
 
 def _show_list(out: Output, found: Sequence[RLMResult]) -> None:
@@ -255,21 +235,16 @@ def _show_list(out: Output, found: Sequence[RLMResult]) -> None:
 
 
 def _show_plan(out: Output, plan: ExplorePlan) -> None:
-    out.result(plan)
-    cost = "unknown" if plan.max_usd is None else f"at most {plan.max_usd:.4f} USD"
-    out.pairs(
+    show_plan(
+        out,
+        plan,
         [
             ("tree", f"{plan.root}: {plan.files:,} files, about {plan.material_tokens:,} tokens"),
             ("worth it", plan.reasons or ("small enough to be read directly",)),
             ("begins with", plan.likely_files[:10]),
             ("tool calls", f"at most {plan.max_subcalls}, {plan.max_subcalls_per_iteration} in a step"),
             ("time", f"at most {plan.timeout_seconds:g} s"),
-            ("model", plan.model or "none"),
-            ("model calls", f"at most {plan.max_model_calls}"),
             ("tokens", f"at most {plan.max_tokens:,}"),
-            ("cost", cost),
             ("record", plan.audit_file),
-        ]
+        ],
     )
-    for note in plan.notes:
-        out.aside(f"note: {note}", style="yellow")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,7 +16,8 @@ from recollect.surfaces.cli.invocation import (
     read_argument,
     read_file,
 )
-from recollect.surfaces.cli.output import Column, Output, one_line
+from recollect.surfaces.cli.output import Column, Output
+from recollect.surfaces.cli.runs import call_line, show_answer, show_plan, watch_steps
 
 if TYPE_CHECKING:
     from recollect.domain.oracle import (
@@ -38,8 +38,6 @@ app.add_typer(consultations_app)
 _Id = Annotated[str, typer.Argument(help="The consultation's id.")]
 _LimitOption = Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)]
 _SessionOption = Annotated[str | None, typer.Option("--session", help="Only of this session.")]
-#: Of a parameter in a line of progress.
-_SHOWN_CHARS = 60
 
 
 @app.command()
@@ -96,19 +94,20 @@ def consult(
             )
             _show_plan(inv.out, plan)
             return
-        result = client.oracle_consult(
-            question,
-            depth_hint=depth,
-            working_dir=folder,
-            doc_ids=doc or None,
-            files=file or None,
-            model=model,
-            max_input_tokens=max_input_tokens,
-            session=session,
-            workflow=workflow,
-            agent=agent,
-            on_event=_progress(inv.out),
-        )
+        with watch_steps(inv.out, "consulting") as (on_event, _):
+            result = client.oracle_consult(
+                question,
+                depth_hint=depth,
+                working_dir=folder,
+                doc_ids=doc or None,
+                files=file or None,
+                model=model,
+                max_input_tokens=max_input_tokens,
+                session=session,
+                workflow=workflow,
+                agent=agent,
+                on_event=on_event,
+            )
         if end_session:
             client.consultations.end_session(result.session)
     _show_result(inv.out, result)
@@ -208,17 +207,6 @@ def verify(
 # ---------------------------------------------------------------- what they print
 
 
-def _progress(out: Output) -> Callable[[OracleEvent], None] | None:
-    """Lines on standard error while somebody watches."""
-    if out.as_json or not sys.stderr.isatty():
-        return None
-
-    def tell(event: OracleEvent) -> None:
-        print(f"  {one_line(_line(event))}", file=sys.stderr, flush=True)
-
-    return tell
-
-
 def _line(event: OracleEvent) -> str:
     detail = event.detail
     match event.type.value:
@@ -227,12 +215,12 @@ def _line(event: OracleEvent) -> str:
         case "oracle_consultation_thinking":
             return str(detail.get("thought", ""))
         case "oracle_rlm_tool_call":
-            shown = ", ".join(
-                str(value)[:_SHOWN_CHARS] for value in dict(detail.get("parameters") or {}).values()
-            )
-            end = " (again)" if detail.get("cached") else f" {detail.get('duration_ms', 0):.0f} ms"
-            return f"{detail.get('tool')}({shown}){end}" + (
-                f": {detail['error']}" if detail.get("error") else ""
+            return call_line(
+                detail.get("tool"),
+                detail.get("parameters") or {},
+                ms=detail.get("duration_ms", 0),
+                cached=bool(detail.get("cached")),
+                said=detail.get("error"),
             )
         case "oracle_capability_requested":
             return f"missing: {detail.get('description')}"
@@ -244,23 +232,20 @@ def _line(event: OracleEvent) -> str:
 
 def _show_result(out: Output, result: OracleConsultResult) -> None:
     out.result(result)
-    out.answer(result.answer, result.citations, result.notes, found=result.found)
     record, coverage = result.consultation, result.coverage
     cost = "" if not record.model else f", {record.tokens.get('total', 0):,} tokens of {record.model}"
-    out.aside(
+    summary = (
         f"{record.processing_mode}, read {coverage.share:.0%} of {coverage.material_tokens:,} tokens in "
         f"{coverage.documents} documents and {coverage.files} files, searched {coverage.searched_tokens:,}{cost}, "
-        f"{record.duration_ms:.0f} ms; "
-        f"session {result.session}"
+        f"{record.duration_ms:.0f} ms; session {result.session}"
     )
+    show_answer(out, result.answer, result.citations, result.notes, found=result.found, summary=summary)
 
 
 def _show_plan(out: Output, plan: DryRun) -> None:
-    if out.as_json:
-        out.document(plan)
-        return
-    cost = "unknown" if plan.max_usd is None else f"{plan.max_usd:.4f} USD"
-    out.pairs(
+    show_plan(
+        out,
+        plan,
         [
             ("mode", f"{plan.processing_mode}: {plan.reason}"),
             ("documents", tuple(str(document["doc_id"]) for document in plan.documents[:10])),
@@ -268,15 +253,10 @@ def _show_plan(out: Output, plan: DryRun) -> None:
             ("left out", tuple(f"{one.what} ({one.reason})" for one in plan.skipped[:10])),
             ("material", f"{plan.material_tokens:,} tokens"),
             ("tool calls", f"at most {plan.max_tool_calls}"),
-            ("model", plan.model or "none"),
-            ("model calls", f"at most {plan.max_model_calls}"),
             ("to the model", f"at most {plan.max_input_tokens:,} tokens"),
             ("from the model", f"at most {plan.max_output_tokens:,} tokens"),
-            ("cost", f"at most {cost}" if plan.max_usd is not None else cost),
-        ]
+        ],
     )
-    for note in plan.notes:
-        out.aside(f"note: {note}", style="yellow")
 
 
 def _show_list(out: Output, found: Sequence[OracleConsultation]) -> None:

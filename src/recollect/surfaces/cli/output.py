@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from recollect.domain.findings import Citation
 
 #: Control characters, and the marks that reorder text on a screen; tab and newline are handled apart.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -106,17 +105,6 @@ class Output:
             self.console().print(self.text(text, style))
         else:
             print(one_line(text))
-
-    def answer(self, text: str, citations: Sequence[Citation], notes: Sequence[str], *, found: bool) -> None:
-        """An answer in words, what its marks stand for, and what a reader should know."""
-        for line in text.splitlines():
-            self.line(line, style="" if found else "yellow")
-        if citations and self.on_terminal:
-            self.line("")
-        for number, citation in enumerate(citations, 1):
-            self.line(f"[{number}] {citation.place} {citation.standing}", style="dim")
-        for note in notes:
-            self.aside(f"note: {note}", style="yellow")
 
     def aside(self, text: str, *, style: str = "dim") -> None:
         """A remark that is not part of the result: on standard error when the result goes into a pipe."""
