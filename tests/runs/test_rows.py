@@ -15,6 +15,7 @@ from tests.runs.model_server import ByRequest, ModelServer, Said, serve
 
 from recollect import Recollect, Settings, TenantContext
 from recollect.domain.findings import Citation, CitationStatus
+from recollect.domain.oracle import OracleConsultResult
 from recollect.domain.rows import COUNT, Column, Condition, Row, Rows
 from recollect.errors import InvalidInputError
 from recollect.text.dense import wants_rows
@@ -212,6 +213,27 @@ A refund needs the approval of two people.
 """
 
 
+@pytest.fixture
+def billing(default_store: Recollect) -> Iterator[Callable[[str], OracleConsultResult]]:
+    """Asks a document with a table, at default settings."""
+    put_document(default_store, "billing.md", TABLE)
+    yield lambda question: default_store.oracle_consult(question, doc_ids=["billing.md"])
+    default_store.library.remove("billing.md")
+
+
+def test_the_sides_of_a_comparison_stand_in_a_table_and_one_that_is_missing_is_named(
+    billing: Callable[[str], OracleConsultResult],
+) -> None:
+    result = billing("Compare log_level and pool_size")
+    assert result.answer.splitlines()[2:] == [
+        "| log_level | name log_level: default info; restart no. [1] |",
+        "| pool_size | name pool_size: default 10; restart yes. [1] |",
+    ]
+    [cited] = result.citations
+    assert (cited.line_start, cited.status) == (5, CitationStatus.QUOTED)
+    assert "nothing was found about 'volcanoes'" in billing("Compare log_level with volcanoes").notes
+
+
 @pytest.mark.parametrize(
     ("question", "lines"),
     [
@@ -221,13 +243,9 @@ A refund needs the approval of two people.
     ],
 )
 def test_of_a_table_the_rows_that_have_what_is_asked_are_listed(
-    default_store: Recollect, question: str, lines: list[int]
+    billing: Callable[[str], OracleConsultResult], question: str, lines: list[int]
 ) -> None:
-    put_document(default_store, "billing.md", TABLE)
-    try:
-        result = default_store.oracle_consult(question, doc_ids=["billing.md"])
-    finally:
-        default_store.library.remove("billing.md")
+    result = billing(question)
     assert [one.line_start for one in result.citations] == lines
     assert ("log_level" in result.answer) is (8 in lines)
     assert result.answer.startswith("2:") is question.startswith("How many")

@@ -15,6 +15,7 @@ from typing import Any
 from recollect.files.patterns import escape
 from recollect.library.material import Lead
 from recollect.library.references import EVERYTHING
+from recollect.retrieval.assemble.compare import find_sides
 from recollect.runs.environment import Action
 from recollect.text.dense import wants_rows
 
@@ -35,6 +36,9 @@ _PART = re.compile(
     re.I,
 )
 _MIN_PART_WORDS = 3
+_HOW_TO = re.compile(
+    r"\W*(?:how|where|when|why) (?:do|does|can|could|should|to|would)\b(?!.*\bdiffer(?:ent)? from\b)", re.I
+)
 #: Places of the whole question that come before the best ones of its parts: those that are sure to be shown. With 3
 #: the parts push right places of two manuals out of the first five (69 instead of 72 %) and bring none in.
 _WHOLE_FIRST = 5
@@ -53,8 +57,15 @@ class Leads:
         return 0.99 * shown[-1].score if shown else 0.5
 
 
+def sides_of(query: str) -> tuple[str, ...]:
+    """What a question compares; nothing where it asks how to."""
+    return () if _HOW_TO.match(query) else find_sides(query)
+
+
 def parts_of(query: str) -> list[str]:
-    """The questions that a question is made of; empty when it is one."""
+    """The questions that a question is made of, or the sides that it compares; empty when it is one."""
+    if sides := sides_of(query):
+        return list(sides[:_MAX_PARTS])
     parts = [" ".join(part.split()).strip(" ?.,;") for part in _PART.split(query)]
     kept = [part for part in dict.fromkeys(parts) if len(part.split()) >= _MIN_PART_WORDS]
     return kept[:_MAX_PARTS] if len(kept) > 1 else []

@@ -16,12 +16,14 @@ from recollect.domain.context import guarded, quoted
 from recollect.domain.findings import Citation, Finding
 from recollect.domain.oracle import NOT_IN_DOCUMENTS
 from recollect.domain.rows import Rows
-from recollect.library.leads import parts_of
+from recollect.library.leads import parts_of, sides_of
 from recollect.library.material import FILE, Volume
 from recollect.library.prose import answer_in, answer_of, fenced_code
 from recollect.runs.ask import CODE
+from recollect.runs.synthesis import compare
 from recollect.runs.tables import write_tables
 from recollect.text.sentences import split_sentences
+from recollect.text.terms import query_terms, terms
 
 if TYPE_CHECKING:
     from recollect.oracle.consult import Consultation
@@ -96,7 +98,7 @@ async def compose(asked: Consultation, findings: Sequence[Finding], *, threshold
     if model is None:
         # What is listed as it stands must answer by itself.
         findings = [finding for finding in findings if finding.confidence >= threshold]
-    return _quoted(asked.question, findings, asked.opened)
+    return _compared(asked, findings) or _quoted(asked.question, findings, asked.opened)
 
 
 def _spoken(findings: Sequence[Finding]) -> Answered:
@@ -107,6 +109,27 @@ def _spoken(findings: Sequence[Finding]) -> Answered:
         numbers = [citations.setdefault(citation, len(citations) + 1) for citation in finding.citations]
         parts.append(_marked(finding.description, "".join(f"[{number}]" for number in numbers)))
     return Answered(text=NEXT.join(parts), citations=tuple(citations), found=bool(parts))
+
+
+def _compared(asked: Consultation, findings: Sequence[Finding]) -> Answered | None:
+    """The sides of a comparison in a table, each by what is said of it; None where fewer than two are spoken of."""
+    sides = sides_of(asked.question)
+    said: dict[str, Finding] = {}
+    for side in sides:
+        wanted = set(query_terms(side))
+        for finding in findings:
+            volume, lines = asked.opened.get(finding.source_file), finding.line_range
+            if volume is None or lines is None or not wanted <= set(terms(volume.text_of(*lines))):
+                continue
+            words = _safe(answer_in(side, volume.lines, *lines))
+            said[side] = replace(finding, group=side, description=words, evidence=words)
+            break
+    if said:
+        asked.notes += [f"nothing was found about {side!r}" for side in sides if side not in said]
+    if len(said) < 2:
+        return None
+    made = compare(list(said.values()))
+    return Answered(text=made.text, citations=made.citations, found=True)
 
 
 def _quoted(problem: str, findings: Sequence[Finding], volumes: Mapping[str, Volume]) -> Answered:
