@@ -136,8 +136,17 @@ def test_an_equal_sub_call_is_free_and_counted(explore: Explore, chat: ModelServ
 
 @pytest.mark.parametrize(
     "fault",
-    [429, 500, "hang", b'{"choices": [{"mess', {"weather": "fine"}],
-    ids=["429", "500", "slow", "truncated body", "wrong schema"],
+    [
+        429,
+        500,
+        "hang",
+        "die",
+        b'{"choices": [{"mess',
+        {"weather": "fine"},
+        Said(content="", refusal="I can't help with that.", finish="content_filter"),
+        Said(content="", finish="length", usage=(900, 4_000), reasoning=4_000),
+    ],
+    ids=["429", "500", "slow", "gone", "truncated body", "wrong schema", "refusal", "all reasoning"],
 )
 def test_a_server_that_misbehaves_costs_nobody_the_answer(
     explore: Explore, chat: ModelServer, fault: Any
