@@ -385,6 +385,7 @@ def local(
         Path, typer.Option("--model-file", help="A GGUF file, which xllamacpp serves.", metavar="FILE")
     ],
     window: Annotated[int, typer.Option(help="The window it is served with, in tokens.", min=1_024)] = 4_096,
+    timeout: Annotated[float, typer.Option(help="Seconds that one question may take.", min=1.0)] = 240.0,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -392,7 +393,7 @@ def local(
     from recollect_bench.local import run_local
 
     show = _show(ctx, json, out)
-    _finish(ctx, json, out, run_local(model_file, show=show, window=window))
+    _finish(ctx, json, out, run_local(model_file, show=show, window=window, timeout_s=timeout))
 
 
 @app.command()
