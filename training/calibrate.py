@@ -40,6 +40,7 @@ from recollect.retrieval.judge.verdict import (
     LATER,
     NARROW,
     NEARNESS,
+    TRAILING,
     too_far_behind,
     wide,
 )
@@ -164,9 +165,11 @@ def _candidate(hit: Hit) -> Candidate:
 
 
 def scores_of(case: Case, models: dict[str, Model]) -> np.ndarray:
-    """How likely each hit answers (`probability`)."""
+    """How likely each hit answers (`probability`), and how far it trails the most relevant (`judge_rows`)."""
     one, several = (case.evidence @ weights + bias for weights, bias in (models["one"], models["several"]))
-    return sigmoid((1.0 - case.aim.several) * one + case.aim.several * several)
+    relevance = case.evidence[:, FEATURES.index("relevance")]
+    trailing = TRAILING * (relevance - relevance.max(initial=-np.inf))
+    return sigmoid((1.0 - case.aim.several) * (one + trailing) + case.aim.several * several)
 
 
 def pairs_of(case: Case, scores: np.ndarray) -> tuple[list[Pair], np.ndarray]:

@@ -10,6 +10,7 @@ from recollect.domain.query import Category, QueryType, Understanding
 from recollect.retrieval.judge.evidence import (
     FEATURES,
     Candidate,
+    is_elapsed,
     is_other_number,
     measure_evidence,
     share_of_strangers,
@@ -98,3 +99,21 @@ def test_a_time_in_words_is_a_time(text: str, lacks: float) -> None:
         query="When does the bakery open?", terms=(), type=kind, strategy=select_strategy(kind), now=now
     )
     assert measure_evidence(asked, [said(None, text)])[0, FEATURES.index("lacks_time")] == lacks
+
+
+@pytest.mark.parametrize(
+    ("question", "elapsed"),
+    [
+        ("How many weeks ago did I meet my aunt?", True),
+        ("How many days passed between the fair and the flight?", True),
+        ("How many days before the party did I order the gift?", True),
+        ("How long had I been taking lessons when I bought the amp?", True),
+        ("How many days did it take me to finish the book?", True),
+        ("How long must the sink stay dry after sealing?", False),
+        ("How many bikes do I have?", False),
+        ("How many days of leave do I get?", False),
+        ("How long is the marathon?", False),
+    ],
+)
+def test_the_time_between_two_things_stands_in_no_text(question: str, elapsed: bool) -> None:
+    assert is_elapsed(question) is elapsed

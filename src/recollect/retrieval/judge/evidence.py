@@ -54,6 +54,13 @@ _NUMBER = re.compile(
     r"|quant[oaie]|hoeveel|pin|code)\b",
     re.IGNORECASE,
 )
+#: A number that no text holds, because it lies between two days: "how many weeks ago did I meet her?".
+_ELAPSED = re.compile(
+    r"\bhow (?:long|many (?:days|weeks|months|years))\b"
+    r"(?:[^?]*\b(?:ago|passed|e?lapsed|between|apart|combined|did it take)\b"
+    r"|(?=[^?]*\b(?:did|had|been|was|were)\b)[^?]*\b(?:before|after|since|when)\b)",
+    re.IGNORECASE,
+)
 _TIME = re.compile(
     r"\b(?:when|what (?:time|date|day|year|month)|which (?:day|days|date|month|year)|since when"
     r"|until when|by when|how long ago"
@@ -149,7 +156,7 @@ def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> F
     question = asked.query
     named = _names(asked)
     names = list(named.values())
-    wants_number = bool(_NUMBER.search(question))
+    wants_number = bool(_NUMBER.search(question)) and not is_elapsed(question)
     wants_time = bool(_TIME.search(question)) and not _HAPPENED.search(question)
     wants_person = bool(_PERSON.search(question))
     best = max(candidate.verdict for candidate in candidates)
@@ -186,6 +193,11 @@ def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> F
             )
         )
     return np.array(rows, dtype=np.float64)
+
+
+def is_elapsed(question: str) -> bool:
+    """Whether the time between two things is asked for, which their days tell and no text has to."""
+    return bool(_ELAPSED.search(question))
 
 
 def _names(asked: Understanding) -> dict[str, frozenset[str]]:
