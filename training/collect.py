@@ -32,7 +32,7 @@ LIMIT = 40
 def main(out: Path, paths: list[Path]) -> None:
     """Collect and write."""
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings.load(home=Path(folder), recursion_enabled=False, learning=False)
+        settings = Settings.load(home=Path(folder), recursion_threshold=1, learning=False)
         with Recollect(settings=settings) as store:
             rows = [row for path in paths for row in _asked(store, path)]
             embedder = open_embedder("arctic", cache_dir=Path(folder))

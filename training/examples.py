@@ -30,7 +30,7 @@ OUTDATED, RELATED = 0.8, 0.2
 #: Of the memories nearest to a question so many are negatives, and so many others; each epoch draws some of them.
 HARD, OTHERS = 14, 3
 #: So many that answer are shown at once, and so many that do not.
-RIGHT, SHOWN = 6, 7
+RIGHT, SHOWN = 6, 5
 SEVERAL = frozenset({"list", "count", "compare"})
 #: The open sets whose answers stand in one short text; the rest ask for more context than a memory has.
 OPEN = frozenset(
@@ -41,6 +41,7 @@ _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
 _SPEAKER = re.compile(r"(\w+), [A-Z][a-z]{2} \d{4}: ")
 
 Embed = Callable[[list[str]], Any]
+Read = Callable[[str, list[str]], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,18 @@ class Example:
 
 
 def from_world(
-    world: dict[str, Any], *, embed: Embed, embed_queries: Embed, seed: int = 0, every: bool = False
+    world: dict[str, Any],
+    *,
+    embed: Embed,
+    embed_queries: Embed,
+    read: Read | None = None,
+    seed: int = 0,
+    every: bool = False,
 ) -> list[Example]:
-    """A world's questions with what answers them and what is nearest to doing so; `every`: with all that is visible."""
+    """A world's questions with what answers them and what is nearest to doing so; `every`: with all that is visible.
+
+    `read` is an earlier judge: what it takes for answers comes first among the near misses.
+    """
     draw = random.Random(seed)
     items, questions = world["items"], world["questions"]
     place_of = {item["key"]: place for place, item in enumerate(items)}
@@ -72,6 +82,11 @@ def from_world(
         rest = sorted((place for place in seen if place not in labels), key=lambda place: -row[place])
         if not every:
             rest = rest[:HARD] + draw.sample(rest[HARD:], min(OTHERS, len(rest[HARD:])))
+        if read is not None:
+            near = read(
+                question["question"], [said(items, place, asker=question["as"]) for place in rest[:HARD]]
+            )
+            rest = [*(rest[place] for place in np.argsort(-near)), *rest[HARD:]]
         places = [*labels, *rest]
         shown = [said(items, place, asker=question["as"]) for place in places]
         values = [labels.get(place, 0.0) for place in places]

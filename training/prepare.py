@@ -18,6 +18,7 @@ from examples import Example, from_open_sets, from_world, spread
 from worlds import FOLDER, HELD_BACK, read_world
 
 from recollect.providers.embedders import open_embedder
+from recollect.providers.judge.model import open_judge
 
 SEED = 1
 
@@ -29,10 +30,14 @@ def main() -> None:
     parser.add_argument("--answers", type=Path, required=True, help="the open sets")
     parser.add_argument("--open-questions", type=int, default=3500, help="how many of their questions")
     parser.add_argument("--all-worlds", action="store_true", help="those held back for calibration too")
+    parser.add_argument(
+        "--mine", action="store_true", help="near misses are what the shipped judge falls for"
+    )
     options = parser.parse_args()
     examples: list[Example] = []
     with tempfile.TemporaryDirectory() as folder:
         embedder = open_embedder("arctic", cache_dir=Path(folder))
+        read = open_judge(cache_dir=Path(folder)).read if options.mine else None
         for number, path in enumerate(sorted(FOLDER.glob("*.world"))):
             if options.all_worlds or path.stem not in HELD_BACK:
                 world = read_world(path)
@@ -40,6 +45,7 @@ def main() -> None:
                     world,
                     embed=embedder.embed,
                     embed_queries=lambda texts: np.array([embedder.embed_query(text) for text in texts]),
+                    read=read,
                     seed=number,
                 )
     print(spread(examples))
