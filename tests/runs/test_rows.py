@@ -207,6 +207,8 @@ TABLE = """# Billing
 | log_level | info | no |
 | cache_dir | /var/cache | yes |
 
+`bandwidth` is a setting that is read again every minute; nothing has to be restarted.
+
 ## Refunds
 
 A refund needs the approval of two people.
@@ -231,14 +233,16 @@ def test_the_sides_of_a_comparison_stand_in_a_table_and_one_that_is_missing_is_n
     ]
     [cited] = result.citations
     assert (cited.line_start, cited.status) == (5, CitationStatus.QUOTED)
-    assert "nothing was found about 'volcanoes'" in billing("Compare log_level with volcanoes").notes
+    assert (
+        "nothing was found about 'volcanoes'" in billing("Compare log_level, pool_size and volcanoes").notes
+    )
 
 
 @pytest.mark.parametrize(
     ("question", "lines"),
     [
         ("Which settings need a restart?", [7, 9]),
-        ("List all settings", [7, 8, 9]),
+        ("List all settings", [7, 8, 9, 11]),
         ("How many settings need a restart?", [7, 9]),
     ],
 )
@@ -347,7 +351,7 @@ def test_a_server_that_dies_on_the_way_loses_no_row_and_the_rest_is_said(
     )
     rows = [line for line in result.answer.splitlines() if line.startswith("- ")]
     assert 60 <= len(rows) < 600
-    assert any("were not looked at: the model did not answer" in note for note in result.notes)
+    assert any("were not read by the model: the model did not answer" in note for note in result.notes)
     assert all(one.status is CitationStatus.QUOTED for one in result.citations)
 
 
@@ -364,7 +368,7 @@ def test_money_ends_a_fan_out_below_its_limit_and_that_is_said(
     result = asked.oracle_consult("List all items that require a restart.")
     assert result.consultation.cost_usd is not None
     assert 0 < result.consultation.cost_usd <= 0.03
-    assert any("were not looked at" in note for note in result.notes)
+    assert any("were not read by the model" in note for note in result.notes)
 
 
 def test_an_answer_that_is_cut_off_is_asked_for_in_halves(

@@ -148,7 +148,7 @@ class FanOut:
         if looked < len(self._units):
             why = self._stopped or (f"the model did not answer ({self._failure})" if self._failure else "")
             why = why or "rows_max_tokens, the most that one question reads, cut them off"
-            yield f"{len(self._units) - looked:,} of {len(self._units):,} were not looked at: {why}"
+            yield f"{len(self._units) - looked:,} of {len(self._units):,} were not read by the model: {why}"
 
     async def _ask(self, batch: list[Piece]) -> list[Row]:
         key = self._key(batch)

@@ -18,6 +18,14 @@ _ASKING = frozenset(query_terms(f"{TELL} number total mention documents insgesam
 #: The share of a question's words, the rarer the heavier, that a sentence and its heading hold between them.
 _HELD = 0.5
 _ITEM = re.compile(rf"\s*\||{BULLET.pattern}")
+#: Questions for what has something, and clauses that say that something has not.
+_HAVING = re.compile(
+    r"\b(?:needs?|requires?|supports?|uses?|allows?|braucht|brauchen|erforder\w+)\b", re.IGNORECASE
+)
+_DENIAL = re.compile(
+    r"\b(?:no|not|never|nothing|none|without|cannot|kein\w*|nicht|nie|ohne)\b|n['’]t\b", re.IGNORECASE
+)
+_CLAUSE = re.compile(r"[.;:,]\s|\b(?:but|unless|aber)\b")
 
 #: A sentence with its first and last line, counted from 1 within the piece, and the words that it says by itself: the
 #: head of a table stands in the text of each of its rows.
@@ -41,14 +49,15 @@ def match_sentences(
     spread = Counter(term for one in held for term in one)
     weights = {term: math.log(1.0 + len(split) / (1.0 + spread[term])) for term in wanted}
     least = _HELD * sum(weights.values())
+    denied = _denied(question)
     named = next((column.name for column in columns if column.kind == "text" and not column.one_of), None)
     rows: list[Row] = []
-    for (piece, (text, first, last, _)), said in zip(split, held, strict=True):
+    for (piece, (text, first, last, own)), said in zip(split, held, strict=True):
         known = said.union(terms(f"{piece.label} {text}"))
         # Below a heading that is what is asked for, a row of a table or an item of a list is one of them.
         item = _ITEM.match(piece.lines[first - 1]) and set(wanted) <= set(terms(piece.heading))
         speaks = item or said.intersection(wanted)
-        if not speaks or sum(weights[one] for one in wanted if one in known) < least:
+        if not speaks or denied(own) or sum(weights[one] for one in wanted if one in known) < least:
             continue
         values: dict[str, Value] = dict.fromkeys((column.name for column in columns), None)
         if named is not None:
@@ -57,3 +66,15 @@ def match_sentences(
     units = {piece.unit for piece in pieces}
     note = "found by the question's words: what says it in other words is missing, and not every row has to belong"
     return Rows(columns=tuple(columns), rows=tuple(rows), looked=len(units), total=len(units), notes=(note,))
+
+
+def _denied(question: str) -> Callable[[str], bool]:
+    """Tells texts that deny what a question asks for: "nothing has to be restarted", where it asks what needs it."""
+    having = _HAVING.search(question)
+    key = set(query_terms(question[having.end() :])[:1]) if having and not _DENIAL.search(question) else set()
+
+    def denied(text: str) -> bool:
+        speaking = [clause for clause in _CLAUSE.split(text) if key.intersection(terms(clause))]
+        return bool(speaking) and all(_DENIAL.search(clause) for clause in speaking)
+
+    return denied
