@@ -13,7 +13,6 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
-from types import TracebackType
 from typing import Any
 
 from recollect.errors import DepthLimitError, InvalidInputError
@@ -66,10 +65,7 @@ class Limits:
 
 
 class Reservation:
-    """The worst case of one call, held until the call says what it was.
-
-    As a context it is settled at the latest when left: who said nothing has used all of it.
-    """
+    """The worst case of one call, held until the call says what it was."""
 
     def __init__(self, budget: Budget, *, subcalls: int, tokens: int, nano_usd: int) -> None:
         self._budget = budget
@@ -107,14 +103,6 @@ class Reservation:
         if self._open:
             self._open = False
             self._budget._settle(self._held, (0, 0, 0))
-
-    def __enter__(self) -> Reservation:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.settle(tokens=self.tokens, usd=self.usd)
 
 
 class Budget:

@@ -63,11 +63,6 @@ class ModelPlanner:
         self.policy_label = policy_label(root_model.profile)
         self.notes = tuple(f"no price is known for {name!r}: it counts as 0 dollars" for name in unpriced)
 
-    @property
-    def reader(self) -> ChatModel:
-        """The model that reads what a tool gives it, on the run's account."""
-        return self._models[1]
-
     async def plan(self, situation: Situation) -> Plan:
         """Ask, again if need be; `PlannerError` when no answer can be used."""
         await asyncio.to_thread(load_encoding)
