@@ -197,7 +197,7 @@ def test_no_limit_is_ever_passed_whatever_is_tried(
             elif what == "extend":
                 one.extend(tokens=tokens, usd=usd)
             else:
-                one.__exit__(None, None, None)
+                one.settle(tokens=one.tokens, usd=one.usd)
                 held.remove(held[which % len(held)])
         for node in budget._chain():
             check(node)
