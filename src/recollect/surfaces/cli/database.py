@@ -135,12 +135,8 @@ def add_node(
     from recollect.storage.cluster import nodes
 
     added = nodes.add_node(_owner_conninfo(_open_door(inv.settings())), address)
-    if inv.out.as_json:
-        inv.out.document({"added": added})
-    else:
-        inv.out.line(
-            "added; `recollect db rebalance` gives it its share" if added else "it is a node already"
-        )
+    inv.out.result({"added": added})
+    inv.out.line("added; `recollect db rebalance` gives it its share" if added else "it is a node already")
 
 
 @db_app.command()
@@ -298,13 +294,9 @@ def compact(ctx: typer.Context) -> None:
 
 
 def _show_backup(inv: Invocation, report: BackupReport, verb: str) -> None:
-    if inv.out.as_json:
-        inv.out.document(report)
-    else:
-        size_mb = report.size_bytes / 1e6
-        inv.out.line(
-            f"{verb}: {report.path}, {report.tables} tables, {size_mb:.1f} MB, {report.elapsed_s:.1f} s"
-        )
+    inv.out.result(report)
+    size_mb = report.size_bytes / 1e6
+    inv.out.line(f"{verb}: {report.path}, {report.tables} tables, {size_mb:.1f} MB, {report.elapsed_s:.1f} s")
 
 
 def _embedded_settings(inv: Invocation, verb: str) -> Settings:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.surfaces.cli.invocation import noun_app, opened
-from recollect.surfaces.cli.output import Column, Output
+from recollect.surfaces.cli.output import Output
 
 if TYPE_CHECKING:
     from recollect.domain.names import Entity
@@ -79,11 +79,7 @@ def graph(
         found = client.entities.graph(name, limit=limit)
     inv.out.result(found)
     names = {entity.key: entity.name for entity in found.entities}
-    columns = [
-        Column(name="one", style="cyan"),
-        Column(name="other", style="cyan"),
-        Column(name="memories", right=True),
-    ]
+    columns = "one:cyan, other:cyan, memories>"
     inv.out.table(columns, [(names[link.source], names[link.target], link.memories) for link in found.links])
 
 
@@ -101,12 +97,5 @@ def forget(ctx: typer.Context, name: _Name) -> None:
 
 def _show(out: Output, document: object, found: Sequence[Entity]) -> None:
     out.result(document)
-    columns = [
-        Column(name="name", style="cyan", wide=True),
-        Column(name="kind"),
-        Column(name="source"),
-        Column(name="also called"),
-        Column(name="memories", right=True),
-        Column(name="key", style="dim"),
-    ]
+    columns = "name:cyan*, kind, source, also called, memories>, key:dim"
     out.table(columns, [(e.name, e.kind, e.source, ", ".join(e.aliases), e.memories, e.key) for e in found])

@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recollect.surfaces.cli.invocation import invocation, read_argument, read_file
-from recollect.surfaces.cli.output import Column, Output, one_line
+from recollect.surfaces.cli.invocation import (
+    LimitOption,
+    ModelOption,
+    given,
+    invocation,
+    read_argument,
+    read_file,
+)
+from recollect.surfaces.cli.output import Output, one_line
 from recollect.surfaces.cli.runs import call_line, show_answer, show_plan, watch_steps
 
 if TYPE_CHECKING:
@@ -25,7 +32,6 @@ explorations_app = typer.Typer(
 app.add_typer(explorations_app)
 
 _Task = Annotated[str, typer.Argument(help="The task's id.", metavar="TASK_ID")]
-_LimitOption = Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)]
 
 
 @app.command()
@@ -47,9 +53,7 @@ def explore(
         str | None,
         typer.Option(help="repo mapper, architecture surveyor, debugger or validation.", metavar="NAME"),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Chat model to ask; none when not named here or in the settings.")
-    ] = None,
+    model: ModelOption = None,
     max_subcalls: Annotated[
         int | None, typer.Option("--max-subcalls", help="Tool calls in all (RLM_MAX_SUBCALLS).", min=0)
     ] = None,
@@ -85,28 +89,22 @@ def explore(
     Reads only, below that folder. Without a model the answer is made of the code itself.
     """
     inv = invocation(ctx)
-    argument = read_argument(query, what="query")
-    hints = [_hint(one) for one in hint or ()]
+    said = {
+        "query": read_argument(query, what="query"),
+        "context_hints": [_hint(text) for text in hint or ()],
+    }
     with inv.unopened_client() as client:
         if dry_run:
-            plan = client.explore_dry_run(
-                path, argument, hints, task_id=task_id, preset=preset, model=model, max_subcalls=max_subcalls,
-                max_subcalls_per_iteration=max_per_iteration, timeout_seconds=timeout, max_tokens=max_tokens,
-                max_usd=max_usd, audit_dir=audit_dir,
-            )  # fmt: skip
-            _show_plan(inv.out, plan)
+            _show_plan(inv.out, client.explore_dry_run(**{**given(ctx, "explore_dry_run"), **said}))
             return
         with watch_steps(inv.out, "exploring") as (on_event, progress):
-            result = client.explore(
-                path, argument, hints, task_id=task_id, preset=preset, model=model, max_subcalls=max_subcalls,
-                max_subcalls_per_iteration=max_per_iteration, timeout_seconds=timeout, max_tokens=max_tokens,
-                max_usd=max_usd, audit_dir=audit_dir, resume=resume, on_event=on_event, progress=progress,
-            )  # fmt: skip
+            arguments = {**given(ctx, "explore"), **said}
+            result = client.explore(**arguments, on_event=on_event, progress=progress)
     _show_result(inv.out, result)
 
 
 @explorations_app.callback(invoke_without_command=True)
-def bare(ctx: typer.Context, limit: _LimitOption = 20) -> None:
+def bare(ctx: typer.Context, limit: LimitOption = 20) -> None:
     """What explorations of code found; called bare, the latest."""
     if ctx.invoked_subcommand is None:
         inv = invocation(ctx)
@@ -115,7 +113,7 @@ def bare(ctx: typer.Context, limit: _LimitOption = 20) -> None:
 
 
 @explorations_app.command("list")
-def list_explorations(ctx: typer.Context, limit: _LimitOption = 20) -> None:
+def list_explorations(ctx: typer.Context, limit: LimitOption = 20) -> None:
     """List the latest explorations."""
     inv = invocation(ctx)
     with inv.unopened_client() as client:
@@ -218,13 +216,7 @@ def _show_list(out: Output, found: Sequence[RLMResult]) -> None:
         return
     if not found:
         out.aside("nothing was explored yet; try: recollect explore . 'where does it start?'")
-    columns = [
-        Column(name="when", style="dim"),
-        Column(name="question", wide=True),
-        Column(name="ended"),
-        Column(name="calls", right=True),
-        Column(name="task", style="dim"),
-    ]
+    columns = "when:dim, question*, ended, calls>, task:dim"
     out.table(
         columns,
         [

@@ -7,6 +7,8 @@ commands share are declared here once, so that they read the same everywhere; ma
 
 from __future__ import annotations
 
+import inspect
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from recollect.errors import InvalidInputError, InvalidTextError
-from recollect.surfaces.cli.output import Output
+from recollect.surfaces.cli.output import Output, one_line
 
 if TYPE_CHECKING:
     from recollect.client.sync_client import Recollect
@@ -162,6 +164,29 @@ def opened(ctx: typer.Context) -> Iterator[tuple[Invocation, Recollect]]:
         yield found, client
 
 
+#: Options that are not named like what the client takes, as those that are given once for each value.
+_NAMES = {
+    "alias": "aliases", "depth": "depth_hint", "doc": "doc_ids", "document": "documents", "entity": "entities",
+    "file": "files", "filter": "filters", "hint": "context_hints", "kind": "kinds", "layer": "layers",
+    "max_per_iteration": "max_subcalls_per_iteration", "role": "roles", "source": "sources",
+    "superseded": "include_superseded", "tag": "tags", "timeout": "timeout_seconds", "type": "types",
+}  # fmt: skip
+_OBJECTS = frozenset({"filter", "metadata"})
+
+
+def given(ctx: typer.Context, verb: str) -> dict[str, Any]:
+    """The options of a command that a verb of the client takes, by the names it has for them, where they are given."""
+    from recollect.client.verbs import BY_NAME
+
+    taken = inspect.signature(BY_NAME[verb].function).parameters
+    found: dict[str, Any] = {}
+    for option, value in ctx.params.items():
+        name = _NAMES[option] if _NAMES.get(option) in taken else option
+        if name in taken and value not in (None, [], ()):
+            found[name] = parse_object(value, what=f"--{option}") if option in _OBJECTS else value
+    return found
+
+
 def _remember_json(ctx: typer.Context, value: bool) -> bool:
     found = ctx.find_root().obj
     if value and isinstance(found, Invocation):
@@ -174,6 +199,14 @@ JsonOption = Annotated[
     typer.Option(
         "--json", help="Print one JSON document and nothing else.", callback=_remember_json, is_eager=True
     ),
+]
+IdArgument = Annotated[str, typer.Argument(help="The memory's id.")]
+QuestionArgument = Annotated[str, typer.Argument(help="The question; - reads standard input.")]
+LimitOption = Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)]
+ThresholdOption = Annotated[float, typer.Option(help="From 0 (everything) to 1; 0.7 means relevant.")]
+DepthOption = Annotated[str, typer.Option(help="quick (one look), thorough (step by step) or auto.")]
+ModelOption = Annotated[
+    str | None, typer.Option(help="Chat model to ask; none when not named here or in the settings.")
 ]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 LayersOption = Annotated[
@@ -214,8 +247,6 @@ def parse_json(text: str | None, *, what: str) -> Any:
     """Read an option that is JSON."""
     if text is None:
         return None
-    import json
-
     try:
         return json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -294,6 +325,4 @@ def confirm(inv: Invocation, question: str, *, yes: bool) -> None:
         raise InvalidInputError(
             f"{question[0].lower()}{question[1:]} add --yes; there is no terminal to ask on"
         )
-    from recollect.surfaces.cli.output import one_line
-
     typer.confirm(one_line(question), abort=True, err=True)

@@ -18,7 +18,6 @@ from recollect.surfaces.cli.invocation import (
     parse_json,
     parse_object,
 )
-from recollect.surfaces.cli.output import Column
 
 if TYPE_CHECKING:
     from recollect.domain.learning import DecompositionStatus, Estimate, Experiment, Policy
@@ -134,16 +133,7 @@ def runs(ctx: typer.Context, limit: Annotated[int, typer.Option(help="How many."
     with opened(ctx) as (inv, client):
         found = client.learning.runs(limit=limit)
     inv.out.result({"runs": list(found)})
-    columns = [
-        Column(name="at"),
-        Column(name="environment", style="cyan"),
-        Column(name="by"),
-        Column(name="ended"),
-        Column(name="calls", right=True),
-        Column(name="tokens", right=True),
-        Column(name="outcome"),
-        Column(name="reward", right=True),
-    ]
+    columns = "at, environment:cyan, by, ended, calls>, tokens>, outcome, reward>"
     rows = [
         (
             f"{one.started_at:%Y-%m-%d %H:%M}",
@@ -176,12 +166,8 @@ def reset(
     confirm(inv, "Forget everything that was learned?", yes=yes)
     with inv.client() as client:
         rows = client.learning.reset(events=events)
-    if inv.out.as_json:
-        inv.out.document({"rows": rows})
-    else:
-        inv.out.line(
-            f"forgotten: {_counts({name: n for name, n in rows.items() if n}) or 'nothing was there'}"
-        )
+    inv.out.result({"rows": rows})
+    inv.out.line(f"forgotten: {_counts({name: n for name, n in rows.items() if n}) or 'nothing was there'}")
 
 
 @experiment_app.command("start")
@@ -238,14 +224,7 @@ def report(
     with opened(ctx) as (inv, client):
         found = client.learning.report(name)
     inv.out.result(found)
-    columns = [
-        Column(name="arm", style="cyan"),
-        Column(name="share", right=True),
-        Column(name="searches", right=True),
-        Column(name="used"),
-        Column(name="refined"),
-        Column(name="feedback"),
-    ]
+    columns = "arm:cyan, share>, searches>, used, refined, feedback"
     rows = [
         (
             arm.arm,
@@ -297,14 +276,7 @@ def _show_experiment(inv: Invocation, experiment: Experiment) -> None:
 
 
 def _show_policies(inv: Invocation, policies: Sequence[Policy]) -> None:
-    columns = [
-        Column(name="questions", style="cyan"),
-        Column(name="of"),
-        Column(name="state"),
-        Column(name="searches", right=True),
-        Column(name="weights", wide=True),
-        Column(name="why", wide=True, style="dim"),
-    ]
+    columns = "questions:cyan, of, state, searches>, weights*, why:dim*"
     rows = [
         (
             policy.strategy,

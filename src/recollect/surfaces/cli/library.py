@@ -10,7 +10,6 @@ import typer
 
 from recollect.domain.library import FileError, FolderReport
 from recollect.errors import InvalidInputError, RecollectError, StoreError
-from recollect.surfaces.cli.changes import show_receipt
 from recollect.surfaces.cli.errors import PARTLY_STORED
 from recollect.surfaces.cli.invocation import (
     STDIN,
@@ -22,7 +21,8 @@ from recollect.surfaces.cli.invocation import (
     opened,
     read_stdin_bytes,
 )
-from recollect.surfaces.cli.output import Column, one_line
+from recollect.surfaces.cli.memories import show_receipt
+from recollect.surfaces.cli.output import one_line
 
 if TYPE_CHECKING:
     from recollect.client.sync_client import Recollect
@@ -194,14 +194,7 @@ def list_(
     if not documents:
         inv.out.aside("no documents here")
         return
-    columns = [
-        Column(name="document", wide=True),
-        Column(name="title", wide=True),
-        Column(name="where", style="cyan"),
-        Column(name="tokens"),
-        Column(name="state"),
-        Column(name="tags", style="dim"),
-    ]
+    columns = "document*, title*, where:cyan, tokens, state, tags:dim"
     rows = [(d.name, d.title, d.scope, d.tokens, d.state, ", ".join(d.tags)) for d in documents]
     inv.out.table(columns, rows)
 
@@ -233,7 +226,7 @@ def get(
     names = [name for name in found.__dataclass_fields__ if name not in {"gaps", "notes", "layer", "digest"}]
     inv.out.pairs([(name, _plain(getattr(found, name))) for name in names])
     _show_remarks(inv, found)
-    columns = [Column(name="section", wide=True), Column(name="lines"), Column(name="pages")]
+    columns = "section*, lines, pages"
     rows = [
         (section.path or found.title, f"{section.line_start}-{section.line_end}", _pages(section.pages))
         for section in sections

@@ -1,4 +1,4 @@
-"""`recollect add get list history conflicts export`: storing memories and looking at them."""
+"""`recollect add get list history conflicts export update supersede restore delete`: memories, one by one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ from recollect.surfaces.cli.invocation import (
     AsOfOption,
     ConversationOption,
     FilterOption,
+    IdArgument,
     Invocation,
     LayersOption,
     ScopeOption,
     TypesOption,
+    YesOption,
+    confirm,
+    given,
     invocation,
     opened,
     parse_json,
@@ -25,11 +29,11 @@ from recollect.surfaces.cli.invocation import (
     read_argument,
     read_file,
 )
-from recollect.surfaces.cli.output import Column, Output
+from recollect.surfaces.cli.output import Output
 
 if TYPE_CHECKING:
     from recollect.domain.memory import Memory
-    from recollect.domain.results import Inference, Page
+    from recollect.domain.results import Inference, Page, Receipt
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -76,31 +80,12 @@ def add(
     from recollect.domain.memory import Memory
 
     inv = invocation(ctx)
-    fields: dict[str, Any] = {
-        "layer": layer,
-        "scope": scope,
-        "type": type,
-        "subject": subject,
-        "predicate": predicate,
-        "object": object,
-        "trigger": trigger,
-        "action": action,
-        "entities": tuple(entity or ()),
-        "importance": importance,
-        "metadata": parse_object(metadata, what="--metadata"),
-        "created_at": created_at,
-        "valid_from": valid_from,
-        "valid_to": valid_to,
-        "expires_at": expires_at,
-        "conversation": conversation,
-        "speaker": speaker,
-        "source": source,
-    }
+    fields = given(ctx, "add")
     content = _content(
         text, messages, parts_given=bool((subject and predicate and object) or (trigger and action))
     )
     with inv.client() as client:
-        stored = client.add(content, infer=infer, **fields)
+        stored = client.add(content, **fields)
     if isinstance(stored, Memory | list):
         _show_stored(inv, stored)
     else:
@@ -147,9 +132,7 @@ def _show_inference(inv: Invocation, done: Inference) -> None:
     rows = [
         (decision.kind, decision.text or decision.other_id, decision.reason) for decision in done.decisions
     ]
-    inv.out.table(
-        [Column(name="done"), Column(name="with", wide=True), Column(name="why", style="dim")], rows
-    )
+    inv.out.table("done, with*, why:dim", rows)
     for note in done.notes:
         inv.out.aside(note)
 
@@ -169,17 +152,12 @@ def conflicts(
     if not found:
         inv.out.aside("no memories contradict each other")
         return
-    columns = [
-        Column(name="memory"),
-        Column(name="says", wide=True),
-        Column(name="other"),
-        Column(name="says", wide=True),
-    ]
+    columns = "memory, says*, other, says*"
     inv.out.table(columns, [(c.memory.id, c.memory.text, c.other.id, c.other.text) for c in found])
 
 
 @app.command()
-def get(ctx: typer.Context, id: Annotated[str, typer.Argument(help="The memory's id.")]) -> None:
+def get(ctx: typer.Context, id: IdArgument) -> None:
     """Show one memory with everything that is known about it."""
     with opened(ctx) as (inv, client):
         memory = client.get(id)
@@ -217,24 +195,15 @@ def list_(
 ) -> None:
     """List memories, newest first, page by page."""
     inv = invocation(ctx)
-    chosen: dict[str, Any] = {
-        "layers": layer or None,
-        "scope": scope,
-        "types": type or None,
-        "filters": parse_object(filter, what="--filter"),
-        "conversation": conversation,
-        "include_superseded": superseded,
-        "as_of": as_of,
-    }
+    chosen = given(ctx, "count")
     with inv.client() as client:
         if count:
             number = client.count(**chosen)
-            inv.out.document({"memories": number}) if inv.out.as_json else inv.out.line(f"{number}")
+            inv.out.result({"memories": number})
+            inv.out.line(f"{number}")
             return
         page = client.list(limit=limit, cursor=cursor, order=order, **chosen)
-    if inv.out.as_json:
-        inv.out.document(page)
-        return
+    inv.out.result(page)
     if not page.items:
         inv.out.aside("no memories here")
         return
@@ -242,7 +211,7 @@ def list_(
         _draw(inv.out, page)
     else:
         inv.out.table(
-            [], [(m.created_at, m.scope, m.type.value, m.id, spoken(m.speaker, m.text)) for m in page]
+            "", [(m.created_at, m.scope, m.type.value, m.id, spoken(m.speaker, m.text)) for m in page]
         )
     if page.next_cursor:
         inv.out.aside(f"more with --cursor {page.next_cursor}")
@@ -252,11 +221,7 @@ def _draw(out: Output, page: Page) -> None:
     """Memories as a table; the id stands below the text, for beside it there is no room."""
     from rich.text import Text
 
-    columns = [
-        Column(name="when", style="dim"),
-        Column(name="where", style="cyan"),
-        Column(name="memory", wide=True),
-    ]
+    columns = "when:dim, where:cyan, memory*"
     rows = []
     for memory in page:
         text = out.text(spoken(memory.speaker, memory.text))
@@ -271,17 +236,12 @@ def spoken(speaker: str | None, text: str) -> str:
 
 
 @app.command()
-def history(ctx: typer.Context, id: Annotated[str, typer.Argument(help="The memory's id.")]) -> None:
+def history(ctx: typer.Context, id: IdArgument) -> None:
     """Show every change of one memory, and what it was before."""
     with opened(ctx) as (inv, client):
         entries = client.history(id)
     inv.out.result(entries)
-    columns = [
-        Column(name="when", style="dim"),
-        Column(name="what", style="cyan"),
-        Column(name="by"),
-        Column(name="before", wide=True),
-    ]
+    columns = "when:dim, what:cyan, by, before*"
     inv.out.table(columns, [(entry.at, entry.event, entry.by, dict(entry.before or {})) for entry in entries])
 
 
@@ -311,3 +271,122 @@ def _export_to(inv: Invocation, path: Path, *, filters: dict[str, object] | None
         raise InvalidInputError(f"the folder {str(path.parent)!r} does not exist; make it first")
     with inv.client() as client, inv.out.progress("exporting") as progress:
         return client.export_jsonl(path, filters=filters, progress=progress)
+
+
+#: Fields that `update --clear` may empty.
+CLEARABLE = (
+    "subject", "predicate", "object", "trigger", "action", "entities", "metadata", "source", "valid_from", "valid_to",
+    "expires_at",
+)  # fmt: skip
+
+
+@app.command()
+def update(
+    ctx: typer.Context,
+    id: IdArgument,
+    text: Annotated[str | None, typer.Option(help="The new text; - reads standard input.")] = None,
+    subject: Annotated[str | None, typer.Option(help="Of a fact.")] = None,
+    predicate: Annotated[str | None, typer.Option(help="Of a fact.")] = None,
+    object: Annotated[str | None, typer.Option(help="Of a fact.")] = None,
+    trigger: Annotated[str | None, typer.Option(help="Of a procedure.")] = None,
+    action: Annotated[str | None, typer.Option(help="Of a procedure.")] = None,
+    entity: Annotated[list[str] | None, typer.Option(help="All entities anew; repeat for more.")] = None,
+    importance: Annotated[float | None, typer.Option(help="0 to 1.")] = None,
+    metadata: Annotated[str | None, typer.Option(help="All metadata anew.", metavar="JSON")] = None,
+    valid_from: Annotated[str | None, typer.Option(help="Since when it is true.", metavar="TIME")] = None,
+    valid_to: Annotated[str | None, typer.Option(help="Until when it is true.", metavar="TIME")] = None,
+    expires_at: Annotated[str | None, typer.Option(help="When to forget it.", metavar="TIME")] = None,
+    source: Annotated[str | None, typer.Option(help="Where it comes from.")] = None,
+    clear: Annotated[
+        list[str] | None,
+        typer.Option(help="A field to empty, as expires_at; repeat for more.", metavar="FIELD"),
+    ] = None,
+) -> None:
+    """Change one memory; what is not given stays. The old state is kept in its history."""
+    inv = invocation(ctx)
+    changes = {name: value for name, value in given(ctx, "update").items() if name != "id"}
+    if text is not None:
+        changes["text"] = read_argument(text, what="text")
+    for name in clear or []:
+        if name not in CLEARABLE:
+            raise InvalidInputError(
+                f"can't clear {name!r}; fields that can be empty are {', '.join(CLEARABLE)}"
+            )
+        if name in changes:
+            raise InvalidInputError(f"{name!r} is both given and cleared; do one of the two")
+        changes[name] = {"entities": (), "metadata": {}}.get(name)
+    if not changes:
+        raise InvalidInputError("nothing to change; give at least one option, for example --text")
+    with inv.client() as client:
+        memory = client.update(id, **changes)
+    show_memory(inv.out, memory)
+
+
+@app.command()
+def supersede(
+    ctx: typer.Context,
+    id: Annotated[str, typer.Argument(help="The memory that is no longer believed.")],
+    by: Annotated[str, typer.Option(help="The memory that replaces it.", metavar="ID")],
+) -> None:
+    """Replace a memory by another; the old one can be restored."""
+    with opened(ctx) as (inv, client):
+        memory = client.supersede(id, by=by)
+    show_memory(inv.out, memory)
+
+
+@app.command()
+def restore(ctx: typer.Context, id: Annotated[str, typer.Argument(help="A superseded memory.")]) -> None:
+    """Believe a superseded memory again."""
+    with opened(ctx) as (inv, client):
+        memory = client.restore(id)
+    show_memory(inv.out, memory)
+
+
+@app.command()
+def delete(
+    ctx: typer.Context,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Memories to erase.")] = None,
+    filter: FilterOption = None,
+    layer: LayersOption = None,
+    scope: ScopeOption = None,
+    type: TypesOption = None,
+    conversation: ConversationOption = None,
+    yes: YesOption = False,
+) -> None:
+    """Erase memories for good, and print a receipt."""
+    inv = invocation(ctx)
+    restriction = given(ctx, "delete")
+    restricted = any(restriction.values())
+    if ids and restricted:
+        raise InvalidInputError("give ids or a restriction such as --filter, not both")
+    if not ids and not restricted:
+        raise InvalidInputError("say what to delete: ids, or a restriction such as --filter JSON")
+    count = len(ids or ())
+    what = "everything that matches" if restricted else "this memory" if count == 1 else f"{count} memories"
+    confirm(inv, f"Erase {what} for good?", yes=yes)
+    with inv.client() as client:
+        if ids and count > 1:
+            # All are looked at before the first is erased, so that a typing error erases nothing.
+            restriction = {"filters": {"id": {"$in": [str(client.get(id).id) for id in ids]}}}
+        receipt = client.delete(ids[0]) if ids and count == 1 else client.delete(**restriction)
+    show_receipt(inv.out, receipt)
+
+
+def show_receipt(out: Output, receipt: Receipt) -> None:
+    """What was erased, where from, and what erasing can't reach."""
+    out.result(receipt)
+    rows = ", ".join(f"{table} {count}" for table, count in receipt.rows.items() if count)
+    documents = receipt.rows.get("document", 0)
+    erased = f"{receipt.memories} memories" if receipt.memories or not documents else ""
+    if documents:
+        erased += f"{', ' if erased else ''}{documents} document{'' if documents == 1 else 's'}"
+    out.pairs(
+        [
+            ("erased", f"{erased} ({receipt.what})"),
+            ("rows", rows),
+            ("made again", f"{receipt.rebuilt} summaries" if receipt.rebuilt else ""),
+            ("vacuum", receipt.vacuum),
+            ("not reached", "; ".join(receipt.unreachable)),
+            ("receipt", f"{receipt.id} of {receipt.at.isoformat(timespec='seconds')}"),
+        ]
+    )

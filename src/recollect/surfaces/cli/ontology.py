@@ -78,8 +78,7 @@ def clear(ctx: typer.Context, yes: YesOption = False) -> None:
     confirm(inv, "Withdraw the stored ontology?", yes=yes)
     with inv.client() as client:
         cleared = client.ontology.clear()
-    if inv.out.as_json:
-        inv.out.document({"cleared": cleared})
+    inv.out.result({"cleared": cleared})
     inv.out.line("withdrawn" if cleared else "none was stored")
 
 
@@ -127,11 +126,7 @@ def _show_declared(out: Output, declared: DeclaredOntology) -> None:
         return
     by = f" by {declared.by}" if declared.by else ""
     out.aside(f"declared in: {declared.source}{by}")
-    columns = [
-        Column(name="what", style="dim"),
-        Column(name="name", style="cyan"),
-        Column(name="meaning", wide=True),
-    ]
+    columns = "what:dim, name:cyan, meaning*"
     rows: list[tuple[str, str, str]] = []
     for kind in ontology.types.values():
         words = f"; also {', '.join(kind.words)}" if kind.words else ""
@@ -148,7 +143,7 @@ def _show_declared(out: Output, declared: DeclaredOntology) -> None:
 
 def _show_checks(out: Output, checks: list[Check]) -> None:
     out.result(checks)
-    columns = [Column(name=""), Column(name="what", style="cyan"), Column(name="finding", wide=True)]
+    columns = ", what:cyan, finding*"
     out.table(columns, [("ok" if found.ok else "WRONG", found.name, found.detail) for found in checks])
 
 

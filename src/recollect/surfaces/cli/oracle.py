@@ -10,13 +10,18 @@ import typer
 from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.errors import CHECK_FAILED
 from recollect.surfaces.cli.invocation import (
+    DepthOption,
+    LimitOption,
+    ModelOption,
+    QuestionArgument,
+    given,
     invocation,
     opened,
     parse_json,
     read_argument,
     read_file,
 )
-from recollect.surfaces.cli.output import Column, Output
+from recollect.surfaces.cli.output import Output
 from recollect.surfaces.cli.runs import call_line, show_answer, show_plan, watch_steps
 
 if TYPE_CHECKING:
@@ -36,14 +41,13 @@ consultations_app = typer.Typer(
 app.add_typer(consultations_app)
 
 _Id = Annotated[str, typer.Argument(help="The consultation's id.")]
-_LimitOption = Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)]
 _SessionOption = Annotated[str | None, typer.Option("--session", help="Only of this session.")]
 
 
 @app.command()
 def consult(
     ctx: typer.Context,
-    problem: Annotated[str, typer.Argument(help="The question; - reads standard input.")],
+    problem: QuestionArgument,
     doc: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,10 +64,8 @@ def consult(
         str | None,
         typer.Option("--working-dir", help="Folder of the files; the current one when --file is given."),
     ] = None,
-    depth: Annotated[str, typer.Option(help="quick (one look), thorough (step by step) or auto.")] = "auto",
-    model: Annotated[
-        str | None, typer.Option(help="Chat model to ask; none when not named here or in the settings.")
-    ] = None,
+    depth: DepthOption = "auto",
+    model: ModelOption = None,
     max_input_tokens: Annotated[
         int | None, typer.Option("--max-input-tokens", help="Read at most this much.", min=1)
     ] = None,
@@ -79,42 +81,22 @@ def consult(
 ) -> None:
     """Answer a problem from documents and code, with checked citations."""
     inv = invocation(ctx)
-    question = read_argument(problem, what="problem")
-    folder = "." if file and working_dir is None else working_dir
+    said = {"problem": read_argument(problem, what="problem")}
+    if file and working_dir is None:
+        said["working_dir"] = "."
     with inv.client() as client:
         if dry_run:
-            plan = client.oracle_dry_run(
-                question,
-                depth_hint=depth,
-                working_dir=folder,
-                doc_ids=doc or None,
-                files=file or None,
-                model=model,
-                max_input_tokens=max_input_tokens,
-            )
-            _show_plan(inv.out, plan)
+            _show_plan(inv.out, client.oracle_dry_run(**{**given(ctx, "oracle_dry_run"), **said}))
             return
         with watch_steps(inv.out, "consulting") as (on_event, _):
-            result = client.oracle_consult(
-                question,
-                depth_hint=depth,
-                working_dir=folder,
-                doc_ids=doc or None,
-                files=file or None,
-                model=model,
-                max_input_tokens=max_input_tokens,
-                session=session,
-                workflow=workflow,
-                agent=agent,
-                on_event=on_event,
-            )
+            result = client.oracle_consult(**{**given(ctx, "oracle_consult"), **said}, on_event=on_event)
         if end_session:
             client.consultations.end_session(result.session)
     _show_result(inv.out, result)
 
 
 @consultations_app.callback(invoke_without_command=True)
-def bare(ctx: typer.Context, session: _SessionOption = None, limit: _LimitOption = 20) -> None:
+def bare(ctx: typer.Context, session: _SessionOption = None, limit: LimitOption = 20) -> None:
     """What the oracle was asked and answered; called bare, the latest."""
     if ctx.invoked_subcommand is None:
         with opened(ctx) as (inv, client):
@@ -123,7 +105,7 @@ def bare(ctx: typer.Context, session: _SessionOption = None, limit: _LimitOption
 
 
 @consultations_app.command("list")
-def list_consultations(ctx: typer.Context, session: _SessionOption = None, limit: _LimitOption = 20) -> None:
+def list_consultations(ctx: typer.Context, session: _SessionOption = None, limit: LimitOption = 20) -> None:
     """List the latest consultations."""
     with opened(ctx) as (inv, client):
         found = client.consultations.list(session=session, limit=limit)
@@ -146,11 +128,7 @@ def show(
                 inv.out.document(told)
             else:
                 inv.out.table(
-                    [
-                        Column(name="#", right=True),
-                        Column(name="when", style="dim"),
-                        Column(name="what", wide=True),
-                    ],
+                    "#>, when:dim, what*",
                     [(one.number, one.at, _line(one)) for one in told],
                 )
             return
@@ -170,7 +148,7 @@ def repeat(ctx: typer.Context, id: _Id) -> None:
 def capabilities(
     ctx: typer.Context,
     week: Annotated[bool, typer.Option("--week", help="Only of the last seven days.")] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="At most this many.", min=1)] = 5,
+    limit: LimitOption = 5,
 ) -> None:
     """What consultations missed most, requests of one meaning together."""
     with opened(ctx) as (inv, client):
@@ -261,13 +239,7 @@ def _show_plan(out: Output, plan: DryRun) -> None:
 
 def _show_list(out: Output, found: Sequence[OracleConsultation]) -> None:
     out.result(found)
-    columns = [
-        Column(name="when", style="dim"),
-        Column(name="mode"),
-        Column(name="problem", wide=True),
-        Column(name="outcome"),
-        Column(name="id", style="dim"),
-    ]
+    columns = "when:dim, mode, problem*, outcome, id:dim"
     out.table(
         columns, [(one.timestamp, one.processing_mode, one.problem, one.outcome, one.id) for one in found]
     )
@@ -289,11 +261,7 @@ def _show_groups(out: Output, groups: Sequence[CapabilityGroup]) -> None:
         return
     if not groups:
         out.aside("nothing was missing")
-    columns = [
-        Column(name="times", right=True),
-        Column(name="missing", wide=True),
-        Column(name="documents", style="dim"),
-    ]
+    columns = "times>, missing*, documents:dim"
     out.table(columns, [(group.count, group.description, ", ".join(group.documents[:3])) for group in groups])
 
 

@@ -77,6 +77,12 @@ class Column:
     right: bool = False
 
 
+def _columns(header: str) -> list[Column]:
+    """Columns from a line as "when:dim, memory*, score>": a style behind the colon, `*` is wide, `>` to the right."""
+    parts = [re.fullmatch(r"([^:*>]*):?([^*>]*)(\*?)(>?)", part) for part in header.split(", ")]
+    return [Column(name=m[1], style=m[2], wide=bool(m[3]), right=bool(m[4])) for m in parts if m]
+
+
 class Output:
     """Where a command prints. `as_json` may be switched on by an option after the command."""
 
@@ -116,9 +122,9 @@ class Output:
             print(one_line(text), file=sys.stderr)
 
     def table(
-        self, columns: Sequence[Column], rows: Sequence[Sequence[object]], *, header: bool = True
+        self, columns: str | Sequence[Column], rows: Sequence[Sequence[object]], *, header: bool = True
     ) -> None:
-        """Rows as a table on a terminal, as lines with tabs in a pipe."""
+        """Rows as a table on a terminal, as lines with tabs in a pipe. A line names the columns: `_columns`."""
         if self.as_json:
             return
         if not self.on_terminal:
@@ -130,7 +136,7 @@ class Output:
         from rich.text import Text
 
         table = Table(box=box.SIMPLE_HEAD if header else None, show_header=header, pad_edge=False)
-        for column in columns:
+        for column in _columns(columns) if isinstance(columns, str) else columns:
             table.add_column(
                 column.name,
                 style=column.style,
@@ -206,10 +212,6 @@ def _cell(value: object) -> str:
         return moment(value)
     if isinstance(value, float):
         return f"{value:.2f}"
-    if isinstance(value, dict | list | tuple):
-        return (
-            ", ".join(map(str, value))
-            if isinstance(value, tuple)
-            else json.dumps(encode(value), ensure_ascii=False)
-        )
-    return str(value)
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return json.dumps(encode(value), ensure_ascii=False) if isinstance(value, dict | list) else str(value)

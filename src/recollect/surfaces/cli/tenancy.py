@@ -1,35 +1,40 @@
-"""`recollect tenants scopes members forget-user`: who is there, and who sees what."""
+"""`recollect tenants scopes members forget-user keys`: who is there, who sees what, and who speaks for whom."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recollect.errors import InvalidInputError
-from recollect.surfaces.cli.changes import show_receipt
 from recollect.surfaces.cli.invocation import (
     Invocation,
     LayersOption,
     YesOption,
     confirm,
+    given,
     invocation,
     noun_app,
     opened,
 )
-from recollect.surfaces.cli.output import Column
+from recollect.surfaces.cli.memories import show_receipt
 
 if TYPE_CHECKING:
     from recollect.domain.results import Member, Scope, Tenant
+    from recollect.domain.tenancy import Key, NewKey
 
 app = typer.Typer(rich_markup_mode=None)
 tenants_app = noun_app("tenants", "Customers of a store; nothing crosses from one to another.")
 scopes_app = noun_app("scopes", "The tree of a tenant: company, orgs, teams, projects.")
 members_app = noun_app("members", "Which user is in which scope.")
-app.add_typer(tenants_app)
-app.add_typer(scopes_app)
-app.add_typer(members_app)
+keys_app = noun_app("keys", "By which applications speak to 'recollect serve'.")
+for noun in (tenants_app, scopes_app, members_app, keys_app):
+    app.add_typer(noun)
+
+
+_KeyArgument = Annotated[str, typer.Argument(help="The key's id, from 'keys list'.")]
 
 
 @tenants_app.command("create")
@@ -148,13 +153,7 @@ def _routing(tenant: Tenant) -> str:
 
 def _show_tenants(inv: Invocation, document: object, tenants: Sequence[Tenant]) -> None:
     inv.out.result(document)
-    columns = [
-        Column(name="id", style="cyan"),
-        Column(name="name", wide=True),
-        Column(name="retention"),
-        Column(name="recursion"),
-        Column(name="created", style="dim"),
-    ]
+    columns = "id:cyan, name*, retention, recursion, created:dim"
     rows = []
     for tenant in tenants:
         kept = ", ".join(f"{layer} {days} days" for layer, days in tenant.retention_days.items())
@@ -213,13 +212,7 @@ def delete_scope(
 
 def _show_scopes(inv: Invocation, document: object, scopes: Sequence[Scope]) -> None:
     inv.out.result(document)
-    columns = [
-        Column(name="scope", style="cyan", wide=True),
-        Column(name="below"),
-        Column(name="owner"),
-        Column(name="memories", right=True),
-        Column(name="since", style="dim"),
-    ]
+    columns = "scope:cyan*, below, owner, memories>, since:dim"
     inv.out.table(columns, [(str(s), s.parent, s.owner, s.memories, s.created_at) for s in scopes])
 
 
@@ -263,12 +256,7 @@ def list_members(
 
 def _show_members(inv: Invocation, document: object, members: Sequence[Member]) -> None:
     inv.out.result(document)
-    columns = [
-        Column(name="user", style="cyan"),
-        Column(name="scope", wide=True),
-        Column(name="role"),
-        Column(name="since", style="dim"),
-    ]
+    columns = "user:cyan, scope*, role, since:dim"
     inv.out.table(columns, [(m.user_id, m.scope, m.role, m.since) for m in members])
 
 
@@ -284,3 +272,104 @@ def forget_user(
     with inv.client() as client:
         receipt = client.forget_user(user)
     show_receipt(inv.out, receipt)
+
+
+@keys_app.command("create")
+def create_key(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="What it is for, as support-bot.")],
+    user: Annotated[str | None, typer.Option(help="Whose memories it sees and writes.")] = None,
+    agent: Annotated[str | None, typer.Option(help="The agent that it is for.")] = None,
+    role: Annotated[
+        list[str] | None, typer.Option(help="admin, operator or lead:team/api; repeat for more.")
+    ] = None,
+    project: Annotated[str | None, typer.Option(help="The project it stands in.")] = None,
+    team: Annotated[str | None, typer.Option(help="The team it stands in.")] = None,
+    org: Annotated[str | None, typer.Option(help="The org it stands in.")] = None,
+    expires: Annotated[str | None, typer.Option(help="When it ends, as 2027-01-31.", metavar="TIME")] = None,
+    days: Annotated[int | None, typer.Option(help="Or after how many days.", min=1, metavar="N")] = None,
+) -> None:
+    """Make a key, and show its token once."""
+    if expires is not None and days is not None:
+        raise InvalidInputError("give either --expires or --days, not both")
+    arguments = given(ctx, "keys.create")
+    if days is not None:
+        expires = (datetime.now(UTC) + timedelta(days=days)).isoformat()
+    with opened(ctx) as (inv, client):
+        made = client.keys.create(**arguments, expires_at=expires)
+    _show_new(inv, made)
+
+
+@keys_app.command("list")
+def list_keys(ctx: typer.Context) -> None:
+    """List the tenant's keys, also those that are over."""
+    with opened(ctx) as (inv, client):
+        _show_keys(inv, client.keys.list())
+
+
+@keys_app.command("link")
+def make_link(ctx: typer.Context) -> None:
+    """Print a link into the dashboard, which opens once."""
+    from recollect.surfaces.dashboard.addresses import ENTER_PATH
+
+    with opened(ctx) as (inv, client):
+        made = client.keys.link()
+        settings = client.settings
+    place = settings.url or f"http://{settings.serve_host}:{settings.serve_port}"
+    link = f"{place}{ENTER_PATH}?code={made.token}"
+    inv.out.result({"link": link, "expires_at": made.key.expires_at})
+    inv.out.line(link)
+
+
+@keys_app.command("revoke")
+def revoke_key(ctx: typer.Context, id: _KeyArgument, yes: YesOption = False) -> None:
+    """End a key for good."""
+    inv = invocation(ctx)
+    confirm(inv, f"Revoke key {id} for good?", yes=yes)
+    with inv.client() as client:
+        _show_keys(inv, [client.keys.revoke(id)], document=True)
+
+
+@keys_app.command("rotate")
+def rotate_key(
+    ctx: typer.Context,
+    id: _KeyArgument,
+    overlap_hours: Annotated[
+        float, typer.Option(help="How long the old token goes on.", min=0, metavar="HOURS")
+    ] = 0,
+) -> None:
+    """Make another token with the same rights; the old one ends."""
+    with opened(ctx) as (inv, client):
+        made = client.keys.rotate(id, overlap_hours=overlap_hours)
+    _show_new(inv, made)
+
+
+def _show_new(inv: Invocation, made: NewKey) -> None:
+    if inv.out.as_json:
+        inv.out.document(made)
+    elif not inv.out.on_terminal:
+        # Alone on standard output, so that it can go straight into a secret store.
+        print(made.token)
+        inv.out.aside(f"key {made.key.id}; this token is shown only now")
+    else:
+        inv.out.line(f"Key {made.key.id} for {_who(made.key)}. Its token is shown only now:")
+        inv.out.line(made.token, style="bold cyan")
+
+
+def _show_keys(inv: Invocation, keys: Sequence[Key], *, document: bool = False) -> None:
+    inv.out.result(keys[0] if document else keys)
+    if not keys:
+        inv.out.aside("No keys yet. Make one: recollect keys create support-bot --user ana")
+        return
+    now = datetime.now(UTC)
+    columns = "id:cyan, name, speaks for, state, expires:dim, last used:dim"
+    rows = [
+        [key.id, key.name, _who(key), key.state(now), key.expires_at or "never", key.used_at or "never"]
+        for key in keys
+    ]
+    inv.out.table(columns, rows)
+
+
+def _who(key: Key) -> str:
+    named = ((part, getattr(key, f"{part}_id")) for part in ("user", "agent", "project", "team", "org"))
+    return ", ".join([*(f"{part} {name}" for part, name in named if name), *key.roles])

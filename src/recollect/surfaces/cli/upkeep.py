@@ -1,4 +1,4 @@
-"""`recollect doctor sweep reembed consolidate worker overview settings completion`: looking after a store."""
+"""`recollect doctor sweep reembed consolidate worker overview traces settings completion`: looking after a store."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.errors import InvalidInputError
-from recollect.surfaces.cli.changes import show_receipt
 from recollect.surfaces.cli.errors import CHECK_FAILED
-from recollect.surfaces.cli.invocation import ScopeOption, invocation, opened
-from recollect.surfaces.cli.output import Column
+from recollect.surfaces.cli.invocation import LimitOption, ScopeOption, given, invocation, noun_app, opened
+from recollect.surfaces.cli.memories import show_receipt
 
 if TYPE_CHECKING:
     from recollect.domain.results import Check
     from recollect.surfaces.cli.output import Progress
 
 app = typer.Typer(rich_markup_mode=None)
+traces_app = noun_app("traces", "Searches as they were recorded.")
+app.add_typer(traces_app)
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
@@ -51,14 +52,14 @@ def doctor(
         inv.out.document({"ok": all(check.ok for check in checks), "checks": checks})
     elif inv.out.on_terminal:
         mark = {True: inv.out.text("ok", "green"), False: inv.out.text("not ok", "bold red")}
-        columns = [Column(name=""), Column(name="check", style="cyan"), Column(name="found", wide=True)]
+        columns = ", check:cyan, found*"
         found = [c.detail if c.ok or not c.advice else f"{c.detail}\n{c.advice}" for c in checks]
         inv.out.table(columns, [(mark[c.ok], c.name, text) for c, text in zip(checks, found, strict=True)])
     else:
         rows = [
             ("ok" if c.ok else "not ok", c.name, c.detail, "" if c.ok else c.advice or "") for c in checks
         ]
-        inv.out.table([], rows)
+        inv.out.table("", rows)
     if not all(check.ok for check in checks):
         raise typer.Exit(CHECK_FAILED)
 
@@ -116,12 +117,7 @@ def settings(ctx: typer.Context) -> None:
     inv = invocation(ctx)
     rows = inv.settings().describe()
     inv.out.result(rows)
-    columns = [
-        Column(name="setting", style="cyan"),
-        Column(name="value", wide=True),
-        Column(name="from", style="dim"),
-        Column(name="what it is", wide=True, style="dim"),
-    ]
+    columns = "setting:cyan, value*, from:dim, what it is:dim*"
     inv.out.table(columns, [(row.name, row.value, row.source, row.help) for row in rows])
 
 
@@ -150,10 +146,8 @@ def completion(
     name, variable = "recollect", "_RECOLLECT_COMPLETE"
     if install:
         shell, path = scripts.install(shell=shell, prog_name=name, complete_var=variable)  # type: ignore[attr-defined]
-        if inv.out.as_json:
-            inv.out.document({"shell": shell, "file": path})
-        else:
-            inv.out.line(f"{shell} completion installed in {path}; open a new terminal")
+        inv.out.result({"shell": shell, "file": path})
+        inv.out.line(f"{shell} completion installed in {path}; open a new terminal")
         return
     script = scripts.get_completion_script(prog_name=name, complete_var=variable, shell=shell)  # type: ignore[attr-defined]
     if inv.out.as_json:
@@ -188,11 +182,8 @@ def consolidate(
     Only what has no summary yet, or has changed since, is summarised. 'recollect list --type summary' shows them.
     """
     inv = invocation(ctx)
-    kinds = tuple(kind) if kind else ("session", "scope", "entity")
     with inv.client() as client, inv.out.progress("summarising") as progress:
-        report = client.consolidate(
-            scope=scope, kinds=kinds, entity=entity, conversation=conversation, force=force, progress=progress
-        )
+        report = client.consolidate(**given(ctx, "consolidate"), progress=progress)
     inv.out.result(report)
     inv.out.line(
         f"{report.made} made, {report.refreshed} made again, {report.unchanged} up to date, "
@@ -212,8 +203,6 @@ def worker(
     From the first start on, adding memories hands work to it. Several workers share the queue, on one machine or
     on many; Ctrl-C or SIGTERM lets a running job end first.
     """
-    import asyncio
-
     from recollect.jobs.worker import work
 
     inv = invocation(ctx)
@@ -244,14 +233,62 @@ def overview(
         ]
     )
     if found.counted:
-        columns = [
-            Column(name="layer", style="cyan"),
-            Column(name="type"),
-            Column(name="memories", right=True),
-        ]
+        columns = "layer:cyan, type, memories>"
         inv.out.table(columns, [(one.layer.value, one.type.value, one.memories) for one in found.counted])
 
 
 def _percentiles(*found_ms: float | None) -> str | None:
     known = [value for value in found_ms if value is not None]
     return ", ".join(f"{value:.0f}" for value in known) + " ms" if known else None
+
+
+@traces_app.command("list")
+def list_traces(
+    ctx: typer.Context,
+    by: Annotated[str | None, typer.Option(help="Only searches of this user.", metavar="USER")] = None,
+    since: Annotated[str | None, typer.Option(help="Only from this time on.", metavar="TIME")] = None,
+    silent: Annotated[bool, typer.Option("--silent", help="Only those that found nothing.")] = False,
+    limit: LimitOption = 20,
+) -> None:
+    """List the latest searches: yours, or as admin everybody's.
+
+    What was asked is shown where the tenant keeps it (recollect tenants traces keep).
+    """
+    with opened(ctx) as (inv, client):
+        found = client.traces.list(user=by, since=since, silent=silent, limit=limit)
+    inv.out.result({"traces": list(found)})
+    columns = "at:dim, by:cyan, question*, hits>, ms>, outcome, id:dim"
+    rows = [
+        (t.at, t.user, t.question or f"({t.category})", t.hits, f"{t.latency_ms:.0f}", t.outcome or "", t.id)
+        for t in found
+    ]
+    inv.out.table(columns, rows)
+
+
+@traces_app.command("show")
+def show_trace(
+    ctx: typer.Context,
+    id: Annotated[str, typer.Argument(help="The query_id of a search.")],
+) -> None:
+    """Show one search: its stages with their times, and what it returned."""
+    with opened(ctx) as (inv, client):
+        trace = client.traces.get(id)
+    inv.out.result(trace)
+    inv.out.pairs(
+        [
+            ("at", trace.at),
+            ("by", trace.user),
+            ("question", trace.question),
+            ("read as", f"{trace.category}, {trace.strategy}"),
+            ("outcome", trace.outcome),
+            *((f"{name} ms", f"{took:.1f}") for name, took in trace.stages.items()),
+        ]
+    )
+    columns = "score>, memory:dim, used"
+    inv.out.table(
+        columns,
+        [
+            (f"{hit.score:.2f}", hit.memory_id, {True: "yes", False: "no", None: ""}[hit.used])
+            for hit in trace.returned
+        ],
+    )
