@@ -5,10 +5,9 @@ Where documents are kept and how they are found is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import overload
 from uuid import UUID
 
 from recollect.domain.codec import Value
@@ -200,7 +199,7 @@ class SectionHit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SectionResults(Tabular, Sequence[SectionHit]):
+class SectionResults(Tabular[SectionHit]):
     """Sections, the best first. `answered` says whether they answer: if not, it is not in the documents.
 
     `notes` says what could not be looked through.
@@ -212,19 +211,6 @@ class SectionResults(Tabular, Sequence[SectionHit]):
     answered: bool = False
     notes: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
-
-    @overload
-    def __getitem__(self, index: int) -> SectionHit: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[SectionHit, ...]: ...
-    def __getitem__(self, index: int | slice) -> SectionHit | tuple[SectionHit, ...]:
-        return self.hits[index]
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-    def __iter__(self) -> Iterator[SectionHit]:
-        return iter(self.hits)
 
     def _columns(self) -> tuple[str, ...]:
         return ("score", "text", "section", "lines")

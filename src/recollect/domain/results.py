@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, overload
+from typing import Any
 from uuid import UUID
 
 from recollect.domain.layers import Layer
 from recollect.domain.memory import Memory, MemoryType
-from recollect.domain.tables import Tabular
+from recollect.domain.tables import Listed, Tabular
 from recollect.errors import RecollectError, error_class
 
 
@@ -53,7 +53,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResults(Tabular, Sequence[Hit]):
+class SearchResults(Tabular[Hit]):
     """Hits by layer precedence, then score. `notes` says what was degraded, and how to mend it.
 
     `timings_ms` has how long each stage took, and `total`.
@@ -64,19 +64,6 @@ class SearchResults(Tabular, Sequence[Hit]):
     query_id: UUID
     notes: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
-
-    @overload
-    def __getitem__(self, index: int) -> Hit: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
-    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
-        return self.hits[index]
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-    def __iter__(self) -> Iterator[Hit]:
-        return iter(self.hits)
 
     def _columns(self) -> tuple[str, ...]:
         return ("score", "memory", "where", "when")
@@ -95,24 +82,11 @@ class SearchResults(Tabular, Sequence[Hit]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Tabular, Sequence[Memory]):
+class Page(Tabular[Memory]):
     """One page of memories; `next_cursor` is None on the last one."""
 
     items: tuple[Memory, ...]
     next_cursor: str | None
-
-    @overload
-    def __getitem__(self, index: int) -> Memory: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Memory, ...]: ...
-    def __getitem__(self, index: int | slice) -> Memory | tuple[Memory, ...]:
-        return self.items[index]
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __iter__(self) -> Iterator[Memory]:
-        return iter(self.items)
 
     def _columns(self) -> tuple[str, ...]:
         return ("when", "where", "type", "memory")
@@ -161,7 +135,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inference(Sequence[Memory]):
+class Inference(Listed[Memory]):
     """What `add(..., infer=True)` did. As a sequence it is the memories that were given.
 
     `facts` are the memories derived from them, `decisions` says what was done about each statement and why, `model`
@@ -173,19 +147,6 @@ class Inference(Sequence[Memory]):
     decisions: tuple[Decision, ...]
     model: str | None = None
     notes: tuple[str, ...] = ()
-
-    @overload
-    def __getitem__(self, index: int) -> Memory: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Memory, ...]: ...
-    def __getitem__(self, index: int | slice) -> Memory | tuple[Memory, ...]:
-        return self.memories[index]
-
-    def __len__(self) -> int:
-        return len(self.memories)
-
-    def __iter__(self) -> Iterator[Memory]:
-        return iter(self.memories)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

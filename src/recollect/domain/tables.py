@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from html import escape
-from typing import Any
+from typing import Any, TypeVar, overload
 from uuid import UUID
 
 from recollect.errors import IntegrationMissingError
@@ -22,7 +22,33 @@ from recollect.errors import IntegrationMissingError
 _CELL = "padding:2px 12px 2px 0;text-align:left;vertical-align:top"
 
 
-class Tabular:
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Listed(Sequence[T_co]):
+    """A result that is a sequence: of what its first field holds."""
+
+    __slots__ = ()
+
+    def _items(self) -> tuple[T_co, ...]:
+        items: tuple[T_co, ...] = getattr(self, next(iter(self.__dataclass_fields__)))  # type: ignore[attr-defined]
+        return items
+
+    @overload
+    def __getitem__(self, index: int) -> T_co: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T_co, ...]: ...
+    def __getitem__(self, index: int | slice) -> T_co | tuple[T_co, ...]:
+        return self._items()[index]
+
+    def __len__(self) -> int:
+        return len(self._items())
+
+    def __iter__(self) -> Iterator[T_co]:
+        return iter(self._items())
+
+
+class Tabular(Listed[T_co]):
     """Shows itself as a table, wherever there is one to show it in."""
 
     __slots__ = ()
@@ -42,9 +68,6 @@ class Tabular:
     def _remarks(self) -> Sequence[str]:
         """What stands below the table."""
         return ()
-
-    @abstractmethod
-    def __iter__(self) -> Iterator[Any]: ...
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
