@@ -94,6 +94,11 @@ def skipped(name: str) -> Check:
     return Check(name=name, ok=True, detail="skipped: needs the operator role and the database owner's URL")
 
 
+def _check(name: str, detail: str, *, ok: bool = True, advice: str = "") -> Check:
+    """A finding; what to do is said only where something is wrong."""
+    return Check(name=name, ok=ok, detail=detail, advice="" if ok else advice)
+
+
 async def check_server(workspace: Workspace, context: TenantContext) -> Check:
     """PostgreSQL and pgvector are new enough."""
     async with workspace.store.transaction(context) as tx:
@@ -103,18 +108,15 @@ async def check_server(workspace: Workspace, context: TenantContext) -> Check:
     vector = str(row["pgvector_version"] or "0")
     ok = number >= 150000 and tuple(int(part) for part in vector.split(".")[:2]) >= (0, 8)
     detail = f"PostgreSQL {row['server_version']}, pgvector {vector}"
-    return Check(
-        name="server", ok=ok, detail=detail, advice="" if ok else "PostgreSQL 15 and pgvector 0.8 are needed"
-    )
+    return _check("server", detail, ok=ok, advice="PostgreSQL 15 and pgvector 0.8 are needed")
 
 
 async def check_words(workspace: Workspace, context: TenantContext) -> Check:
     """The store's words were read by this program's rules."""
     async with workspace.store.transaction(context) as tx:
         found = (await scopes.describe_caller(tx)).terms_version
-    ok = found == TERMS_VERSION
-    advice = "" if ok else "`recollect export` the memories and import them into a new home"
-    return Check(name="words", ok=ok, detail=f"read by version {found} of the rules", advice=advice)
+    advice = "`recollect export` the memories and import them into a new home"
+    return _check("words", f"read by version {found} of the rules", ok=found == TERMS_VERSION, advice=advice)
 
 
 async def check_schema(workspace: Workspace, context: TenantContext) -> Check:
@@ -124,12 +126,8 @@ async def check_schema(workspace: Workspace, context: TenantContext) -> Check:
     assert row is not None
     found, known = row["schema_version"], migrations.newest_version()
     advice = "run `recollect db migrate`" if (found or 0) < known else "upgrade recollect"
-    return Check(
-        name="schema",
-        ok=found == known,
-        detail=f"version {found}, this program knows {known}",
-        advice=advice if found != known else "",
-    )
+    detail = f"version {found}, this program knows {known}"
+    return _check("schema", detail, ok=found == known, advice=advice)
 
 
 async def check_embedder(workspace: Workspace, context: TenantContext) -> Check:
@@ -139,19 +137,13 @@ async def check_embedder(workspace: Workspace, context: TenantContext) -> Check:
     try:
         if any(space.state == "active" for space in recorded):
             opened = await workspace.open_space(context)
-            return Check(
-                name="embedder", ok=True, detail=f"{opened.space.name}, {opened.space.dimensions} dimensions"
-            )
+            return _check("embedder", f"{opened.space.name}, {opened.space.dimensions} dimensions")
         # Opening a space would write it down; a doctor only looks.
         made = (await workspace.load_embedder(workspace.settings.embedder)).space
-        return Check(name="embedder", ok=True, detail=f"{made.name}; the store has no vectors yet")
+        return _check("embedder", f"{made.name}; the store has no vectors yet")
     except EmbedderError as error:
-        return Check(
-            name="embedder",
-            ok=False,
-            detail=str(error),
-            advice="install it, or set the embedder the store names",
-        )
+        advice = "install it, or set the embedder the store names"
+        return _check("embedder", str(error), ok=False, advice=advice)
 
 
 async def check_embedding_space(workspace: Workspace, context: TenantContext) -> Check:
@@ -161,12 +153,7 @@ async def check_embedding_space(workspace: Workspace, context: TenantContext) ->
     states = ", ".join(f"{space.name} ({space.state})" for space in found) or "none yet"
     unfinished = any(space.state != "active" for space in found)
     ok = not unfinished and len(found) <= 1
-    return Check(
-        name="embedding space",
-        ok=ok,
-        detail=states,
-        advice="" if ok else "run `recollect reembed` to finish re-embedding",
-    )
+    return _check("embedding space", states, ok=ok, advice="run `recollect reembed` to finish re-embedding")
 
 
 async def check_disk(workspace: Workspace, context: TenantContext) -> Check:
@@ -177,9 +164,7 @@ async def check_disk(workspace: Workspace, context: TenantContext) -> Check:
     usage = await asyncio.to_thread(shutil.disk_usage, place)
     ok = usage.free >= _LEAST_FREE_BYTES
     detail = f"{usage.free / 2**30:.1f} GiB free of {usage.total / 2**30:.1f} GiB at {str(place)!r}"
-    return Check(
-        name="disk", ok=ok, detail=detail, advice="" if ok else "free at least 1 GiB, or move RECOLLECT_HOME"
-    )
+    return _check("disk", detail, ok=ok, advice="free at least 1 GiB, or move RECOLLECT_HOME")
 
 
 async def check_counts(workspace: Workspace, context: TenantContext) -> Check:
@@ -190,12 +175,8 @@ async def check_counts(workspace: Workspace, context: TenantContext) -> Check:
             wrong += len(await _rows(connection, query("recount_tallies"), tenant=tenant))
             wrong += len(await _rows(connection, doctor_queries()["missing_tallies"], tenant=tenant))
     detail = f"{len(tenants)} tenants, {wrong} scopes counted wrongly"
-    return Check(
-        name="counts",
-        ok=not wrong,
-        detail=detail,
-        advice="" if not wrong else "ranking and speed may suffer; `recollect db compact` counts anew",
-    )
+    advice = "ranking and speed may suffer; `recollect db compact` counts anew"
+    return _check("counts", detail, ok=not wrong, advice=advice)
 
 
 async def check_orphans(workspace: Workspace, context: TenantContext) -> Check:
@@ -209,7 +190,7 @@ async def check_orphans(workspace: Workspace, context: TenantContext) -> Check:
     detail = (
         ", ".join(f"{rows} in {name}" for name, rows in left.items()) or f"none in {len(tenants)} tenants"
     )
-    return Check(name="orphans", ok=not left, detail=detail, advice="" if not left else _ORPHAN_ADVICE)
+    return _check("orphans", detail, ok=not left, advice=_ORPHAN_ADVICE)
 
 
 async def check_vector_index(workspace: Workspace, context: TenantContext) -> Check:
@@ -233,12 +214,8 @@ async def check_vector_index(workspace: Workspace, context: TenantContext) -> Ch
     detail = (
         f"{large} of {len(tenants)} tenants have more than {limit} vectors, {len(missing)} of them no index"
     )
-    advice = (
-        f"searches of {', '.join(missing[:3])} are slow; add a memory there, which builds it"
-        if missing
-        else ""
-    )
-    return Check(name="vector index", ok=not missing, detail=detail, advice=advice)
+    advice = f"searches of {', '.join(missing[:3])} are slow; add a memory there, which builds it"
+    return _check("vector index", detail, ok=not missing, advice=advice)
 
 
 async def check_durability(workspace: Workspace, context: TenantContext) -> Check:
@@ -246,23 +223,16 @@ async def check_durability(workspace: Workspace, context: TenantContext) -> Chec
     rows = await _ask(workspace, context, doctor_queries()["durability"])
     off = [row["name"] for row in rows if row["setting"] == "off"]
     detail = ", ".join(f"{row['name']} {row['setting']}" for row in rows)
-    return Check(
-        name="durability", ok=not off, detail=detail, advice="" if not off else f"turn {', '.join(off)} on"
-    )
+    return _check("durability", detail, ok=not off, advice=f"turn {', '.join(off)} on")
 
 
 async def check_secrets(workspace: Workspace, context: TenantContext) -> Check:
     """Nobody else on this machine can read the database's passwords."""
     if not workspace.store.door.embedded:
-        return Check(name="secrets", ok=True, detail="skipped: the database is reached by URL")
+        return _check("secrets", "skipped: the database is reached by URL")
     file = workspace.settings.home / "secrets.json"
     mode = stat.S_IMODE((await asyncio.to_thread(file.stat)).st_mode)
-    return Check(
-        name="secrets",
-        ok=mode == 0o600,
-        detail=f"mode {mode:04o}",
-        advice="" if mode == 0o600 else f"chmod 600 {file}",
-    )
+    return _check("secrets", f"mode {mode:04o}", ok=mode == 0o600, advice=f"chmod 600 {file}")
 
 
 async def check_application_role(workspace: Workspace, context: TenantContext) -> Check:
@@ -271,13 +241,13 @@ async def check_application_role(workspace: Workspace, context: TenantContext) -
     bad = [name for name in ("rolsuper", "rolbypassrls", "rolcreaterole", "rolcreatedb", "owns") if row[name]]
     detail = f"{row['name']}: {', '.join(bad) or 'no superuser, no owner, no way around row-level security'}"
     advice = f"alter role {row['name']} nosuperuser nobypassrls nocreaterole nocreatedb; it must own no table"
-    return Check(name="application role", ok=not bad, detail=detail, advice=advice if bad else "")
+    return _check("application role", detail, ok=not bad, advice=advice)
 
 
 async def check_recording(workspace: Workspace, context: TenantContext) -> Check:
     """Whether this process could write down what its searches left behind."""
     if not workspace.settings.learning:
-        return Check(name="recording", ok=True, detail="off: searches are not recorded")
+        return _check("recording", "off: searches are not recorded")
     await workspace.events.flush()
     counts = workspace.events.counts
     return Check(
@@ -294,11 +264,9 @@ async def check_left_overs(workspace: Workspace, context: TenantContext) -> Chec
         return skipped("left-overs")
     left = [tenant for tenant in await spaces.tenant_ids(workspace.store) if tenant.startswith(PREFIX)]
     advice = (
-        f"unless `recollect doctor --isolation` is running: recollect tenants forget {left[0]}"
-        if left
-        else ""
+        f"unless `recollect doctor --isolation` is running: recollect tenants forget {', '.join(left[:1])}"
     )
-    return Check(name="left-overs", ok=not left, detail=f"{len(left)} throw-away tenants", advice=advice)
+    return _check("left-overs", f"{len(left)} throw-away tenants", ok=not left, advice=advice)
 
 
 CHECKS: tuple[Callable[[Workspace, TenantContext], Awaitable[Check]], ...] = (

@@ -10,9 +10,10 @@ a leak.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -123,240 +124,113 @@ def new_world() -> World:
 
 def store_world(owner: str, world: World) -> None:
     """Write a world down, as the database's owner, in one transaction."""
-    tenant = world.tenant_id
     with psycopg.connect(owner) as connection, connection.cursor() as cursor:
-        cursor.execute(
-            "insert into recollect.tenant (tenant_id, name) values (%s, %s)", [tenant, world.token]
-        )
-        cursor.execute(
-            "insert into recollect.retention (tenant_id, layer, days) values (%s, 3, 30000)", [tenant]
-        )
-        _insert(
-            cursor,
-            "scope (tenant_id, scope_id, layer, name, owner, parent_id)",
-            [(tenant, p.id, p.layer.precedence, p.name, p.owner, p.parent_id) for p in world.places],
-        )
-        _insert(
-            cursor,
-            "membership (tenant_id, user_id, scope_id, role)",
-            [(tenant, b.user_id, b.scope_id, b.role) for b in world.belongings],
-        )
-        _store_tenant_rows(cursor, world)
-        for place in world.places:
-            _store_rows(cursor, world, place)
-
-
-def _store_tenant_rows(cursor: psycopg.Cursor[Any], world: World) -> None:
-    """Rows that belong to the tenant as a whole, or to one of its users."""
-    tenant, token, now = world.tenant_id, world.token, datetime.now(UTC)
-    _insert(cursor, "ontology (tenant_id, document)", [(tenant, f'"{token}"')])
-    _insert(cursor, "experiment (tenant_id, name, arms, state)", [(tenant, token, "{}", "stopped")])
-    for user in (*_USERS, "root"):
-        query, memory = new_id(), new_id()
-        _insert(
-            cursor,
-            "retrieval_event (tenant_id, query_id, user_id, at, category, strategy, weights, hits, latency_ms)",
-            [(tenant, query, user, now, "factual", token, "{}", 1, 1.0)],
-        )
-        _insert(
-            cursor,
-            "retrieval_hit (tenant_id, query_id, memory_id, user_id, place, score, signals)",
-            [(tenant, query, memory, user, 1, 0.9, "{}")],
-        )
-        _insert(
-            cursor,
-            "run (tenant_id, run_id, query_id, user_id, environment, planner, started_at, stopped_by, subcalls,"
-            " tokens, memory_ids, trajectory)",
-            [(tenant, new_id(), query, user, "memory", token, now, "done", 1, 1, [memory], "{}")],
-        )
-        _insert(
-            cursor,
-            "feedback (tenant_id, feedback_id, memory_id, user_id, kind, score, at)",
-            [(tenant, new_id(), memory, user, "helpful", 1.0, now)],
-        )
-        _store_consultation(cursor, world, user, now)
-        _insert(
-            cursor,
-            "event (tenant_id, event_id, type, by_user, detail)",
-            [(tenant, new_id(), "memory_added", user, f'{{"token": "{token}"}}')],
-        )
-        _insert(
-            cursor,
-            "reply (tenant_id, user_id, key, request, at, status, body)",
-            [(tenant, user, token, digest(token), now, 200, token)],
-        )
-        _insert(
-            cursor,
-            "api_key (tenant_id, key_id, name, secret, context, created_by, created_at)",
-            [(tenant, new_id(), token, digest(token + user), '{"roles": ["admin"]}', user, now)],
-        )
-        _insert(
-            cursor,
-            "policy (tenant_id, policy_id, kind, user_id, category, weights, state)",
-            [(tenant, new_id(), "signals", user, token, "{}", "active")],
-        )
-
-
-def _store_consultation(cursor: psycopg.Cursor[Any], world: World, user: str, now: datetime) -> None:
-    """A consultation of one event and one request."""
-    tenant, token, consultation = world.tenant_id, world.token, new_id()
-    _insert(
-        cursor,
-        "consultation (tenant_id, consultation_id, user_id, session, at, outcome, document)",
-        [(tenant, consultation, user, token, now, "success", "{}")],
-    )
-    _insert(
-        cursor,
-        "consultation_event (tenant_id, consultation_id, number, user_id, at, type)",
-        [(tenant, consultation, 1, user, now, token)],
-    )
-    _insert(
-        cursor,
-        "capability_request (tenant_id, request_id, consultation_id, user_id, at, raised_by, description)",
-        [(tenant, new_id(), consultation, user, now, "engine", token)],
-    )
-
-
-def _store_rows(cursor: psycopg.Cursor[Any], world: World, place: Place) -> None:
-    """One row in every table that belongs to a scope."""
-    tenant, scope, memory = world.tenant_id, place.id, world.memories[place.id]
-    text = f"{world.token} {place.layer.value}/{place.name} of {place.owner or 'all'}"
-    now = datetime.now(UTC)
-    talk = world.conversations[scope]
-    far = datetime(9000, 1, 1, tzinfo=UTC)
-    _insert(
-        cursor,
-        "conversation (tenant_id, conversation_id, scope_id, name, turns)",
-        [(tenant, talk, scope, world.token, 1)],
-    )
-    _insert(
-        cursor,
-        "memory (tenant_id, memory_id, scope_id, layer, type, text, digest, importance, created_at, since,"
-        " conversation_id, position)",
-        [
-            (
-                tenant,
-                memory,
-                scope,
-                place.layer.precedence,
-                "episodic",
-                text,
-                digest(text),
-                0.5,
-                now,
-                now,
-                None,
-                None,
-            ),
-            (
-                tenant,
-                new_id(),
-                scope,
-                place.layer.precedence,
-                "episodic",
-                text,
-                digest(text),
-                0.5,
-                now,
-                now,
-                talk,
-                0,
-            ),
-        ],
-    )
-    _insert(
-        cursor,
-        "embedding (tenant_id, space_id, memory_id, part, scope_id, since, until, embedding)",
-        [(tenant, SPACE_ID, memory, 0, scope, now, far, "[1,0,0]")],
-    )
-    _insert(
-        cursor,
-        "posting (tenant_id, term, memory_id, scope_id, tf, dl)",
-        [(tenant, world.token, memory, scope, 1, 1)],
-    )
-    _insert(
-        cursor, "mention (tenant_id, entity, memory_id, scope_id)", [(tenant, world.token, memory, scope)]
-    )
-    _insert(
-        cursor,
-        "history (tenant_id, history_id, memory_id, scope_id, event, by)",
-        [(tenant, new_id(), memory, scope, "updated", world.token)],
-    )
-    _insert(
-        cursor,
-        "entity (tenant_id, entity, scope_id, name, kind, source)",
-        [(tenant, world.token, scope, world.token, "thing", "found")],
-    )
-    _insert(
-        cursor,
-        "entity_key (tenant_id, key, kind, entity, scope_id)",
-        [(tenant, world.token, "word", world.token, scope)],
-    )
-    _insert(
-        cursor,
-        "conflict (tenant_id, memory_id, other_id, scope_id, reason)",
-        [(tenant, memory, new_id(), scope, world.token)],
-    )
-    _insert(
-        cursor,
-        "summary (tenant_id, memory_id, scope_id, kind, about, made_at)",
-        [(tenant, memory, scope, "scope", world.token, now)],
-    )
-    _insert(
-        cursor,
-        "summary_source (tenant_id, summary_id, memory_id, scope_id, digest)",
-        [(tenant, memory, memory, scope, digest(text))],
-    )
-    _insert(cursor, "tally (tenant_id, scope_id, memories, vectors, terms)", [(tenant, scope, 2, 0, 2)])
-    _store_document(cursor, world, place)
-
-
-def _store_document(cursor: psycopg.Cursor[Any], world: World, place: Place) -> None:
-    """A document of one section and one passage."""
-    tenant, scope, token, document = world.tenant_id, place.id, world.token, new_id()
-    _insert(
-        cursor,
-        "document (tenant_id, document_id, scope_id, layer, name, title, kind, digest, lines, tokens, state)",
-        [
-            (
-                tenant,
-                document,
-                scope,
-                place.layer.precedence,
-                token,
-                token,
-                "text",
-                digest(token),
-                1,
-                1,
-                "ready",
+        insert = partial(_insert, cursor, tenant_id=world.tenant_id)
+        insert("tenant", name=world.token)
+        insert("retention", layer=3, days=30000)
+        for p in world.places:
+            insert(
+                "scope", scope_id=p.id, layer=p.layer.precedence, name=p.name, owner=p.owner, parent_id=p.parent_id
+            )  # fmt: skip
+        for b in world.belongings:
+            insert("membership", user_id=b.user_id, scope_id=b.scope_id, role=b.role)
+        insert("ontology", document=f'"{world.token}"')
+        insert("experiment", name=world.token, arms="{}", state="stopped")
+        for user in (*_USERS, "root"):
+            _store_user(partial(insert, user_id=user), world.token)
+            insert(
+                "event",
+                event_id=new_id(),
+                type="memory_added",
+                by_user=user,
+                detail=f'{{"token": "{world.token}"}}',
             )
-        ],
-    )
-    _insert(
-        cursor,
-        "section (tenant_id, document_id, section, scope_id, number, level, heading, path, line_start, line_end,"
-        " tokens, digest, indexed, text)",
-        [(tenant, document, 0, scope, 0, 0, token, token, 1, 1, 1, digest(token), True, token)],
-    )
-    _insert(
-        cursor,
-        "passage (tenant_id, space_id, document_id, section, part, scope_id, line_first, line_last, terms, embedding)",
-        [(tenant, SPACE_ID, document, 0, 0, scope, 0, 0, 1, "[1,0,0]")],
-    )
-    _insert(
-        cursor,
-        "passage_posting (tenant_id, term, document_id, section, part, scope_id, tf, dl)",
-        [(tenant, token, document, 0, 0, scope, 1, 1)],
-    )
+            insert(
+                "api_key", key_id=new_id(), name=world.token, secret=digest(world.token + user),
+                context='{"roles": ["admin"]}', created_by=user, created_at=datetime.now(UTC),
+            )  # fmt: skip
+        for place in world.places:
+            _store_place(partial(insert, scope_id=place.id), world, place)
+            _store_document(partial(insert, scope_id=place.id), world.token, place)
 
 
-def _insert(cursor: psycopg.Cursor[Any], target: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Rows into a table of this module's choice; values are parameters."""
-    if not rows:
-        return
-    marks = ", ".join(["%s"] * len(rows[0]))
-    cursor.executemany(f"insert into recollect.{target} values ({marks})", rows)
+def _store_user(insert: Callable[..., None], token: str) -> None:
+    """What a user left behind: a search and what came of it, and a consultation of one event and one request."""
+    now, query, memory, consultation = datetime.now(UTC), new_id(), new_id(), new_id()
+    insert(
+        "retrieval_event", query_id=query, at=now, category="factual", strategy=token, weights="{}", hits=1,
+        latency_ms=1.0,
+    )  # fmt: skip
+    insert("retrieval_hit", query_id=query, memory_id=memory, place=1, score=0.9, signals="{}")
+    insert(
+        "run", run_id=new_id(), query_id=query, environment="memory", planner=token, started_at=now, stopped_by="done",
+        subcalls=1, tokens=1, memory_ids=[memory], trajectory="{}",
+    )  # fmt: skip
+    insert("feedback", feedback_id=new_id(), memory_id=memory, kind="helpful", score=1.0, at=now)
+    insert(
+        "consultation", consultation_id=consultation, session=token, at=now, outcome="success", document="{}"
+    )
+    insert("consultation_event", consultation_id=consultation, number=1, at=now, type=token)
+    insert(
+        "capability_request", request_id=new_id(), consultation_id=consultation, at=now, raised_by="engine",
+        description=token,
+    )  # fmt: skip
+    insert("reply", key=token, request=digest(token), at=now, status=200, body=token)
+    insert("policy", policy_id=new_id(), kind="signals", category=token, weights="{}", state="active")
+
+
+def _store_place(insert: Callable[..., None], world: World, place: Place) -> None:
+    """One row in every table that belongs to a scope, and two memories: one of them a turn."""
+    token, memory, talk, now = (
+        world.token,
+        world.memories[place.id],
+        world.conversations[place.id],
+        datetime.now(UTC),
+    )
+    text = f"{token} {place.layer.value}/{place.name} of {place.owner or 'all'}"
+    insert("conversation", conversation_id=talk, name=token, turns=1)
+    for id, conversation, position in ((memory, None, None), (new_id(), talk, 0)):
+        insert(
+            "memory", memory_id=id, layer=place.layer.precedence, type="episodic", text=text, digest=digest(text),
+            importance=0.5, created_at=now, since=now, conversation_id=conversation, position=position,
+        )  # fmt: skip
+    far = datetime(9000, 1, 1, tzinfo=UTC)
+    insert(
+        "embedding", space_id=SPACE_ID, memory_id=memory, part=0, since=now, until=far, embedding="[1,0,0]"
+    )  # fmt: skip
+    insert("posting", term=token, memory_id=memory, tf=1, dl=1)
+    insert("mention", entity=token, memory_id=memory)
+    insert("history", history_id=new_id(), memory_id=memory, event="updated", by=token)
+    insert("entity", entity=token, name=token, kind="thing", source="found")
+    insert("entity_key", key=token, kind="word", entity=token)
+    insert("conflict", memory_id=memory, other_id=new_id(), reason=token)
+    insert("summary", memory_id=memory, kind="scope", about=token, made_at=now)
+    insert("summary_source", summary_id=memory, memory_id=memory, digest=digest(text))
+    insert("tally", memories=2, vectors=0, terms=2)
+
+
+def _store_document(insert: Callable[..., None], token: str, place: Place) -> None:
+    """A document of one section and one passage."""
+    document = new_id()
+    insert(
+        "document", document_id=document, layer=place.layer.precedence, name=token, title=token, kind="text",
+        digest=digest(token), lines=1, tokens=1, state="ready",
+    )  # fmt: skip
+    insert(
+        "section", document_id=document, section=0, number=0, level=0, heading=token, path=token, line_start=1,
+        line_end=1, tokens=1, digest=digest(token), indexed=True, text=token,
+    )  # fmt: skip
+    insert(
+        "passage", space_id=SPACE_ID, document_id=document, section=0, part=0, line_first=0, line_last=0, terms=1,
+        embedding="[1,0,0]",
+    )  # fmt: skip
+    insert("passage_posting", term=token, document_id=document, section=0, part=0, tf=1, dl=1)
+
+
+def _insert(cursor: psycopg.Cursor[Any], table: str, **row: Any) -> None:
+    """A row into a table of this module's choice; values are parameters."""
+    marks = ", ".join(["%s"] * len(row))
+    cursor.execute(f"insert into recollect.{table} ({', '.join(row)}) values ({marks})", list(row.values()))
 
 
 def digest(text: str) -> bytes:
@@ -372,16 +246,7 @@ def forget_world(owner: str, world: World) -> None:
             " join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id'"
             " where n.nspname = 'recollect' and c.relkind in ('r', 'p') and not c.relispartition"
         ).fetchall()
-        last = [
-            "consultation",
-            "document",
-            "conversation",
-            "tally",
-            "membership",
-            "scope",
-            "retention",
-            "tenant",
-        ]
+        last = "consultation document conversation tally membership scope retention tenant".split()
         order = sorted((row[0] for row in tables), key=lambda name: last.index(name) if name in last else -1)
         connection.execute(
             "update recollect.scope set parent_id = null where tenant_id = %s", [world.tenant_id]
