@@ -48,7 +48,8 @@ def rooms() -> Iterator[Rooms]:
 
 
 def public(cls: type[Any]) -> dict[str, Any]:
-    return {name: value for name, value in vars(cls).items() if not name.startswith("_")}
+    members = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
+    return {name: value for name, value in members.items() if not name.startswith("_")}
 
 
 def test_every_kind_of_argument_goes_through(rooms: Rooms) -> None:

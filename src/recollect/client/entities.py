@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect.client.arguments import checked
-from recollect.client.face import Face
+from recollect.client.session import Face
 from recollect.domain.names import Entity, EntityGraph, entity_key
 from recollect.domain.text import MAX_LIMIT, check_name, check_whole
 from recollect.errors import InvalidInputError

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from recollect.client.arguments import checked
-from recollect.client.face import Face
+from recollect.client.session import Face
 from recollect.domain.ids import parse_id
 from recollect.domain.memory import check_time
 from recollect.domain.overview import Happening, Trace

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from recollect.client.arguments import checked
-from recollect.client.face import Face
+from recollect.client.session import Face
 from recollect.domain.ids import parse_id
 from recollect.domain.learning import (
     BootstrapResult,

@@ -11,7 +11,7 @@ from os import PathLike
 from uuid import UUID
 
 from recollect.client.arguments import checked
-from recollect.client.face import Face
+from recollect.client.session import Face
 from recollect.domain.layers import ScopeName
 from recollect.domain.library import Document, DocumentReport, FolderReport, Section, SectionResults
 from recollect.domain.results import Receipt

@@ -12,7 +12,7 @@ from datetime import datetime, tzinfo
 from typing import Any
 
 from recollect.client.arguments import checked
-from recollect.client.face import Face
+from recollect.client.session import Face
 from recollect.domain.memory import check_time
 from recollect.domain.ontology import DeclaredOntology, DomainResults
 from recollect.domain.ontology_document import parse_ontology

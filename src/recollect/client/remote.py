@@ -13,11 +13,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from recollect.client.async_client import UNCHANGED
+from recollect.client.memories import UNCHANGED
 from recollect.client.verbs import BY_NAME, LOCAL_ONLY, Verb, given_of, returned, verb_name
 from recollect.config import Settings
 from recollect.domain.codec import decode, encode
+from recollect.domain.findings import AnswerPart
 from recollect.domain.library import DocumentReport
+from recollect.domain.oracle import OracleEvent
 from recollect.domain.tenancy import TenantContext, read_token
 from recollect.errors import ForbiddenError, InvalidInputError, StoreUnreachableError, error_class
 
@@ -119,8 +121,6 @@ def _is_said(name: str, value: Any) -> bool:
 
 def _hearer(verb: Verb, hear: Any) -> Any:
     """Who listens gets the events as they were there, where they can be read back."""
-    from recollect.domain.findings import AnswerPart
-    from recollect.domain.oracle import OracleEvent
 
     def read(document: Mapping[str, Any]) -> Any:
         kind = str(document.get("type", ""))

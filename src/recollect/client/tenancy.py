@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect.client.arguments import checked
-from recollect.client.face import Face
+from recollect.client.session import Face
 from recollect.domain.layers import Layer, ScopeName, parse_layers
 from recollect.domain.results import Member, Receipt, Scope, Tenant
 from recollect.errors import ConflictError

@@ -109,7 +109,8 @@ def parameters(verb: Verb) -> tuple[Parameter, ...]:
 def verb_name(function: Callable[..., Any]) -> str:
     """How the table names a method: `AsyncLibrary.add` is `library.add`, `AsyncRecollect.add` is `add`."""
     owner, _, name = function.__qualname__.rpartition(".")
-    return name if owner == "AsyncRecollect" else f"{owner.removeprefix('Async').lower()}.{name}"
+    face = owner.removeprefix("Async")
+    return name if face in ("Recollect", owner) else f"{face.lower()}.{name}"
 
 
 def returned(verb: Verb) -> Any:

@@ -16,7 +16,7 @@ from fastapi import Path as PathParameter
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from recollect.client.async_client import UNCHANGED
+from recollect.client.memories import UNCHANGED
 from recollect.client.verbs import VERBS, Parameter, Verb, arguments_of, description, parameters, returned
 from recollect.domain.codec import encode
 from recollect.errors import InvalidInputError
