@@ -93,7 +93,8 @@ PREFIX = "rcl_"
 _ID_BYTES, _SECRET_BYTES = 16, 24
 #: A tenant's name is far shorter; anything longer was never made here.
 MAX_TOKEN_CHARS = 1_024
-_CONTEXT_IDS = ("user_id", "agent_id", "project_id", "team_id", "org_id")
+#: What a key says of who it speaks for.
+CONTEXT_IDS = ("user_id", "agent_id", "project_id", "team_id", "org_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +164,7 @@ def read_token(text: str) -> Token | None:
 
 def context_document(context: TenantContext) -> dict[str, Any]:
     """Who a key speaks for, as the store keeps it. Its tenant is the row's own."""
-    given = {name: getattr(context, name) for name in _CONTEXT_IDS}
+    given = {name: getattr(context, name) for name in CONTEXT_IDS}
     return {
         **{name: value for name, value in given.items() if value is not None},
         "roles": list(context.roles),
@@ -172,5 +173,5 @@ def context_document(context: TenantContext) -> dict[str, Any]:
 
 def read_context(tenant_id: str, document: Mapping[str, Any]) -> TenantContext:
     """Who a key speaks for."""
-    ids = {name: document.get(name) for name in _CONTEXT_IDS}
+    ids = {name: document.get(name) for name in CONTEXT_IDS}
     return TenantContext(tenant_id=tenant_id, roles=tuple(document.get("roles", ())), **ids)

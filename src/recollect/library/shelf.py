@@ -17,6 +17,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name
 from recollect.errors import DocumentNotFoundError, ForbiddenError, InvalidInputError
 from recollect.storage import erasing, library, scopes
+from recollect.storage.rows import from_row
 from recollect.storage.store import Transaction
 from recollect.workspace import Workspace
 
@@ -104,14 +105,9 @@ async def sections_of(tx: Transaction, document: Document) -> tuple[Section, ...
     """The tree of a document's sections, in order."""
     rows = await tx.fetch("list_sections", document=document.id)
     return tuple(
-        Section(
-            number=row["number"],
-            parent=row["parent"],
-            level=row["level"],
-            heading=row["heading"],
-            path=row["path"],
-            line_start=row["line_start"],
-            line_end=row["line_end"],
+        from_row(
+            Section,
+            row,
             pages=None if row["page_first"] is None else (row["page_first"], row["page_last"]),
         )
         for row in rows

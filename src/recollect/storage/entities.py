@@ -27,6 +27,7 @@ from recollect.domain.names import (
 )
 from recollect.errors import ForbiddenError, NotFoundError
 from recollect.storage import scopes
+from recollect.storage.rows import from_row
 from recollect.storage.store import Row, Transaction
 
 #: The scope that stands for the whole tenant.
@@ -347,12 +348,4 @@ async def forget(tx: Transaction, name: str) -> int:
 
 
 def _to_entity(row: Row) -> Entity:
-    return Entity(
-        key=row["entity"],
-        name=row["name"],
-        kind=row["kind"],
-        source=row["source"],
-        canonical=row["canonical"],
-        aliases=tuple(row["aliases"] or ()),
-        memories=row["memories"],
-    )
+    return from_row(Entity, row, key=row["entity"], aliases=tuple(row["aliases"] or ()))

@@ -8,21 +8,11 @@ from datetime import datetime
 from functools import lru_cache
 from uuid import UUID
 
-from pgvector import HalfVector
 from psycopg import sql
 
 from recollect.domain.layers import Layer
-from recollect.storage.filters import TRUE, Parameters
 from recollect.storage.scopes import Caller
-from recollect.storage.search import (
-    Conditions,
-    DenseRequest,
-    LexicalMatches,
-    corpus,
-    in_scopes,
-    tables,
-    where_of,
-)
+from recollect.storage.search import Conditions, DenseRequest, LexicalMatches, Shape, shaped
 from recollect.storage.store import Row, Transaction, compose
 
 #: How many scopes a question can be split over; beyond it nobody reads a comparison.
@@ -77,67 +67,19 @@ async def fetch_grouped(
     grouping: Grouping,
 ) -> list[Row]:
     """The best of each group, `dense.limit` by vector and as many by words, each with all measures."""
-    parameters = Parameters()
-    where, only = where_of(conditions, parameters)
-    statement = _statement(
-        await tx.partition(),
-        "scope" if isinstance(grouping, ByScope) else "period",
-        dense.exact,
-        dense.dimensions,
-        dense.space_id,
-        caller.scope_ids is not None,
-        where.as_string(None),
-        only.as_string(None),
-    )
+    shape, values = await shaped(tx, caller, lexical, dense, conditions)
+    values |= {"leads": list(lexical.leads), "per_group": dense.limit}
     if isinstance(grouping, ByScope):
-        groups = {"grouped_scopes": list(grouping.scope_ids), "grouped_places": list(grouping.places)}
+        values |= {"grouped_scopes": list(grouping.scope_ids), "grouped_places": list(grouping.places)}
     else:
-        groups = {"range_starts": list(grouping.starts), "range_ends": list(grouping.ends)}
-    return await tx.fetch_statement(
-        statement,
-        {
-            "terms": list(lexical.terms),
-            "idf": list(lexical.idf),
-            "leads": list(lexical.leads),
-            "scopes": caller.scope_ids,
-            **groups,
-            "per_group": dense.limit,
-            "vector": HalfVector(dense.vector),
-            "space": dense.space_id,
-            "at": conditions.moment.at,
-            "known_by": conditions.moment.known_by,
-            **corpus(caller),
-            **parameters.values,
-        },
-    )
+        values |= {"range_starts": list(grouping.starts), "range_ends": list(grouping.ends)}
+    by = "scope" if isinstance(grouping, ByScope) else "period"
+    return await tx.fetch_statement(_statement(shape, by, dense.exact), values)
 
 
 @lru_cache(maxsize=64)
-def _statement(
-    partition: int | None,
-    by: str,
-    exact: bool,
-    dimensions: int,
-    space_id: int,
-    narrowed: bool,
-    where: str,
-    only: str,
-) -> str:
-    unconditional = only == TRUE.as_string(None)
-    join = "join {memory} m on m.tenant_id = e.tenant_id and m.memory_id = e.memory_id"
-    slots: dict[str, sql.Composable] = {
-        **tables(partition),
-        "where": sql.SQL(where),
-        "dense_where": sql.SQL(only),
-        "dense_join": sql.SQL("" if unconditional else join).format(**tables(partition)),
-        "dimensions": sql.Literal(dimensions),
-        "space": sql.Literal(space_id),
-        "nearest": sql.Literal(NEAREST),
-        "scopes_e": in_scopes("e", narrowed),
-        "scopes_p": in_scopes("p", narrowed),
-        "about": sql.SQL("0::float8"),
-        "links": sql.SQL("null::uuid[] as link_hits"),
-    }
+def _statement(shape: Shape, by: str, exact: bool) -> str:
+    slots = {**shape.slots("e", "p"), "nearest": sql.Literal(NEAREST)}
     slots["grouping"] = compose(f"groups_of_{by}s")
     slots["dense"] = compose(f"{'exact' if exact else 'index'}_by_{by}", slots)
     slots["worded"] = compose(f"worded_by_{by}", slots)

@@ -17,11 +17,12 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from recollect.domain.ids import new_id
-from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.layers import Layer
 from recollect.domain.memory import MemoryType
 from recollect.domain.overview import Happening, MemoryCount, Overview, SearchMinute, Trace, TracedHit
 from recollect.errors import StoreError
 from recollect.storage.learning import HOUR
+from recollect.storage.rows import from_row, scope_of
 from recollect.storage.store import Row, Store, Transaction
 
 log = logging.getLogger(__name__)
@@ -73,15 +74,12 @@ async def happened_since(
     """What happened after a moment, as far as the caller may know."""
     rows = await tx.fetch("happened_since", since=since, types=list(types) if types else None, limit=limit)
     return [
-        Happening(
+        from_row(
+            Happening,
+            row,
             id=row["event_id"],
-            at=row["at"],
-            type=row["type"],
             user=row["by_user"],
-            scope=None
-            if row["layer"] is None
-            else str(ScopeName(Layer.from_precedence(row["layer"]), row["scope_name"])),
-            detail=row["detail"],
+            scope=scope_of(row["layer"], row["scope_name"]),
         )
         for row in rows
     ]
@@ -148,20 +146,8 @@ async def find_trace(tx: Transaction, query: UUID) -> Trace | None:
 
 
 def _trace(row: Row) -> Trace:
-    return Trace(
-        id=row["query_id"],
-        at=row["at"],
-        user=row["user_id"],
-        session=None if row["session"].startswith(HOUR) else row["session"] or None,
-        question=row["question"],
-        category=row["category"],
-        strategy=row["strategy"],
-        entities=tuple(row["entities"]),
-        hits=row["hits"],
-        latency_ms=row["latency_ms"],
-        stages=row["stages"],
-        outcome=row["outcome"],
-    )
+    session = None if row["session"].startswith(HOUR) else row["session"] or None
+    return from_row(Trace, row, id=row["query_id"], user=row["user_id"], session=session)
 
 
 async def overview(tx: Transaction, *, now: datetime, minutes: int) -> Overview:

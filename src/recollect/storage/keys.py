@@ -8,6 +8,7 @@ from uuid import UUID
 
 from recollect.domain.ids import new_id
 from recollect.domain.tenancy import (
+    CONTEXT_IDS,
     Key,
     NewKey,
     TenantContext,
@@ -16,6 +17,7 @@ from recollect.domain.tenancy import (
     read_context,
     read_token,
 )
+from recollect.storage.rows import from_row
 from recollect.storage.store import Row, Store, Transaction
 
 
@@ -89,19 +91,5 @@ async def authenticate(store: Store, token: str, *, once: bool = False) -> Tenan
 
 def _key(tx: Transaction, row: Row) -> Key:
     context = read_context(tx.context.tenant_id, row["context"])
-    return Key(
-        id=row["key_id"],
-        name=row["name"],
-        tenant_id=context.tenant_id,
-        user_id=context.user_id,
-        agent_id=context.agent_id,
-        project_id=context.project_id,
-        team_id=context.team_id,
-        org_id=context.org_id,
-        roles=context.roles,
-        created_by=row["created_by"],
-        created_at=row["created_at"],
-        expires_at=row["expires_at"],
-        revoked_at=row["revoked_at"],
-        used_at=row["used_at"],
-    )
+    ids = {name: getattr(context, name) for name in CONTEXT_IDS}
+    return from_row(Key, row, id=row["key_id"], tenant_id=context.tenant_id, roles=context.roles, **ids)

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from recollect.domain.ids import new_id
 from recollect.domain.learning import Experiment, Feedback, FeedbackKind, Policy
+from recollect.storage.rows import from_row
 from recollect.storage.store import Row, Transaction
 
 #: How a session begins that is no caller's own but an hour of their questions; no name of a caller's can.
@@ -245,15 +246,8 @@ async def save_policy(tx: Transaction, policy: Policy) -> None:
 
 
 def _to_policy(row: Row) -> Policy:
-    return Policy(
-        id=row["policy_id"],
-        user_id=row["user_id"] or None,
-        strategy=row["category"],
-        weights=row["weights"],
-        state=row["state"],
-        events=row["events"],
-        evaluation=row["evaluation"],
-        created_at=row["created_at"],
+    return from_row(
+        Policy, row, id=row["policy_id"], user_id=row["user_id"] or None, strategy=row["category"]
     )
 
 

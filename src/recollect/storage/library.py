@@ -24,6 +24,7 @@ from recollect.domain.library import Document, Gap, ReadDocument, Section
 from recollect.errors import DocumentNotFoundError, ForbiddenError
 from recollect.storage.connections import Connection
 from recollect.storage.oracle import forget_documents
+from recollect.storage.rows import from_row
 from recollect.storage.spaces import Space
 from recollect.storage.store import Ids, Row, Transaction, compose
 
@@ -70,27 +71,9 @@ class NewPassage:
 def to_document(row: Row) -> Document:
     """A row of `find_documents` as a value."""
     layer = Layer.from_precedence(row["layer"])
-    return Document(
-        id=row["document_id"],
-        name=row["name"],
-        title=row["title"],
-        kind=row["kind"],
-        layer=layer,
-        scope=str(ScopeName(layer, row["scope_name"])),
-        source=row["source"],
-        tags=tuple(row["tags"]),
-        lines=row["lines"],
-        tokens=row["tokens"],
-        sections=row["sections"],
-        state=row["state"],
-        error=row["error"],
-        gaps=tuple(Gap.read(gap) for gap in row["gaps"]),
-        notes=tuple(row["notes"]),
-        by=row["by"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-        digest=row["digest"],
-    )
+    gaps = tuple(Gap.read(gap) for gap in row["gaps"])
+    scope = str(ScopeName(layer, row["scope_name"]))
+    return from_row(Document, row, id=row["document_id"], layer=layer, scope=scope, gaps=gaps)
 
 
 async def find_documents(

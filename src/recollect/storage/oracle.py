@@ -19,6 +19,7 @@ from recollect.domain.oracle import (
     OracleConsultResult,
     OracleEvent,
 )
+from recollect.storage.rows import from_row
 from recollect.storage.store import Transaction
 
 
@@ -124,15 +125,14 @@ async def find_consultation(
 async def list_events(tx: Transaction, consultation: OracleConsultation) -> list[OracleEvent]:
     """What happened in a consultation, in order."""
     return [
-        OracleEvent(
+        from_row(
+            OracleEvent,
+            row,
             type=EventType(row["type"]),
             consultation_id=consultation.id,
             session_id=consultation.session_id,
-            number=row["number"],
-            at=row["at"],
             workflow=consultation.workflow,
             agent=consultation.agent,
-            detail=row["detail"],
         )
         for row in await tx.fetch("list_consultation_events", id=consultation.id)
     ]
@@ -143,16 +143,7 @@ async def list_capability_requests(
 ) -> list[CapabilityRequest]:
     """What was missing since a moment, the newest first."""
     return [
-        CapabilityRequest(
-            id=row["request_id"],
-            at=row["at"],
-            description=row["description"],
-            raised_by=row["raised_by"],
-            context=row["context"],
-            consultation_id=row["consultation_id"],
-            workflow=row["workflow"],
-            agent=row["agent"],
-        )
+        from_row(CapabilityRequest, row, id=row["request_id"])
         for row in await tx.fetch("list_capability_requests", since=since, limit=limit)
     ]
 

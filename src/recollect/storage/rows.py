@@ -5,15 +5,19 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Iterable
 from datetime import datetime
+from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg import sql
 
-from recollect.domain.layers import Layer
+from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.memory import Memory, MemoryType, Status
 from recollect.errors import InvalidInputError
 from recollect.storage.store import Row
+
+T = TypeVar("T")
 
 #: What a Memory is read from; the queries join scope as s and conversation as c.
 MEMORY_COLUMNS = sql.SQL(
@@ -24,39 +28,30 @@ MEMORY_COLUMNS = sql.SQL(
 )
 
 
+def from_row(form: type[T], row: Row, **given: Any) -> T:
+    """A value from the columns that are named like its fields, lists as tuples; what is called otherwise is given."""
+    names: Iterable[str] = form.__dataclass_fields__  # type: ignore[attr-defined]
+    taken = {name: row[name] for name in names if name in row and name not in given}
+    lists = {name: tuple(value) for name, value in taken.items() if isinstance(value, list)}
+    return form(**taken | lists | given)
+
+
+def scope_of(layer: int | None, name: str) -> str | None:
+    """A scope as it is written; None where there is no layer."""
+    return None if layer is None else str(ScopeName(Layer.from_precedence(layer), name))
+
+
 def to_memory(row: Row) -> Memory:
     """A row selected with MEMORY_COLUMNS."""
     layer = Layer.from_precedence(row["layer"])
-    return Memory(
+    return from_row(
+        Memory,
+        row,
         id=row["memory_id"],
-        tenant_id=row["tenant_id"],
         layer=layer,
         scope=f"{layer.value}/{row['scope_name']}",
         type=MemoryType(row["type"]),
-        text=row["text"],
-        subject=row["subject"],
-        predicate=row["predicate"],
-        object=row["object"],
-        trigger=row["trigger"],
-        action=row["action"],
-        entities=tuple(row["entities"]),
-        importance=row["importance"],
-        use_count=row["use_count"],
-        utility=row["utility"],
-        metadata=row["metadata"],
-        source=row["source"],
-        created_at=row["created_at"],
-        valid_from=row["valid_from"],
-        valid_to=row["valid_to"],
-        expires_at=row["expires_at"],
-        superseded_by=row["superseded_by"],
-        superseded_at=row["superseded_at"],
         status=Status.ACTIVE if row["superseded_at"] is None else Status.SUPERSEDED,
-        conversation=row["conversation"],
-        speaker=row["speaker"],
-        position=row["position"],
-        updated_at=row["updated_at"],
-        mentions=tuple(row["mentions"]),
     )
 
 

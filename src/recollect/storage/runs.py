@@ -14,6 +14,7 @@ from uuid import UUID
 from recollect.domain.ids import new_id
 from recollect.domain.learning import DecompositionStatus, RunSummary
 from recollect.storage.learning import to_json
+from recollect.storage.rows import from_row
 from recollect.storage.store import Row, Transaction
 
 
@@ -56,22 +57,7 @@ async def count_runs(tx: Transaction) -> list[Row]:
 
 
 def _summary(row: Row) -> RunSummary:
-    return RunSummary(
-        id=row["run_id"],
-        query_id=row["query_id"],
-        user_id=row["user_id"],
-        environment=row["environment"],
-        planner=row["planner"],
-        policy_id=row["policy_id"],
-        started_at=row["started_at"],
-        stopped_by=row["stopped_by"],
-        subcalls=row["subcalls"],
-        tokens=row["tokens"],
-        outcome=row["outcome"],
-        quality=row["quality"],
-        reward=row["reward"],
-        trained=row["trained"],
-    )
+    return from_row(RunSummary, row, id=row["run_id"])
 
 
 # Policies -----------------------------------------------------------------------------------------
@@ -124,13 +110,12 @@ async def save_training(tx: Transaction, *, environment: str, training: Mapping[
 async def list_decompositions(tx: Transaction) -> list[DecompositionStatus]:
     """Decomposition policies in use, and the last ones that were turned down."""
     return [
-        DecompositionStatus(
+        from_row(
+            DecompositionStatus,
+            row,
             id=row["policy_id"],
             environment=row["category"],
-            state=row["state"],
             runs=row["events"],
-            evaluation=row["evaluation"],
-            created_at=row["created_at"],
         )
         for row in await tx.fetch("list_decompositions")
     ]

@@ -23,6 +23,7 @@ from recollect.errors import (
     TenantNotFoundError,
 )
 from recollect.storage.faults import translated
+from recollect.storage.rows import from_row, scope_of
 from recollect.storage.store import Row, Store, Transaction, compose
 
 
@@ -56,16 +57,7 @@ async def describe_caller(
             f"no tenant {tx.context.tenant_id!r}; an operator creates it with "
             f"`recollect tenants create {tx.context.tenant_id}`"
         )
-    return Caller(
-        scope_ids=row["scope_ids"],
-        space_id=row["space_id"],
-        memories=row["memories"],
-        vectors=row["vectors"],
-        terms=row["terms"],
-        terms_version=row["terms_version"],
-        recursion_threshold=row["recursion_threshold"],
-        recursion_enabled=row["recursion_enabled"],
-    )
+    return Caller(**{name: row[name] for name in Caller.__slots__})
 
 
 async def find_scope(tx: Transaction, name: ScopeName) -> Row | None:
@@ -115,16 +107,11 @@ async def _create_personal(tx: Transaction, name: ScopeName) -> UUID:
 
 
 async def _insert_scope(tx: Transaction, name: ScopeName, *, owner: str, parent: UUID | None) -> UUID:
-    values: dict[str, Any] = {
-        "layer": name.layer.precedence,
-        "name": name.name,
-        "owner": owner,
-        "parent": parent,
-    }
+    place: dict[str, Any] = {"layer": name.layer.precedence, "name": name.name, "owner": owner}
     with translated():
         # A refusal by the database must not take the rest of the transaction with it.
         async with tx.connection.transaction():
-            await tx.execute("insert_scope", scope=new_id(), **values)
+            await tx.execute("insert_scope", scope=new_id(), parent=parent, **place)
     row = await find_scope(tx, name)
     if row is None:
         raise ForbiddenError(f"{_who(tx)} may not create {str(name)!r}")
@@ -198,17 +185,13 @@ async def describe_scope(tx: Transaction, scope_id: UUID) -> Scope:
 
 
 def _to_scope(row: Row) -> Scope:
-    parent = None
-    if row["parent_name"] is not None:
-        parent = str(ScopeName(Layer.from_precedence(row["parent_layer"]), row["parent_name"]))
-    return Scope(
+    return from_row(
+        Scope,
+        row,
         id=row["scope_id"],
         layer=Layer.from_precedence(row["layer"]),
-        name=row["name"],
         owner=row["owner"] or None,
-        parent=parent,
-        memories=row["memories"],
-        created_at=row["created_at"],
+        parent=scope_of(row["parent_layer"], row["parent_name"]),
     )
 
 
@@ -240,12 +223,7 @@ async def list_members(tx: Transaction, name: ScopeName | None, user_id: str | N
     scope = (await get_scope(tx, name))["scope_id"] if name is not None else None
     rows = await tx.fetch("list_members", scope=scope, user=user_id)
     return [
-        Member(
-            user_id=row["user_id"],
-            scope=str(ScopeName(Layer.from_precedence(row["layer"]), row["name"])),
-            role=row["role"],
-            since=row["created_at"],
-        )
+        from_row(Member, row, scope=scope_of(row["layer"], row["name"]), since=row["created_at"])
         for row in rows
     ]
 
@@ -261,32 +239,17 @@ async def get_tenant(tx: Transaction) -> Tenant:
 def to_tenant(row: Row) -> Tenant:
     """A tenant's row as a value."""
     days = {Layer.from_precedence(int(number)).value: value for number, value in row["retention"].items()}
-    return Tenant(
-        id=row["tenant_id"],
-        name=row["name"],
-        created_at=row["created_at"],
-        retention_days=days,
-        recursion_threshold=row["recursion_threshold"],
-        recursion_enabled=row["recursion_enabled"],
-        keep_questions=row["keep_questions"],
-    )
+    return from_row(Tenant, row, id=row["tenant_id"], retention_days=days)
 
 
 async def create_tenant(store: Store, tenant_id: str, name: str | None) -> bool:
     """A new tenant with its company scope; False when it was there."""
     tenant = check_name(tenant_id, what="tenant id")
-    company = {
-        "scope": new_id(),
-        "layer": Layer.COMPANY.precedence,
-        "name": tenant,
-        "owner": "",
-        "parent": None,
-    }
+    place = {"layer": Layer.COMPANY.precedence, "name": tenant, "owner": "", "parent": None}
     async with store.owner() as connection, connection.transaction():
-        cursor = await connection.execute(
-            compose("insert_tenant"), {"tenant": tenant, "name": name or tenant}
-        )
-        await connection.execute(compose("insert_scope"), {"tenant": tenant, **company})
+        values = {"tenant": tenant, "name": name or tenant}
+        cursor = await connection.execute(compose("insert_tenant"), values)
+        await connection.execute(compose("insert_scope"), {"tenant": tenant, "scope": new_id(), **place})
         return cursor.rowcount > 0
 
 

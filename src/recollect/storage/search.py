@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -134,12 +135,64 @@ async def fetch_lexical(
     )
     new = {term: df for term, df, count in zip(terms, row["df"], known, strict=True) if count is None}
     counts.learn(tx.context.tenant_id, caller, new)
-    return LexicalMatches(
-        terms=terms,
-        ids=row["ids"] or [],
-        idf=row["idf"],
-        leads=row["leads"],
+    return LexicalMatches(terms=terms, ids=row["ids"] or [], idf=row["idf"], leads=row["leads"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What the text of a statement depends on; values are parameters, so shapes are few. `only`: but for belief."""
+
+    partition: int | None
+    dimensions: int
+    space_id: int
+    narrowed: bool
+    where: str
+    only: str
+
+    def slots(self, *scoped: str) -> dict[str, sql.Composable]:
+        """The pieces that every text has, with the condition on scopes for each table named."""
+        known = tables(self.partition)
+        join = "join {memory} m on m.tenant_id = e.tenant_id and m.memory_id = e.memory_id"
+        unconditional = self.only == TRUE.as_string(None)
+        return {
+            **known,
+            "where": sql.SQL(self.where),
+            "dense_where": sql.SQL(self.only),
+            "dense_join": sql.SQL("" if unconditional else join).format(**known),
+            "dimensions": sql.Literal(self.dimensions),
+            "space": sql.Literal(self.space_id),
+            "about": sql.SQL("0::float8"),
+            "links": sql.SQL("null::uuid[] as link_hits"),
+            **{f"scopes_{table}": in_scopes(table, self.narrowed) for table in scoped},
+        }
+
+
+async def shaped(
+    tx: Transaction, caller: Caller, lexical: LexicalMatches, dense: DenseRequest, conditions: Conditions
+) -> tuple[Shape, dict[str, Any]]:
+    """The shape of a question, and the values that every statement of it takes."""
+    parameters = Parameters()
+    where, only = where_of(conditions, parameters)
+    shape = Shape(
+        partition=await tx.partition(),
+        dimensions=dense.dimensions,
+        space_id=dense.space_id,
+        narrowed=caller.scope_ids is not None,
+        where=where.as_string(None),
+        only=only.as_string(None),
     )
+    values = {
+        "scopes": caller.scope_ids,
+        "terms": list(lexical.terms),
+        "idf": list(lexical.idf),
+        "vector": HalfVector(dense.vector),
+        "space": dense.space_id,
+        "at": conditions.moment.at,
+        "known_by": conditions.moment.known_by,
+        **corpus(caller),
+        **parameters.values,
+    }
+    return shape, values
 
 
 async def fetch_candidates(
@@ -151,40 +204,18 @@ async def fetch_candidates(
     sources: Sources = NO_SOURCES,
 ) -> list[Row]:
     """The pool: what words, vectors and other sources find, and neighbours, each with all measures."""
-    parameters = Parameters()
-    where, only = where_of(conditions, parameters)
-    asked = sources.time_range
-    statement = _candidates_statement(
-        await tx.partition(),
-        "dense_exact" if dense.exact else "dense_index",
-        dense.dimensions,
-        dense.space_id,
-        caller.scope_ids is not None,
-        where.as_string(None),
-        only.as_string(None),
-        _found_shape(sources),
-    )
-    return await tx.fetch_statement(
-        statement,
-        {
-            "scopes": caller.scope_ids,
-            "terms": list(lexical.terms),
-            "idf": list(lexical.idf),
-            "lexical": Ids(lexical.ids),
-            "entities": list(sources.entities),
-            "range_start": (asked.start if asked else None) or _LONG_AGO,
-            "range_end": (asked.end if asked else None) or _FAR_AHEAD,
-            "vector": HalfVector(dense.vector),
-            "space": dense.space_id,
-            "at": conditions.moment.at,
-            "known_by": conditions.moment.known_by,
-            "dense_limit": dense.limit,
-            "anchors": dense.anchors,
-            "reach": dense.reach,
-            **corpus(caller),
-            **parameters.values,
-        },
-    )
+    shape, values = await shaped(tx, caller, lexical, dense, conditions)
+    period = sources.time_range
+    values |= {
+        "lexical": Ids(lexical.ids),
+        "entities": list(sources.entities),
+        "range_start": (period.start if period else None) or _LONG_AGO,
+        "range_end": (period.end if period else None) or _FAR_AHEAD,
+        "dense_limit": dense.limit,
+        "anchors": dense.anchors,
+        "reach": dense.reach,
+    }
+    return await tx.fetch_statement(_candidates_statement(shape, dense.exact, _found_shape(sources)), values)
 
 
 async def fetch_linked(
@@ -204,33 +235,9 @@ async def fetch_linked(
     """
     if not hits and not answers:
         return []
-    parameters = Parameters()
-    where, _ = where_of(conditions, parameters)
-    statement = _linked_statement(
-        await tx.partition(),
-        dense.dimensions,
-        dense.space_id,
-        caller.scope_ids is not None,
-        where.as_string(None),
-        None if not answers else dense.exact,
-    )
-    return await tx.fetch_statement(
-        statement,
-        {
-            "scopes": caller.scope_ids,
-            "terms": list(lexical.terms),
-            "idf": list(lexical.idf),
-            "hits": Ids(hits),
-            "answers": Ids(answers),
-            "entities": list(entities),
-            "vector": HalfVector(dense.vector),
-            "space": dense.space_id,
-            "at": conditions.moment.at,
-            "known_by": conditions.moment.known_by,
-            **corpus(caller),
-            **parameters.values,
-        },
-    )
+    shape, values = await shaped(tx, caller, lexical, dense, conditions)
+    values |= {"hits": Ids(hits), "answers": Ids(answers), "entities": list(entities)}
+    return await tx.fetch_statement(_linked_statement(shape, dense.exact if answers else None), values)
 
 
 def where_of(conditions: Conditions, parameters: Parameters) -> tuple[sql.Composable, sql.Composable]:
@@ -253,62 +260,34 @@ def _lexical_statement(partition: int | None, narrowed: bool, where: str) -> str
 
 
 @lru_cache(maxsize=256)
-def _candidates_statement(
-    partition: int | None,
-    form: str,
-    dimensions: int,
-    space_id: int,
-    narrowed: bool,
-    where: str,
-    only: str,
-    found: tuple[tuple[str, int], ...],
-) -> str:
+def _candidates_statement(shape: Shape, exact: bool, found: tuple[tuple[str, int], ...]) -> str:
     """The text of `candidates` for one shape of question."""
-    unconditional = only == TRUE.as_string(None)
-    join = "join {memory} m on m.tenant_id = e.tenant_id and m.memory_id = e.memory_id"
-    slots: dict[str, sql.Composable] = {
-        **tables(partition),
-        "where": sql.SQL(where),
-        "dense_where": sql.SQL(only),
-        "dense_join": sql.SQL("" if unconditional else join).format(**tables(partition)),
-        "dimensions": sql.Literal(dimensions),
-        "space": sql.Literal(space_id),
-        "scopes_e": in_scopes("e", narrowed),
-        "scopes_n": in_scopes("n", narrowed),
-        "scopes_m": sql.SQL("m.scope_id = any(%(scopes)s::uuid[])" if narrowed else "true"),
-    }
-    slots["dense"] = compose(form, slots)
-    slots["links"] = sql.SQL("null::uuid[] as link_hits")
+    slots = shape.slots("e", "n")
+    slots["scopes_m"] = sql.SQL("m.scope_id = any(%(scopes)s::uuid[])" if shape.narrowed else "true")
+    slots["dense"] = compose("dense_exact" if exact else "dense_index", slots)
     pieces = [_found_piece(source, limit, slots) for source, limit in found]
     slots["found"] = sql.SQL(" union all ").join(pieces) if pieces else compose("found_nothing")
-    by_name = any(source == "entity" for source, _ in found)
-    slots["about"] = compose("about") if by_name else sql.SQL("0::float8")
+    if any(source == "entity" for source, _ in found):
+        slots["about"] = compose("about")
     slots["measured"] = compose("measured", slots)
     return compose("candidates", slots).as_string(None)
 
 
 @lru_cache(maxsize=256)
-def _linked_statement(
-    partition: int | None, dimensions: int, space_id: int, narrowed: bool, where: str, exact: bool | None
-) -> str:
+def _linked_statement(shape: Shape, exact: bool | None) -> str:
     """The text of `linked` for one shape of question; `exact` is how to find what was said later, None not at all."""
     slots: dict[str, sql.Composable] = {
-        **tables(partition),
-        "where": sql.SQL(where),
-        "dimensions": sql.Literal(dimensions),
-        "scopes_t": in_scopes("t", narrowed),
+        **shape.slots("t", "e"),
         "about": compose("about"),
         "links": compose("links"),
         "limit": sql.Literal(LINKED),
         "common": sql.Literal(COMMON_ENTITY),
         "about_limit": sql.Literal(_ABOUT_LIMIT),
         "naming_limit": sql.Literal(_NAMING_LIMIT),
-        "space": sql.Literal(space_id),
-        "scopes_e": in_scopes("e", narrowed),
         "nearness": sql.SQL("+ 0" if exact else ""),
         "later_limit": sql.Literal(SAID_LATER),
+        "dense": compose("dense_nothing"),
     }
-    slots["dense"] = compose("dense_nothing")
     slots["later"] = compose("said_later" if exact is not None else "dense_nothing", slots)
     slots["measured"] = compose("measured", slots)
     return compose("linked", slots).as_string(None)

@@ -20,6 +20,7 @@ from psycopg import sql
 
 from recollect.storage.connections import Connection
 from recollect.storage.embedded.server_settings import memory_bytes
+from recollect.storage.rows import from_row
 from recollect.storage.store import Row, Store, Transaction, compose
 
 #: The lock between writers (shared) and the switch of spaces (exclusive).
@@ -54,13 +55,7 @@ class Space:
 
 
 def _to_space(row: Row) -> Space:
-    return Space(
-        id=row["space_id"],
-        name=row["name"],
-        dimensions=row["dimensions"],
-        fingerprint=row["fingerprint"],
-        state=row["state"],
-    )
+    return from_row(Space, row, id=row["space_id"])
 
 
 async def list_spaces(tx: Transaction) -> list[Space]:

@@ -7,6 +7,7 @@ from psycopg import sql
 from recollect.domain.results import StoreStatus
 from recollect.domain.tenancy import TenantContext
 from recollect.storage import spaces
+from recollect.storage.rows import from_row
 from recollect.storage.store import Store, compose
 
 
@@ -21,16 +22,14 @@ async def store_status(store: Store, context: TenantContext) -> StoreStatus:
     if store.door.owner is not None and context.is_operator:
         everything = await store.owner_fetch("list_tenants")
         tenants, memories = len(everything), sum(entry["memories"] for entry in everything)
-    return StoreStatus(
+    return from_row(
+        StoreStatus,
+        row,
         embedded=store.door.embedded,
-        server_version=row["server_version"],
-        pgvector_version=row["pgvector_version"],
-        schema_version=row["schema_version"],
         embedder=active.name if active else None,
         dimensions=active.dimensions if active else None,
         tenants=tenants,
         memories=memories,
-        bytes=row["bytes"],
     )
 
 
