@@ -19,8 +19,7 @@ from recollect.config import Settings
 from recollect.domaindb.tenants import DomainDatabases
 from recollect.errors import EmbedderMismatchError, RecollectError
 from recollect.learning.events import EventLog
-from recollect.learning.policies import PolicyBook
-from recollect.learning.strategies import StrategyBook
+from recollect.learning.strategies import PolicyBook, StrategyBook
 from recollect.providers.embedders import LOCAL, Embedder, best_installed, better_than, open_embedder
 from recollect.providers.judge import open_judge
 from recollect.providers.models import ChatModel, model_of

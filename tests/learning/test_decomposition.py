@@ -26,10 +26,10 @@ from recollect.learning.decomposition import (
     split,
 )
 from recollect.learning.gradient import Episode, advantages, judge
-from recollect.learning.policies import TTL_S, PolicyBook
 from recollect.learning.policy import MAX_WEIGHT, PRIOR, DecompositionPolicy, base_policy
 from recollect.learning.rewards import RewardConfig, Signal, TrainingOutcome
 from recollect.learning.runs import bare, decisions_of, outcome_of
+from recollect.learning.strategies import TTL_S, PolicyBook
 from recollect.learning.utility import CombinedMemoryTrainer, CombinedTrainer
 
 GOOD = TrainingOutcome(signal=Signal.RESULT_USED, quality_score=1.0)
@@ -314,7 +314,7 @@ def test_stored_runs_train_a_policy_that_this_tenant_uses_and_no_other(
     store.tenants.create(other)
     assert bench.run(_policy(bench, tenant_id, PolicyBook())) == base_policy()
     adopt(bench, tenant_id, PRIOR)
-    book = PolicyBook()
+    book = PolicyBook(timer=lambda: 0.0)
     before = bench.run(_policy(bench, tenant_id, book))
     assert before.weights == PRIOR.weights
     log_toy_runs(bench, who(tenant_id), toy_runs(200, seed=8))

@@ -17,8 +17,7 @@ from recollect.domain.memory import check_time
 from recollect.domain.ontology import DeclaredOntology, DomainResults
 from recollect.domain.ontology_document import parse_ontology
 from recollect.domain.results import Check
-from recollect.domain.text import check_text
-from recollect.domain.zones import check_timezone
+from recollect.domain.text import check_text, check_timezone
 
 
 @checked

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from recollect.domain.text import check_name
-from recollect.domain.zones import check_timezone
+from recollect.domain.text import check_name, check_timezone
 from recollect.errors import InvalidInputError
 
 #: How long a model that reasons may think, least first.

@@ -1,4 +1,4 @@
-"""What may be stored as text, and the identity of a text.
+"""What may be stored as text, the identity of a text, and a few other checks of what callers give.
 
 PostgreSQL's `text` can't hold NUL, and UTF-8 can't encode lone surrogates; both are refused here
 with a sentence a person can act on, before anything is sent.
@@ -11,6 +11,7 @@ import json
 import math
 import unicodedata
 from collections.abc import Mapping
+from datetime import UTC, tzinfo
 from typing import Any
 
 from recollect.errors import InvalidInputError, InvalidTextError
@@ -135,3 +136,26 @@ def check_whole(name: str, value: object, *, least: int = 1, most: int | None = 
         to = "on" if most is None else f"to {most}"
         raise InvalidInputError(f"{name} {value!r} is not a whole number from {least} {to}")
     return value
+
+
+def check_timezone(value: object) -> tzinfo:
+    """A time zone by its IANA name ("Europe/Lisbon"), or one of Python's own; None is UTC."""
+    if value is None:
+        return UTC
+    if isinstance(value, tzinfo):
+        return value
+    if not isinstance(value, str):
+        raise InvalidInputError(
+            f"timezone must be a name such as 'Europe/Lisbon' or a tzinfo, not {type(value).__name__}"
+        )
+    if value.strip().upper() in {"UTC", "Z"}:
+        return UTC
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(value.strip())
+    # Names that look like paths out of the zones' folder are ValueErrors, folders in it OSErrors.
+    except (KeyError, ValueError, OSError):
+        raise InvalidInputError(
+            f"unknown timezone {value!r}; write an IANA name such as 'Europe/Lisbon' or 'UTC'"
+        ) from None

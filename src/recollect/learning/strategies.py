@@ -1,9 +1,10 @@
-"""Which weights a search is ranked by: the experiment's, the user's, the tenant's, or the table's.
+"""What was learned, as searches use it: the weights that rank one, and the policy that decomposes it.
 
-`StrategyBook.strategy_for` is asked once per search. What it needs is read once per tenant and user and kept for a
-while, so that a search pays nothing for it; a change made here is seen here at once, one made elsewhere within
-`TTL_S`. Whoever draws lots also says with which probability: without propensities nothing could be learned from
-what was logged.
+`StrategyBook.strategy_for` gives the experiment's weights, the user's, the tenant's, or the table's; whoever draws lots
+also says with which probability: without propensities nothing could be learned from what was logged.
+`PolicyBook.policy_for` gives the tenant's policy, never another tenant's, else the base. Both are asked once a search.
+What they need is read once and kept for a while, so that a search pays nothing for it; a change made here is seen here
+at once, one made elsewhere within `TTL_S`.
 """
 
 from __future__ import annotations
@@ -11,22 +12,80 @@ from __future__ import annotations
 import hashlib
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import UUID
 
 from recollect.domain.learning import EXPLORE_TILT, Choice
 from recollect.domain.query import SIGNALS, QueryType, Strategy
+from recollect.learning.decomposition import TrainingState, read_active
+from recollect.learning.policy import DecompositionPolicy, base_policy
 from recollect.storage import learning as storage
+from recollect.storage import runs
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
     from recollect.storage.store import Transaction
 
 TTL_S = 30.0
-#: Callers whose weights are kept in memory; a few hundred bytes each.
-_MAX_KEPT = 10_000
+#: Callers whose weights are kept in memory, a few hundred bytes each; tenants whose policies are, ten kilobytes each.
+_MAX_CALLERS, _MAX_TENANTS = 10_000, 2_000
+T = TypeVar("T")
+
+
+class _Book(Generic[T]):
+    """What was read of a tenant, by tenant and something else, kept for a while."""
+
+    def __init__(
+        self,
+        most: int,
+        *,
+        enabled: bool = True,
+        explore: float = 0.0,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.enabled = enabled
+        self.explore = explore
+        self._most = most
+        self._timer = timer
+        self._known: dict[tuple[str, str], tuple[T, float]] = {}
+
+    def forget(self, tenant_id: str) -> None:
+        """Ask the store again: something was learned, started or stopped in this tenant."""
+        for key in [key for key in self._known if key[0] == tenant_id]:
+            del self._known[key]
+
+    async def _look_up(self, tx: Transaction, detail: str, read: Callable[[], Awaitable[T]]) -> T:
+        key, now = (tx.context.tenant_id, detail), self._timer()
+        known = self._known.get(key)
+        if known is not None and now < known[1]:
+            return known[0]
+        value = await read()
+        if len(self._known) >= self._most:
+            self._known.clear()
+        self._known[key] = (value, now + TTL_S)
+        return value
+
+
+class PolicyBook(_Book[DecompositionPolicy]):
+    """Decomposition policies of the tenants that asked lately.
+
+    `explore` is the share of choices that may be drawn by lot; a tenant whose training has come further draws less.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(_MAX_TENANTS, **options)
+
+    async def policy_for(self, tx: Transaction, environment: str = "memory") -> DecompositionPolicy:
+        """The policy of the caller's tenant."""
+
+        async def read() -> DecompositionPolicy:
+            row = await runs.read_decomposition(tx, environment)
+            state = TrainingState() if row["training"] is None else TrainingState.read(row["training"])
+            return read_active(row).exploring(min(self.explore, state.exploration_rate))
+
+        return await self._look_up(tx, environment, read) if self.enabled else base_policy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +94,14 @@ class _Known:
 
     learned: Mapping[tuple[str, str], Mapping[str, float]]
     experiment: Mapping[str, Any] | None
-    until: float
 
 
-class StrategyBook:
+class StrategyBook(_Book[_Known]):
     """Strategies of all callers of a workspace, as far as they were asked for lately."""
 
-    def __init__(
-        self,
-        *,
-        enabled: bool = True,
-        explore: float = 0.0,
-        timer: Callable[[], float] = time.monotonic,
-        draw: Callable[[], float] = random.random,
-    ) -> None:
-        self.enabled = enabled
-        self.explore = explore
-        self._timer = timer
+    def __init__(self, *, draw: Callable[[], float] = random.random, **options: Any) -> None:
+        super().__init__(_MAX_CALLERS, **options)
         self._draw = draw
-        self._known: dict[tuple[str, str], _Known] = {}
 
     async def strategy_for(
         self, tx: Transaction, query_type: QueryType, default: Strategy, query_id: UUID
@@ -64,37 +112,13 @@ class StrategyBook:
         """
         if not self.enabled:
             return Choice(strategy=default)
-        known = await self._look_up(tx)
+        known = await self._look_up(tx, tx.context.user_id or "", lambda: _read_known(tx))
         usual = _learned(known, tx.context, default)
         if known.experiment is not None:
             return _drawn(known.experiment, tx.context, query_id, usual)
         if self.explore > 0:
             return self._explored(usual)
         return Choice(strategy=usual)
-
-    def forget(self, tenant_id: str) -> None:
-        """Ask the store again: something was learned, started or stopped in this tenant."""
-        for key in [key for key in self._known if key[0] == tenant_id]:
-            del self._known[key]
-
-    async def _look_up(self, tx: Transaction) -> _Known:
-        key = (tx.context.tenant_id, tx.context.user_id or "")
-        now = self._timer()
-        known = self._known.get(key)
-        if known is not None and now < known.until:
-            return known
-        row = await storage.learned_choices(tx)
-        policies = [p for p in row["policies"] or () if _are_weights(p["weights"])]
-        experiment = row["experiment"]
-        known = _Known(
-            learned={(p["user"], p["strategy"]): p["weights"] for p in policies},
-            experiment=experiment if experiment and _is_plan(experiment["plan"]) else None,
-            until=now + TTL_S,
-        )
-        if len(self._known) >= _MAX_KEPT:
-            self._known.clear()
-        self._known[key] = known
-        return known
 
     def _explored(self, usual: Strategy) -> Choice:
         """Now and then a ranking that leans towards one signal, drawn with a known probability."""
@@ -108,6 +132,16 @@ class StrategyBook:
             arm=f"explore/{signal}",
             propensity=self.explore / len(SIGNALS),
         )
+
+
+async def _read_known(tx: Transaction) -> _Known:
+    row = await storage.learned_choices(tx)
+    policies = [p for p in row["policies"] or () if _are_weights(p["weights"])]
+    experiment = row["experiment"]
+    return _Known(
+        learned={(p["user"], p["strategy"]): p["weights"] for p in policies},
+        experiment=experiment if experiment and _is_plan(experiment["plan"]) else None,
+    )
 
 
 def _are_weights(weights: Mapping[str, Any]) -> bool:

@@ -30,8 +30,7 @@ from recollect.storage.scopes import get_tenant
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
     from recollect.learning.events import EventLog
-    from recollect.learning.policies import PolicyBook
-    from recollect.learning.strategies import StrategyBook
+    from recollect.learning.strategies import PolicyBook, StrategyBook
     from recollect.storage.store import Row, Store, Transaction
 
 #: The latest judged searches of a group that are looked at; older ones say little about today's questions.

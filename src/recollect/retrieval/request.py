@@ -12,8 +12,7 @@ from recollect.config import Settings
 from recollect.domain.filters import Filter, parse_filters
 from recollect.domain.layers import Layer, ScopeName, parse_layers
 from recollect.domain.memory import MemoryType, check_time, parse_types
-from recollect.domain.text import MAX_LIMIT, check_text, check_whole
-from recollect.domain.zones import check_timezone
+from recollect.domain.text import MAX_LIMIT, check_text, check_timezone, check_whole
 from recollect.errors import InvalidInputError
 from recollect.retrieval.understand import MAX_QUERY_CHARS
 from recollect.runs.router import ComplexityRouter, RouteDecision

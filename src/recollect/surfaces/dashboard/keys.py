@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from recollect.client.keys import LINK_NAME, VISIT_NAME
+from recollect.client.tenancy import LINK_NAME, VISIT_NAME
 from recollect.domain.tenancy import read_token
 from recollect.errors import InvalidInputError
 from recollect.surfaces.dashboard.widgets import confirmed, empty, tag, when

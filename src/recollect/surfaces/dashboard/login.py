@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from recollect.client.keys import VISIT_LASTS
+from recollect.client.tenancy import VISIT_LASTS
 from recollect.errors import RecollectError, UnauthorizedError
 from recollect.surfaces.dashboard.addresses import ENTER_PATH, LOGIN_PATH, LOGOUT_PATH, ROOT
 from recollect.surfaces.dashboard.visitor import COOKIE, token_of

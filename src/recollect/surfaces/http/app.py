@@ -1,34 +1,46 @@
-"""The application behind `recollect serve`, put together from its parts."""
+"""The application behind `recollect serve`, put together from its parts.
+
+What no verb does is here: how the server is (alive, ready, what it counted; nothing of a tenant), and documents sent as
+the body of a request.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
 
 from recollect import telemetry
 from recollect.client.async_client import AsyncRecollect
-from recollect.errors import ConfigurationError
+from recollect.errors import ConfigurationError, InvalidInputError, RecollectError, StoreUnreachableError
 from recollect.surfaces.dashboard.addresses import DROP_PATH
 from recollect.surfaces.http import problems
-from recollect.surfaces.http.auth import Doorkeeper, Guarded
+from recollect.surfaces.http.auth import Doorkeeper, Guarded, caller_of
 from recollect.surfaces.http.events import Feed, add_events
-from recollect.surfaces.http.health import add_health
 from recollect.surfaces.http.limits import BodyLimit, RateLimit, Turns, at_once
+from recollect.surfaces.http.problems import RESPONSES, respond
 from recollect.surfaces.http.reference import PATH as REFERENCE
 from recollect.surfaces.http.reference import add_reference
-from recollect.surfaces.http.routes import add_verbs
+from recollect.surfaces.http.routes import add_verbs, answer
 from recollect.surfaces.http.running import Attended, Running
-from recollect.surfaces.http.uploads import UPLOAD_PATH, add_uploads
+from recollect.surfaces.http.sharing import metrics_text
+from recollect.surfaces.roots import check_path
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from mcp.server.mcpserver import Context, MCPServer
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from recollect.client.async_client import AsyncRecollect
     from recollect.config import Settings
 
 #: What belongs to no route: addresses are a client's words, and have no place among labels.
@@ -193,3 +205,121 @@ def _version() -> str:
     from importlib.metadata import version
 
     return version("recollect")
+
+
+def add_health(app: FastAPI, client: AsyncRecollect) -> None:
+    """`/healthz`, `/readyz` and `/metrics`."""
+
+    @app.get(
+        "/healthz",
+        tags=["server"],
+        summary="Whether the process is alive, and the database that it runs.",
+        responses={503: {}},
+    )
+    async def healthz() -> Response:
+        if await _is_down(client):
+            return _unavailable(StoreUnreachableError.code)
+        return JSONResponse({"status": "ok"})
+
+    @app.get("/readyz", tags=["server"], summary="Whether the store answers.", responses={503: {}})
+    async def readyz() -> Response:
+        try:
+            if await _is_down(client):
+                return _unavailable(StoreUnreachableError.code)
+            await client.status()
+        except RecollectError as error:
+            return _unavailable(error.code)
+        return JSONResponse({"status": "ready"})
+
+    @app.get(
+        "/metrics",
+        tags=["server"],
+        summary="What was counted, for Prometheus.",
+        response_class=PlainTextResponse,
+        responses={501: RESPONSES[501]},
+    )
+    async def metrics() -> Response:
+        if not client.settings.telemetry or not telemetry.counts_here():
+            return respond(HTTPStatus.NOT_IMPLEMENTED, "not_counted", _uncounted(client))
+        text = await asyncio.to_thread(metrics_text)
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def _is_down(client: AsyncRecollect) -> bool:
+    """Whether the embedded database is down. It is not started: somebody may have stopped it on purpose.
+
+    A database by URL has a life of its own, and starting this process anew would not help it: never down here.
+    """
+    store = (await client._workspace()).store
+    return store.door.embedded and not await store.connector.answers()
+
+
+def _unavailable(code: str) -> Response:
+    return JSONResponse({"status": "unavailable", "code": code}, status_code=503)
+
+
+def _uncounted(client: AsyncRecollect) -> str:
+    if not client.settings.telemetry:
+        return "nothing is counted: the setting `telemetry` is off"
+    return "counting needs the OpenTelemetry SDK; run: pip install 'recollect[telemetry]', and start the server again"
+
+
+UPLOAD_PATH = "/v1/library/documents"
+
+
+def add_uploads(app: FastAPI, roots: Sequence[Path]) -> None:
+    """`POST /v1/library/documents`."""
+
+    @app.post(
+        UPLOAD_PATH,
+        status_code=201,
+        tags=["library"],
+        summary="Add a document, or follow one that changed.",
+        operation_id="library_add",
+        response_class=Response,
+        responses=RESPONSES,
+        openapi_extra={
+            "requestBody": {
+                "required": False,
+                "content": {
+                    "application/octet-stream": {
+                        "schema": {"type": "string", "format": "binary"},
+                        "example": "# Guide\n\nA token expires after 15 minutes.\n",
+                    }
+                },
+            }
+        },
+    )
+    async def add(
+        request: Request,
+        name: Annotated[
+            str | None,
+            Query(
+                description="Its file name, which tells what it is.",
+                max_length=1_000,
+                examples=["guide.md"],
+            ),
+        ] = None,
+        path: Annotated[
+            str | None, Query(description="A file of the server's disk, instead of a body.", max_length=4_000)
+        ] = None,
+        id: Annotated[str | None, Query(description="What it is called; its name when not given.")] = None,
+        title: str | None = None,
+        tags: Annotated[list[str] | None, Query()] = None,
+        layer: str | None = None,
+        scope: str | None = None,
+        kind: str | None = None,
+        wait: bool = False,
+    ) -> Response:
+        source: bytes | str = await request.body()
+        if path is not None:
+            if source:
+                raise InvalidInputError("give either a body or a path, not both")
+            check_path("path", path, roots)
+            source = path
+        elif not source:
+            raise InvalidInputError("the body is empty; send the document's bytes")
+        report = await caller_of(request).library.add(
+            source, id=id, name=name, title=title, tags=tags, layer=layer, scope=scope, kind=kind, wait=wait
+        )
+        return answer(report, request, status=201, cached=False)

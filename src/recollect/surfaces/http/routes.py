@@ -1,30 +1,39 @@
-"""A route for each verb: the client's signature is the request's form, what `--json` prints is the answer."""
+"""A route for each verb: the client's signature is the request's form, what `--json` prints is the answer.
+
+A verb that streams tells what happens while it goes on, as server-sent events, to who asks for them. A write with an
+`Idempotency-Key` is carried out once, however often it is sent: its answer is kept, and given again.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from fastapi import Body, Query, Request
 from fastapi import Path as PathParameter
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
+from fastapi.sse import format_sse_event
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from recollect.client.memories import UNCHANGED
 from recollect.client.verbs import VERBS, Parameter, Verb, arguments_of, description, parameters, returned
 from recollect.domain.codec import encode
-from recollect.errors import InvalidInputError
+from recollect.errors import ConflictError, InvalidInputError, RecollectError, StoreError
+from recollect.storage import replies
+from recollect.storage.connections import try_twice
+from recollect.storage.store import request_claim
 from recollect.surfaces.http.auth import caller_of
-from recollect.surfaces.http.idempotency import once
-from recollect.surfaces.http.problems import RESPONSES
+from recollect.surfaces.http.problems import RESPONSES, respond, status_of
 from recollect.surfaces.http.reference import EXAMPLES
-from recollect.surfaces.http.streams import stream, wants_stream
+from recollect.surfaces.http.running import ended
 from recollect.surfaces.roots import check_roots
 
 if TYPE_CHECKING:
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
+    from recollect.client.async_client import AsyncRecollect
     from recollect.surfaces.http.limits import Turns
     from recollect.surfaces.http.running import Running
 
@@ -196,3 +206,136 @@ def answer(value: object, request: Request, *, status: int, cached: bool) -> Res
     if tag in seen or "*" in seen:
         return Response(status_code=304, headers=headers)
     return Response(content, status_code=status, media_type="application/json", headers=headers)
+
+
+MEDIA_TYPE = "text/event-stream"
+#: Proxies end a connection on which nothing is said.
+_PING_S = 15.0
+
+
+def wants_stream(request: Request) -> bool:
+    """Whether the caller asked to hear what happens."""
+    return MEDIA_TYPE in request.headers.get("accept", "")
+
+
+def stream(call: Callable[..., Any], kwargs: Mapping[str, Any], running: Running) -> StreamingResponse:
+    """Run a verb and send what it tells. A caller that goes away ends it."""
+    return StreamingResponse(
+        _events(call, kwargs, running),
+        media_type=MEDIA_TYPE,
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _events(
+    call: Callable[..., Any], kwargs: Mapping[str, Any], running: Running
+) -> AsyncIterator[bytes]:
+    heard: asyncio.Queue[Any] = asyncio.Queue()
+    work = running.begin(partial(call, **kwargs, on_event=heard.put_nowait))
+    work.add_done_callback(lambda _: heard.put_nowait(None))
+    try:
+        while True:
+            try:
+                event = await asyncio.wait_for(heard.get(), _PING_S)
+            except TimeoutError:
+                yield b": still at it\n\n"
+                continue
+            if event is None:
+                break
+            document = event.document()
+            yield _said(str(document.get("type", "event")), document)
+        yield _ended(work)
+    finally:
+        await ended(work)
+
+
+def _ended(work: asyncio.Future[Any]) -> bytes:
+    """How it ended: the status line was sent long ago, so an error is an event too."""
+    if work.cancelled():
+        return _said("error", {"code": "cancelled", "detail": "it was cancelled", "status": 499})
+    error = work.exception()
+    if isinstance(error, RecollectError):
+        said = {"code": error.code, "detail": str(error), "status": status_of(error).value}
+        return _said("error", said)
+    if error is not None:
+        said = {
+            "code": "unexpected",
+            "detail": "something failed here; the server's log says what",
+            "status": 500,
+        }
+        return _said("error", said)
+    return _said("result", encode(work.result()))
+
+
+def _said(event: str, document: Any) -> bytes:
+    return format_sse_event(data_str=json.dumps(document), event=event)
+
+
+HEADER = "idempotency-key"
+REPLAYED = "Idempotent-Replayed"
+_MAX_CHARS = 255
+
+
+async def once(
+    request: Request, client: AsyncRecollect, carry_out: Callable[[], Awaitable[Response]]
+) -> Response:
+    """Carry a request out, unless it was before under the same key."""
+    key = request.headers.get(HEADER)
+    if key is None:
+        return await carry_out()
+    if not 0 < len(key) <= _MAX_CHARS or not key.isprintable():
+        raise InvalidInputError(f"an Idempotency-Key has 1 to {_MAX_CHARS} printable characters")
+    workspace = await client._workspace()
+    context = client.tenant_context
+    asked = await _fingerprint(request)
+    async with workspace.store.transaction(context) as tx:
+        claim = await replies.claim(tx, key, asked, now=workspace.clock())
+    if isinstance(claim, replies.Reply):
+        return _again(claim, asked)
+    before = request_claim.set(claim)
+    try:
+        response = await carry_out()
+    except BaseException as error:
+        request_claim.reset(before)
+        # What the store failed at may be stored all the same, or the transaction before it.
+        sure = isinstance(error, RecollectError) and not isinstance(error, StoreError)
+        async with workspace.store.transaction(context) as tx:
+            await replies.release(tx, claim, sure=sure)
+        raise
+    request_claim.reset(before)
+
+    async def settle() -> None:
+        async with workspace.store.transaction(context) as tx:
+            if response.status_code < HTTPStatus.BAD_REQUEST:
+                body = bytes(response.body).decode()
+                await replies.settle(tx, claim, status=response.status_code, body=body)
+            else:
+                await replies.release(tx, claim, sure=True)
+
+    await try_twice(settle, only_reads=True)  # saying it twice changes nothing
+    return response
+
+
+def _again(known: replies.Reply, asked: bytes) -> Response:
+    if known.request != asked:
+        raise ConflictError("this Idempotency-Key was used for another request; take a new one for each")
+    if known.status == 0:
+        raise ConflictError(
+            "the request with this Idempotency-Key was carried out, at least in part, but its answer was lost; "
+            "look for what it did"
+        )
+    if known.status is None:
+        return respond(
+            HTTPStatus.CONFLICT,
+            "in_progress",
+            "the first request with this Idempotency-Key is still being carried out",
+            headers={"Retry-After": "1"},
+        )
+    return Response(
+        known.body, status_code=known.status, media_type="application/json", headers={REPLAYED: "true"}
+    )
+
+
+async def _fingerprint(request: Request) -> bytes:
+    said = f"{request.method} {request.url.path}?{request.url.query}\n".encode()
+    return hashlib.sha256(said + await request.body()).digest()
