@@ -54,6 +54,7 @@ their own language (exit codes, HTTP statuses) in one table each.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 
@@ -358,12 +359,13 @@ class StoreBusyError(StoreError):
     code = "store_busy"
 
 
+def error_tree(root: type[RecollectError] = RecollectError) -> Iterator[type[RecollectError]]:
+    """Every error of ours, a family before its members."""
+    yield root
+    for kind in root.__subclasses__():
+        yield from error_tree(kind)
+
+
 def error_class(code: str) -> type[RecollectError]:
-    """The class of a stable code; the base class for a code this version does not know."""
-    waiting: list[type[RecollectError]] = [RecollectError]
-    while waiting:
-        found = waiting.pop()
-        if found.code == code:
-            return found
-        waiting.extend(found.__subclasses__())
-    return RecollectError
+    """The class of a stable code; RecollectError for one that this program does not know."""
+    return next((kind for kind in error_tree() if kind.code == code), RecollectError)

@@ -12,7 +12,6 @@ from recollect.domain.query import Category, QueryType, Resolution, ResolvedEnti
 from recollect.domaindb.database import (
     DomainDatabase,
     expand_entities_via_ontology,
-    find_domain_entity,
     query_domain_database,
     query_related_entities,
 )
@@ -255,7 +254,7 @@ def test_nothing_is_asked_for_a_question_that_needs_no_domain_data(
 def test_a_mention_is_found_by_label_number_or_id(
     desk: Desk, database: DomainDatabase, mention: str, id: str, confidence: float
 ) -> None:
-    found = desk(find_domain_entity(database, mention))
+    found = desk(database.find(mention))
     assert found is not None
     assert (found.canonical_id, found.confidence, found.rivals) == (id, confidence, ())
     assert (found.mention_text, found.kind, found.method) == (

@@ -46,11 +46,6 @@ class DomainDatabase:
         self._connections = connections
         self._catalogue = catalogue
 
-    def concerns(self, question: str) -> bool:
-        """Whether a question uses words the ontology declares. Asks no database."""
-        request = read_question(question, self.ontology)
-        return bool(request.types or request.measures or request.numbered)
-
     async def find(self, mention: str) -> ResolvedEntity | None:
         """The row a mention means, by canonical id, number or label; several are rivals. None if none, or no answer."""
 
@@ -270,11 +265,6 @@ async def query_related_entities(
 ) -> list[str]:
     """The ids of the rows one relation leads to from an entity."""
     return list(await domain.related(entity_id, relation, limit=limit))
-
-
-async def find_domain_entity(domain: DomainDatabase, mention: str) -> ResolvedEntity | None:
-    """The row of the domain database that a mention means."""
-    return await domain.find(mention)
 
 
 async def query_domain_database(

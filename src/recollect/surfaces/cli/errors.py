@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 
-from recollect.errors import RecollectError
+from recollect import errors
+from recollect.errors import RecollectError, error_tree
 
 UNEXPECTED = 1
 USAGE = 2
@@ -29,57 +31,27 @@ INTERRUPTED = 130
 #: 128 + SIGPIPE: what other tools give when `| head` has seen enough.
 READER_GONE = 141
 
-#: A stable error code -> the exit code of its family.
-EXIT_CODES: dict[str, int] = {
-    "error": UNEXPECTED,
+#: The nearest class of an error decides.
+_FAMILIES: Mapping[type[RecollectError], int] = {
+    errors.InvalidInputError: USAGE,
+    errors.NotFoundError: NOT_FOUND,
+    errors.UnauthorizedError: FORBIDDEN,
+    errors.ForbiddenError: FORBIDDEN,
+    errors.ConflictError: CONFLICT,
+    errors.EmbedderError: EMBEDDER,
+    errors.ModelError: MODEL,
+    errors.RunInterruptedError: STORE,
+    errors.BudgetExhaustedError: USAGE,
+    errors.DepthLimitError: USAGE,
+    errors.PlannerError: MODEL,
+    errors.StoreError: STORE,
+    RecollectError: UNEXPECTED,
+}
+#: A stable error code -> the exit code of its family; last what is no error of the tree.
+EXIT_CODES: Mapping[str, int] = {
+    **{cls.code: next(_FAMILIES[base] for base in cls.__mro__ if base in _FAMILIES) for cls in error_tree()},
     "unexpected": UNEXPECTED,
     "usage": USAGE,
-    "invalid_input": USAGE,
-    "invalid_text": USAGE,
-    "invalid_filter": USAGE,
-    "invalid_configuration": USAGE,
-    "incompatible_call": USAGE,
-    "integration_missing": USAGE,
-    "invalid_source": USAGE,
-    "grammar_missing": USAGE,
-    "invalid_document": USAGE,
-    "document_unsupported": USAGE,
-    "document_encrypted": USAGE,
-    "document_too_large": USAGE,
-    "document_reader_missing": USAGE,
-    "not_found": NOT_FOUND,
-    "memory_not_found": NOT_FOUND,
-    "document_not_found": NOT_FOUND,
-    "source_not_found": NOT_FOUND,
-    "scope_not_found": NOT_FOUND,
-    "tenant_not_found": NOT_FOUND,
-    "unauthorized": FORBIDDEN,
-    "forbidden": FORBIDDEN,
-    "conflict": CONFLICT,
-    "embedder_error": EMBEDDER,
-    "embedder_missing": EMBEDDER,
-    "embedder_mismatch": EMBEDDER,
-    "embedder_failed": EMBEDDER,
-    "model_error": MODEL,
-    "model_missing": MODEL,
-    "model_unavailable": MODEL,
-    "model_timeout": MODEL,
-    "model_refused": MODEL,
-    "model_budget": MODEL,
-    "model_window": MODEL,
-    "model_bad_output": MODEL,
-    "run_error": UNEXPECTED,
-    "run_interrupted": STORE,
-    "budget_exhausted": USAGE,
-    "depth_limit": USAGE,
-    "planner_failed": MODEL,
-    "store_error": STORE,
-    "store_unreachable": STORE,
-    "store_unsupported": STORE,
-    "store_newer": STORE,
-    "store_corrupted": STORE,
-    "store_full": STORE,
-    "store_busy": STORE,
     "partly_stored": PARTLY_STORED,
     "check_failed": CHECK_FAILED,
     "interrupted": INTERRUPTED,
