@@ -19,7 +19,7 @@ from recollect.codebase.environment import CodebaseEnvironment
 from recollect.codebase.tree import open_tree
 from recollect.library.bundle import FileBundler
 from recollect.library.environment import LibraryEnvironment
-from recollect.library.material import PlainMaterial
+from recollect.library.extract import PlainMaterial
 from recollect.oracle.material import file_volume
 from recollect.providers.models import Profile, profile_of
 from recollect.providers.tokens import count_tokens

@@ -13,7 +13,7 @@ import pytest
 from recollect import EventType
 from recollect.errors import InvalidInputError
 from recollect.library.environment import LibraryEnvironment
-from recollect.library.material import PlainMaterial
+from recollect.library.extract import PlainMaterial
 from recollect.runs.roles import RECIPES, get_role
 
 ROOT = Path(__file__).resolve().parents[2]

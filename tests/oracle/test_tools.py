@@ -12,9 +12,9 @@ from tests.oracle.small_library import BREAD, SHOP
 from recollect.domain.findings import CitationStatus
 from recollect.errors import DepthLimitError
 from recollect.library.environment import LibraryEnvironment
-from recollect.library.extract import summary_lines
+from recollect.library.extract import PlainMaterial, summary_lines
 from recollect.library.leads import Leads, names_of, parts_of
-from recollect.library.material import PlainMaterial, Volume
+from recollect.library.material import Volume
 from recollect.library.passages import chunks_by_size
 from recollect.library.reading import read_document
 from recollect.providers.tokens import count_tokens

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.library.material import Lead, Volume
+from recollect.errors import NotFoundError
+from recollect.library.material import Entry, Lead, Volume, unknown_document
 from recollect.library.passages import split_passages
 from recollect.text.sentences import split_sentences
 from recollect.text.terms import query_terms, terms
@@ -135,3 +136,38 @@ def summary_lines(text: str, *, limit: int = _MAX_SUMMARY_SENTENCES) -> list[str
         chosen.append(best)
         covered |= held[best]
     return [sentences[at] for at in sorted(chosen)]
+
+
+@dataclass(slots=True)
+class PlainMaterial:
+    """Volumes that are there already, searched in memory. For files, for tests, and for whoever has no store."""
+
+    volumes: Mapping[str, Volume]
+    threshold: float = 0.35
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """The catalogue, by id."""
+        named = ("doc_id", "kind", "title", "digest", "tokens")
+        return {
+            volume.doc_id: Entry(**{name: getattr(volume, name) for name in named})
+            for volume in self.volumes.values()
+        }
+
+    async def catalogue(self) -> Sequence[Entry]:
+        """All of them."""
+        return list(self.entries.values())
+
+    async def open(self, doc_id: str) -> Volume:
+        """One document, whole."""
+        volume = self.volumes.get(doc_id)
+        if volume is None:
+            raise NotFoundError(unknown_document(doc_id, self.volumes))
+        return volume
+
+    async def look(
+        self, question: str, *, doc_ids: Sequence[str] | None = None, limit: int = 10
+    ) -> Sequence[Lead]:
+        """Passages by the share of the question's words in them."""
+        named = self.volumes if doc_ids is None else [id_ for id_ in doc_ids if id_ in self.volumes]
+        return rank(question, [self.volumes[one] for one in named], limit=limit)

@@ -13,7 +13,6 @@ from typing import Protocol
 
 from recollect.domain.findings import Citation, Finding, span_hash
 from recollect.domain.library import Gap, PageSpan, Section, pages_of
-from recollect.errors import NotFoundError
 from recollect.library.prose import passage_of
 
 #: What a citation of a library document and one of a file are called.
@@ -151,48 +150,6 @@ class Material(Protocol):
     ) -> Sequence[Lead]:
         """Places that a question's meaning leads to, the best first; in these documents, else in all."""
         ...
-
-
-@dataclass(slots=True)
-class PlainMaterial:
-    """Volumes that are there already, searched in memory. For files, for tests, and for whoever has no store."""
-
-    volumes: Mapping[str, Volume]
-    threshold: float = 0.35
-
-    @property
-    def entries(self) -> Mapping[str, Entry]:
-        """The catalogue, by id."""
-        return {
-            volume.doc_id: Entry(
-                doc_id=volume.doc_id,
-                kind=volume.kind,
-                title=volume.title,
-                digest=volume.digest,
-                tokens=volume.tokens,
-            )
-            for volume in self.volumes.values()
-        }
-
-    async def catalogue(self) -> Sequence[Entry]:
-        """All of them."""
-        return list(self.entries.values())
-
-    async def open(self, doc_id: str) -> Volume:
-        """One document, whole."""
-        volume = self.volumes.get(doc_id)
-        if volume is None:
-            raise NotFoundError(unknown_document(doc_id, self.volumes))
-        return volume
-
-    async def look(
-        self, question: str, *, doc_ids: Sequence[str] | None = None, limit: int = 10
-    ) -> Sequence[Lead]:
-        """Passages by the share of the question's words in them."""
-        from recollect.library.extract import rank
-
-        named = self.volumes if doc_ids is None else [id_ for id_ in doc_ids if id_ in self.volumes]
-        return rank(question, [self.volumes[one] for one in named], limit=limit)
 
 
 def unknown_document(doc_id: str, known: Mapping[str, object] | Sequence[str]) -> str:
