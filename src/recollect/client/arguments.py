@@ -99,8 +99,8 @@ def _may_be_repeated(function: Callable[..., Any]) -> bool:
 def _expected(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """The type and the default of each parameter."""
     hints = typing.get_type_hints(function)
-    found = inspect.signature(function).parameters.values()
-    return {one.name: (hints.get(one.name, Any), one.default) for one in found}
+    parameters = inspect.signature(function).parameters.items()
+    return {name: (hints.get(name, Any), parameter.default) for name, parameter in parameters}
 
 
 def _fits(value: object, hint: Any, name: str) -> bool:

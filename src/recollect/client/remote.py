@@ -47,11 +47,11 @@ class Server:
     """The verbs of a server. Who asks is who the key speaks for; a context says more, as far as the key may."""
 
     def __init__(
-        self, settings: Settings, said: TenantContext | None, transport: Transport | None = None
+        self, settings: Settings, context: TenantContext | None, transport: Transport | None = None
     ) -> None:
         assert settings.url is not None
         self._settings = settings
-        self._said = said
+        self._context = context
         self._transport = transport or Transport(settings.url, settings.api_key, timeout_s=_TIMEOUT_S)
 
     @property
@@ -82,8 +82,8 @@ class Server:
         if verb_name(function) == _UPLOAD:
             return await self._upload(**given)
         verb, hear = BY_NAME[verb_name(function)], given.get("on_event")
-        said = {name: value for name, value in given.items() if _is_said(name, value)}
-        sent = {name: encode(value) for name, value in given_of(said).items()}
+        kept = {name: value for name, value in given.items() if _is_sent(name, value)}
+        sent = {name: encode(value) for name, value in given_of(kept).items()}
         if hear is not None and verb.streams:
             document = await self._transport.stream(verb, sent, self._headers(), _hearer(verb, hear))
         else:
@@ -91,31 +91,27 @@ class Server:
         return decode(returned(verb), document)
 
     def _headers(self) -> dict[str, str]:
-        said = self._said
-        return {
-            header: value
-            for field, header in _HEADERS.items()
-            if said is not None and (value := getattr(said, field)) is not None
-        }
+        named = {header: getattr(self._context, field, None) for field, header in _HEADERS.items()}
+        return {header: value for header, value in named.items() if value is not None}
 
     async def _upload(self, source: Any, name: str | None = None, **given: Any) -> DocumentReport:
         """A document's bytes, from here to there."""
         from recollect.library.folders import load_document
 
         data, name, _ = await load_document(source, name=name, limit=self._settings.library_max_file_bytes)
-        said = {key: value for key, value in given.items() if value is not None and key != "progress"}
+        options = {key: value for key, value in given.items() if value is not None and key != "progress"}
         document = await self._transport.request(
             "POST",
             "/v1/library/documents",
             headers={**self._headers(), "Content-Type": "application/octet-stream"},
-            params={"name": name, **said},
+            params={"name": name, **options},
             content=data,
         )
-        made: DocumentReport = decode(DocumentReport, document)
-        return made
+        report: DocumentReport = decode(DocumentReport, document)
+        return report
 
 
-def _is_said(name: str, value: Any) -> bool:
+def _is_sent(name: str, value: Any) -> bool:
     return value is not UNCHANGED and name not in LOCAL_ONLY
 
 
@@ -178,9 +174,9 @@ class Transport:
         import httpx
 
         path, rest = _placed(verb, given)
-        asked = {**headers, "Accept": "text/event-stream"}
+        accepting = {**headers, "Accept": "text/event-stream"}
         try:
-            async with self._client().stream(verb.method, path, headers=asked, json=rest) as answer:
+            async with self._client().stream(verb.method, path, headers=accepting, json=rest) as answer:
                 if answer.is_error:
                     _check(answer.status_code, await answer.aread())
                 name = ""
@@ -194,7 +190,7 @@ class Transport:
                             return document
                         if name == "error":
                             raise error_class(document["code"])(document["detail"])
-                        await _told(hear(document))
+                        await _waited(hear(document))
         except httpx.HTTPError as error:
             raise self._unreachable(error) from error
         raise StoreUnreachableError(f"the server at {self.url} broke off; ask again")
@@ -208,11 +204,11 @@ class Transport:
         return self._http
 
     def _unreachable(self, error: Exception) -> StoreUnreachableError:
-        said = str(error) or type(error).__name__
-        return StoreUnreachableError(f"the server at {self.url} can't be reached: {said}; check the url")
+        reason = str(error) or type(error).__name__
+        return StoreUnreachableError(f"the server at {self.url} can't be reached: {reason}; check the url")
 
 
-async def _told(result: Any) -> None:
+async def _waited(result: Any) -> None:
     if hasattr(result, "__await__"):
         await result
 

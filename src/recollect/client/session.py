@@ -193,5 +193,5 @@ class Face:
 
 def _settings(settings: Settings | None, **given: Any) -> Settings:
     """Settings as given, or as loaded, with what was said beside them."""
-    said = {name: value for name, value in given.items() if value is not None}
-    return Settings.load(**said) if settings is None else settings.replace(**said)
+    changes = {name: value for name, value in given.items() if value is not None}
+    return Settings.load(**changes) if settings is None else settings.replace(**changes)

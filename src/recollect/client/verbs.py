@@ -64,8 +64,8 @@ class Verb:
         owner: Any = AsyncRecollect
         if face:
             owner = _evaluated(getattr(AsyncRecollect, face).fget, "return")
-        found: Callable[..., Any] = getattr(owner, name)
-        return found
+        method: Callable[..., Any] = getattr(owner, name)
+        return method
 
     def bind(self, client: AsyncRecollect) -> Callable[..., Any]:
         """The verb of one caller's client."""
@@ -92,18 +92,18 @@ class Parameter:
 def parameters(verb: Verb) -> tuple[Parameter, ...]:
     """What a verb takes, read from the client's signature."""
     function = verb.function
-    found: list[Parameter] = []
+    taken: list[Parameter] = []
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.name in LOCAL_ONLY or (verb.only and parameter.name not in verb.only):
             continue
         if parameter.name in _APART:
-            found += [
+            taken += [
                 Parameter(name=name, type=type, default=None) for name, type in _APART[parameter.name].items()
             ]
             continue
         type_ = json_type(_evaluated(function, parameter.name))
-        found.append(Parameter(name=parameter.name, type=type_, default=parameter.default))
-    return tuple(found)
+        taken.append(Parameter(name=parameter.name, type=type_, default=parameter.default))
+    return tuple(taken)
 
 
 def verb_name(function: Callable[..., Any]) -> str:
@@ -158,11 +158,10 @@ def arguments_of(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
     for name, parts in _APART.items():
         if name not in inspect.signature(verb.function).parameters:
             continue
-        said = {part: kwargs.pop(part, None) for part in parts}
-        there = [part for part, value in said.items() if value is not None]
-        if len(there) > 1:
+        values = [value for part in parts if (value := kwargs.pop(part, None)) is not None]
+        if len(values) > 1:
             raise InvalidInputError(f"give either {' or '.join(map(repr, parts))}, not both")
-        kwargs[name] = said[there[0]] if there else None
+        kwargs[name] = values[0] if values else None
     return kwargs
 
 
