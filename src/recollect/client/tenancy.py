@@ -238,18 +238,9 @@ class AsyncKeys(Face):
             old = _found(await keys.find_key(tx, wanted), wanted)
             if old.state(now) != "active":
                 raise InvalidInputError(f"key {str(old.id)!r} is {old.state(now)}; make a new one")
-            speaks_for = TenantContext(
-                tenant_id=old.tenant_id,
-                user_id=old.user_id,
-                agent_id=old.agent_id,
-                project_id=old.project_id,
-                team_id=old.team_id,
-                org_id=old.org_id,
-                roles=old.roles,
-            )
-            self._check_rights(speaks_for)
+            self._check_rights(old.speaks_for)
             made = await keys.insert_key(
-                tx, name=old.name, speaks_for=speaks_for, now=now, expires_at=old.expires_at
+                tx, name=old.name, speaks_for=old.speaks_for, now=now, expires_at=old.expires_at
             )
             await keys.revoke_key(tx, wanted, at=now + timedelta(hours=overlap_hours), now=now)
             return made

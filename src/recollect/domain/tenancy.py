@@ -116,6 +116,12 @@ class Key:
     revoked_at: datetime | None = None
     used_at: datetime | None = None
 
+    @property
+    def speaks_for(self) -> TenantContext:
+        """Who it speaks for."""
+        ids = {name: getattr(self, name) for name in CONTEXT_IDS}
+        return TenantContext(tenant_id=self.tenant_id, roles=self.roles, **ids)
+
     def state(self, now: datetime) -> str:
         """`active`, `expired` or `revoked`."""
         if self.revoked_at is not None:

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import io
 import re
+import sys
+import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date, datetime, time
+from types import ModuleType
 from typing import Any
 
 from recollect.domain.library import Gap, PageSpan, ReadDocument
@@ -78,9 +82,6 @@ def _convert(data: bytes, converter: str, extension: str) -> str:
     of processor time and 600 MB of address space against 0.8 and 70. None of that is used here, this process reads
     one file, and so its imports are kept from finding them.
     """
-    import sys
-    from types import ModuleType
-
     guesser: Any = ModuleType("magika")
     guesser.Magika = object
     sys.modules.setdefault("magika", guesser)
@@ -122,8 +123,6 @@ def _slide_heading(slide: list[str], number: int) -> tuple[str, list[str]]:
 
 
 def _read_xlsx(data: bytes, *, name: str, title: str, limits: ReadingLimits) -> ReadDocument:
-    import warnings
-
     import openpyxl  # type: ignore[import-untyped]
 
     with warnings.catch_warnings():
@@ -195,6 +194,4 @@ def _picture_gaps(pictures: int) -> tuple[Gap, ...]:
 
 
 def _with_gaps(read: ReadDocument, gaps: tuple[Gap, ...]) -> ReadDocument:
-    from dataclasses import replace
-
     return replace(read, gaps=(*read.gaps, *gaps))

@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from http import HTTPStatus
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -114,7 +115,7 @@ def create_app(settings: Settings, *, dashboard: bool = False) -> FastAPI:
     app = FastAPI(
         title="Recollect",
         summary="The memory of AI agents.",
-        version=_version(),
+        version=version("recollect"),
         lifespan=lifespan,
         openapi_url=_DOCUMENT,
         docs_url=None,
@@ -199,12 +200,6 @@ def _count(settings: Settings) -> None:
         with suppress(ConfigurationError):
             telemetry.count_here()
             telemetry.waiting(0)  # from the beginning: who has answered nothing yet is seen, too
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("recollect")
 
 
 def add_health(app: FastAPI, client: AsyncRecollect) -> None:
