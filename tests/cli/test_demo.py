@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from tests.cli.test_terminal import STYLE, on_terminal
 
 from recollect import Recollect, TenantContext
 from recollect.contrib.demo.world import DEMO_TENANT, World, load_world, store_world
@@ -139,6 +141,15 @@ def test_the_commands_to_try_next_work(shown: Any, newcomer: dict[str, str]) -> 
         assert done.returncode == 0, (command, done.stderr)
         assert done.stdout, command
         assert "nothing scores" not in done.stderr, command
+
+
+def test_the_commands_to_try_next_can_be_copied_from_a_narrow_terminal(
+    shown: Any, newcomer: dict[str, str]
+) -> None:
+    code, screen = on_terminal(SimpleNamespace(environ=newcomer), "demo", columns=60)
+    told = STYLE.sub("", screen).partition("Try next\n")[2].replace("uv run ", "")
+    assert code == 0
+    assert [line.strip() for line in told.splitlines()] == shown["next"]
 
 
 def test_a_tenant_of_that_name_that_is_not_the_demo_is_left_alone(

@@ -99,7 +99,7 @@ def demo(
         return
     _headline(inv, "Try next")
     for command in following:
-        inv.out.line(f"  {command}", style="bold")
+        inv.out.line(f"  {command}", style="bold", whole=True)
 
 
 def _tell_stored(inv: Invocation, world: World, tenant: str, *, stored: bool, seconds: float) -> None:

@@ -103,12 +103,15 @@ class Output:
         if self.as_json:
             self.document(value)
 
-    def line(self, text: str, *, style: str = "") -> None:
-        """A sentence for a person; text from the store in it is made safe."""
+    def line(self, text: str, *, style: str = "", whole: bool = False) -> None:
+        """A sentence for a person; text from the store in it is made safe.
+
+        What is to be copied stays `whole`: a terminal may fold it, but no line break gets into the copy.
+        """
         if self.as_json:
             return
         if self.on_terminal:
-            self.console().print(self.text(text, style))
+            self.console().print(self.text(text, style), soft_wrap=whole)
         else:
             print(one_line(text))
 
