@@ -55,6 +55,61 @@ def test_a_new_job_told_in_passing_comes_before_the_old_one(ana: Recollect) -> N
     assert "Anthropic" in texts(ana, "Where do I work?")[0]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        ("Ana lives in Porto.", "Ana moved to Lisbon.", "Where does Ana live?"),
+        (
+            "The user prefers dark mode.",
+            "The user now prefers light mode.",
+            "Which mode does the user prefer?",
+        ),
+        ("Karen is my boss.", "Karen left, so Mike is my boss now.", "Who is my boss?"),
+    ],
+)
+def test_in_a_new_store_what_was_told_a_moment_ago_replaces_what_was_told_before_it(
+    as_default_user: As, old: str, new: str, question: str
+) -> None:
+    client = as_default_user()
+    client.add(old)
+    client.add(new)
+    hits = client.search(question)
+    assert [(hit.text, hit.outdated) for hit in hits] == [(new, False), (old, True)]
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "another", "question"),
+    [
+        ("Ana is allergic to peanuts.", "Ana is allergic to shellfish.", "What is Ana allergic to?"),
+        (
+            "My password for the router is swordfish.",
+            "My password for the printer is tunafish.",
+            "What is my password for the router?",
+        ),
+        (
+            "The API team uses PostgreSQL.",
+            "The Data team uses ClickHouse.",
+            "What database does the API team use?",
+        ),
+    ],
+)
+def test_what_is_said_of_another_thing_or_on_top_outdates_nothing(
+    as_default_user: As, asked_for: str, another: str, question: str
+) -> None:
+    client = as_default_user()
+    for text in (
+        "The depot opens at six.",
+        "Ben plays the cello.",
+        "The printer jams when it rains.",
+        asked_for,
+    ):
+        client.add(text)
+    client.add(another)
+    hits = client.search(question)
+    assert asked_for in [hit.text for hit in hits]
+    assert not any(hit.outdated for hit in hits)
+
+
 #: About the same matters as the questions below, so that no update is among the nearest by itself.
 CHATTER = [
     "Mira asked who babysits the neighbours' twins, no idea.",

@@ -15,6 +15,7 @@ from recollect.retrieval.judge.currency import (
     Moments,
     Pair,
     adds,
+    as_stated,
     may_have_changed,
     measure_signs,
     newest_first,
@@ -174,3 +175,30 @@ def test_signs_tell_of_a_change_of_likeness_and_of_who_speaks() -> None:
 )
 def test_what_comes_on_top_of_what_is_known_is_heard(text: str, on_top: bool) -> None:
     assert adds(text) is on_top
+
+
+@pytest.mark.parametrize(
+    ("question", "earlier", "later", "said"),
+    [
+        ("Where does Ana live?", "Ana lives in Porto.", "Ana moved to Lisbon.", 1.0),
+        ("Where do I live?", "I live in Porto.", "I moved to Lisbon last week.", 1.0),
+        ("What is Tom's phone number?", "Tom's phone number is 555-1234.", "Tom's phone number is 555-9876.", 1.0),
+        ("What is Ana allergic to?", "Ana is allergic to peanuts.", "Ana is allergic to shellfish.", 0.0),
+        ("Where does Ana live?", "Ana lives in Porto.", "Ana resides in Porto.", 0.0),
+        ("What does the API team use?", "The API team uses Postgres.", "The Data team uses ClickHouse.", 0.0),
+        ("Which password has the router?", "The password of the router is a.", "The password of the TV is b.", 0.0),
+        ("Which car do we drive?", "We drive a Skoda.", "The Skoda went to the scrappy, we picked up a Kia.", None),
+        ("What does Ana prefer?", "Ana prefers tea.", "Ana now prefers coffee.", None),
+    ],
+)  # fmt: skip
+def test_where_both_are_facts_their_words_say_whether_one_replaces_the_other(
+    question: str, earlier: str, later: str, said: float | None
+) -> None:
+    known, new = (
+        Candidate(
+            text=text, statement=text, speaker=None, own=True, at=at, summary=False,
+            verdict=1.0, relevance=1.0, likeness=1.0, inside=None, conversation=None,
+        )
+        for text, at in ((earlier, NOW - timedelta(seconds=1)), (later, NOW))
+    )  # fmt: skip
+    assert as_stated(question, known, new) == said

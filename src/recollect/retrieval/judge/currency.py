@@ -3,7 +3,8 @@
 "I live in Paris" and, months later, "we moved to London" both answer "where do I live?", and the second hardly by
 itself. Nothing needs to have been retired: when a question wants one thing and does not ask about the past, the best
 answer is compared with what was said later and earlier (`pairs_to_compare`, `measure_signs`), and `newest_first` puts
-what replaces the best before it and marks what is outdated.
+what replaces the best before it and marks what is outdated. Where both are plain facts the rules that read them decide
+(`as_stated`); only else does a fitted chance.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +24,9 @@ from recollect.domain.query import Aim
 from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats
 from recollect.retrieval.judge.probability import logit, sigmoid
 from recollect.text.aim import FormModels
+from recollect.text.facts import Known, Relation, Statement, read_fact, relate
+from recollect.text.facts.predicates import Kind, read_predicate
+from recollect.text.facts.subjects import subject_key
 from recollect.text.terms import terms
 
 #: What is measured of a pair of memories, in the order of the columns. Of both: how alike they are, how many words they
@@ -39,6 +44,9 @@ _AS_LIKELY = 0.7
 _BEHIND = 0.5
 #: News is told in the first words.
 _READ_CHARS = 280
+_WORD = re.compile(r"\w[\w'-]*")
+#: Two sentences that share so much of their words differ in a thing and a value.
+_SAME_SENTENCE = 0.6
 #: What one conversation says within so short a time is one telling, not an update.
 _ONE_TELLING = timedelta(hours=6)
 #: What is told beside what was known, "I'm allergic to shellfish, too", takes nothing's place: one clause, no more.
@@ -118,20 +126,70 @@ def pairs_to_compare(scores: Floats, moments: Moments) -> list[Pair]:
     return [Pair(best, place) for place in newer] + [Pair(place, best) for place in older]
 
 
+def as_stated(question: str, earlier: Candidate, later: Candidate) -> float | None:
+    """1 if the words of two facts say that the later replaces the earlier, 0 if they say that both hold, else None."""
+    if _names_another(question, earlier.text, later.text):
+        return 0.0
+    known, new = _fact(earlier), _fact(later)
+    if known is None or new is None:
+        return None
+    if subject_key(known.subject) != subject_key(new.subject):
+        wanted = set(terms(question))
+        named = wanted & set(terms(known.subject)) and not wanted & set(terms(new.subject))
+        return 0.0 if named else None
+    before = Known(
+        subject=known.subject, predicate=known.predicate, object=known.object, created_at=earlier.at
+    )
+    relation = relate(new, before, said_at=later.at).relation
+    if relation is Relation.REPLACES:
+        return 1.0
+    beside = relation is Relation.UNRELATED and read_predicate(new.predicate).kind is Kind.MANY
+    return 0.0 if relation is Relation.SAME or (beside and not new.change) else None
+
+
+def _names_another(question: str, earlier: str, later: str) -> bool:
+    """Whether the same is said of two things, and the question names the first: the router, not the printer.
+
+    Most words are the same, and in place of the thing stands another: "the password of the ... is".
+    """
+    old, new = (_WORD.findall(text[:_READ_CHARS].casefold()) for text in (earlier, later))
+    matched = SequenceMatcher(None, old, new, autojunk=False)
+    if matched.ratio() < _SAME_SENTENCE:
+        return False
+    steps = matched.get_opcodes()
+    framed = (
+        old[step[1] : step[2]]
+        for before, step, after in zip(steps, steps[1:], steps[2:], strict=False)
+        if (before[0], step[0], after[0]) == ("equal", "replace", "equal")
+    )
+    wanted = set(terms(question))
+    return any(wanted & set(terms(" ".join(words))) for words in framed)
+
+
+def _fact(candidate: Candidate) -> Statement | None:
+    return (
+        read_fact(candidate.text, speaker=_speaker(candidate) or None)
+        if len(candidate.text) <= _READ_CHARS
+        else None
+    )
+
+
 def measure_signs(
     pairs: Sequence[Pair],
     candidates: Sequence[Candidate],
     evidence: Floats,
     vectors: Sequence[Floats | None],
+    *,
+    floor: float | None = None,
 ) -> Floats:
-    """A row of signs for every pair."""
+    """A row of signs for every pair. `floor` is the likeness of what has nothing in common."""
     rows = []
     for pair in pairs:
         earlier, later = candidates[pair.earlier], candidates[pair.later]
         found = dict(zip(FEATURES, evidence[pair.later].tolist(), strict=True))
         rows.append(
             (
-                _likeness(vectors, pair),
+                _likeness(vectors, pair, floor),
                 math.log1p(len(set(terms(earlier.text)) & set(terms(later.text)))),
                 float(_speaker(earlier) == _speaker(later)),
                 math.log1p((later.at - earlier.at).days),
@@ -199,10 +257,15 @@ def most_recent_first(question: str, scores: Floats, moments: Moments) -> Floats
     return ordered
 
 
-def _likeness(vectors: Sequence[Floats | None], pair: Pair) -> float:
-    """How much more alike two candidates are than the earlier one and the middle of all others."""
+def _likeness(vectors: Sequence[Floats | None], pair: Pair, floor: float | None) -> float:
+    """How much more alike two candidates are than the earlier one and the middle of all others.
+
+    Where the two are all there is, as in a new store, they would be as alike as usual: `floor` stands for the rest.
+    """
     first, second = vectors[pair.earlier], vectors[pair.later]
     if first is None or second is None:
         return 0.0
     others = [float(first @ vector) for vector in vectors if vector is not None and vector is not first]
+    if len(others) == 1 and floor is not None:
+        others.append(floor)
     return float(first @ second) - float(np.median(others))

@@ -19,6 +19,7 @@ from recollect.retrieval.judge.currency import (
     Currency,
     Moments,
     adds,
+    as_stated,
     may_have_changed,
     measure_signs,
     most_recent_first,
@@ -136,7 +137,8 @@ def judge_rows(
         more = [statement_of(asked.query, shown[row], context, relations) for row in further]
         verdicts = np.concatenate([verdicts, judge.read(asked.query, more)])
         rows, statements = rows + further, statements + more
-    lifts = calibration.for_query(asked.query).lift(pool.cosine)
+    calibration = calibration.for_query(asked.query)
+    lifts = calibration.lift(pool.cosine)
     inside = None
     if asked.time_range is not None and asked.aim.want is not Want.TASK and "temporal" not in off:
         inside = temporal_relevance(pool, asked.time_range, now=asked.now)
@@ -177,7 +179,7 @@ def judge_rows(
         private = np.array([is_private_to_another(shown[row], context) for row in rows])
         scores = np.where(private, -1.0, scores)
     vectors = [_vector(shown[row]) for row in rows]
-    current, compared = _compare(asked, candidates, evidence, scores, vectors)
+    current, compared = _compare(asked, candidates, evidence, scores, vectors, calibration)
     score, order = _placed(ranking, rows, current.scores)
     return replace(
         ranking,
@@ -209,6 +211,7 @@ def _compare(
     evidence: Floats,
     scores: Floats,
     vectors: Sequence[Floats | None],
+    calibration: Calibration,
 ) -> tuple[Currency, dict[int, dict[str, float]]]:
     """Which answer holds now; and what was measured of each candidate that the best was compared with."""
     moments = Moments(
@@ -222,14 +225,18 @@ def _compare(
     ]
     if not pairs or not may_have_changed(asked.query, asked.aim):
         return Currency(scores, {}), {}
-    signs = measure_signs(pairs, candidates, evidence, vectors)
+    signs = measure_signs(pairs, candidates, evidence, vectors, floor=calibration.floor)
+    stated = [as_stated(asked.query, candidates[pair.earlier], candidates[pair.later]) for pair in pairs]
+    chances = np.array(
+        [chance if said is None else said for said, chance in zip(stated, replacing(signs), strict=True)]
+    )
     best = int(np.argmax(scores))
     names = [f"{name} best" for name in SIGNS]
     compared = {
         pair.earlier if pair.later == best else pair.later: _named(names, values)
         for pair, values in zip(pairs, signs, strict=True)
     }
-    return newest_first(scores, moments, pairs, replacing(signs)), compared
+    return newest_first(scores, moments, pairs, chances), compared
 
 
 def _may_replace(question: str, later: Candidate) -> bool:
