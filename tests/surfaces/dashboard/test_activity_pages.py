@@ -112,6 +112,9 @@ def test_searches_appear_by_themselves_and_say_where_their_time_went(
     page.get_by_text("ms went").wait_for()
     page.get_by_text("judge").first.wait_for()
     page.get_by_text("The kiln is hot on Tuesdays.").wait_for()
+    page.get_by_role("link", name="All searches of ana").click()
+    page.wait_for_url("**/traces?user=ana")
+    expect(page.locator(".trace")).to_have_count(2, timeout=PATIENCE_MS)
 
 
 def test_a_decomposed_search_is_among_the_runs_with_its_steps_and_its_budget(

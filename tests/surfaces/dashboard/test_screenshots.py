@@ -83,6 +83,9 @@ def test_every_page_can_be_looked_at(visit: Visit, world: Recollect, tmp_path: P
             if name == "consultation":
                 page.get_by_role("button", name="Show source 1").click()
                 page.locator(".source .cited").first.wait_for()
+                # That lines stand there does not say that they answer.
+                assert page.locator(".tag", has_text="quoted").count()
+                assert not page.locator(".tag.good", has_text="quoted").count()
             if name == "search":
                 page.get_by_text("Why", exact=True).first.click()
             if name == "ask":

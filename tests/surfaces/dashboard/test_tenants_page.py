@@ -62,7 +62,7 @@ def test_a_key_is_made_shown_once_rotated_and_revoked(visit: Visit, client: Reco
     page.locator(".key", has_text="support-bot").wait_for(state="detached")
     with pytest.raises(UnauthorizedError):
         client.keys.context_of(other)
-    page.get_by_text("Ended and browsers' too").click()
+    page.get_by_text("Show ended keys and logins").click()
     page.locator(".key", has_text="support-bot").get_by_text("revoked").first.wait_for()
 
 

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from recollect.domain.findings import Citation
     from recollect.surfaces.dashboard.visitor import Visitor
 
+#: That lines stand where they are cited says nothing about whether they answer.
 _TONES = {
-    CitationStatus.QUOTED: "good",
+    CitationStatus.QUOTED: "",
     CitationStatus.MOVED: "warn",
     CitationStatus.STALE: "bad",
     CitationStatus.UNSUPPORTED: "bad",
@@ -49,7 +50,7 @@ async def sources(visitor: Visitor, citations: Sequence[Citation]) -> Callable[[
                 ui.button(f"[{number}]", on_click=lambda number=number: show(number)).props(
                     f'flat dense no-caps aria-label="Show source {number}"'
                 )
-                tag(citation.standing, _TONES[citation.status])
+                tag(citation.standing, "good" if citation.standing == "supports" else _TONES[citation.status])
                 ui.label(_place(citation)).classes("text-sm ellipsis")
     await opened()
     return show

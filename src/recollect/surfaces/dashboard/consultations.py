@@ -133,7 +133,10 @@ async def _start(visitor: Visitor, problem: str, depth: str, documents: list[str
 
 def cost(one: OracleConsultation) -> str:
     """Its time, tokens and dollars, on one line."""
-    parts = [f"{one.duration_ms / 1_000:.1f} s", one.processing_mode]
+    parts = [
+        f"{one.duration_ms / 1_000:.1f} s",
+        "in steps" if one.processing_mode == "rlm" else "in one look",
+    ]
     if one.tokens.get("total"):
         parts.append(f"{one.tokens['total']:,} tokens")
     if one.cost_usd:

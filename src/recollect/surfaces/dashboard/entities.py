@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
 PATH = "/entities"
 #: Readable on light and on dark.
-_INK = "#6b7389"
+_INK = "#7d869c"
+#: The same on every picture.
+_COLOURS = {
+    "name": PALETTE[0],
+    "person": PALETTE[1],
+    "team": PALETTE[3],
+    "project": PALETTE[4],
+    "product": PALETTE[5],
+    "number": PALETTE[6],
+}
 #: As many as can be told apart in a picture, and on a list.
 _DRAWN, _LISTED, _AROUND = 60, 200, 24
 _TIMELINE = 100
@@ -74,12 +83,17 @@ async def build(visitor: Visitor, q: str = "") -> None:
         for one in sorted(entities, key=lambda one: (-one.memories, one.name)):
             with ui.link(target=address(one.key)), ui.row().classes("items-center gap-2 w-full"):
                 ui.label(one.name).classes("font-medium prose")
-                if one.kind not in ("name", "thing"):
-                    tag(one.kind)
+                if _kind(one.kind) != "name":
+                    tag(_kind(one.kind))
                 if one.aliases:
                     ui.label(f"also {', '.join(one.aliases)}").classes("quiet text-sm prose")
                 ui.space()
                 ui.label(_counted(one.memories)).classes("quiet text-sm")
+
+
+def _kind(kind: str) -> str:
+    """What sort of thing it is, as people say it; of most only the name is known."""
+    return {"id": "number", "title": "name", "thing": "name"}.get(kind, kind)
 
 
 def _counted(memories: int) -> str:
@@ -87,21 +101,27 @@ def _counted(memories: int) -> str:
 
 
 def _picture(graph: EntityGraph, *, height_px: int) -> None:
-    """The graph; names are drawn, never read as markup."""
-    large = len(graph.entities) > _AROUND
-    most = max((entity.memories for entity in graph.entities), default=1)
-    kinds = sorted({entity.kind for entity in graph.entities})
+    """The graph; names are drawn, never read as markup. What stands alone is only on the list."""
+    joined = {key for one in graph.links for key in (one.source, one.target)} | {graph.centre}
+    # What is drawn last is on top: the one that the page is about, and what is named most.
+    entities = [entity for entity in reversed(graph.entities) if entity.key in joined]
+    large = len(entities) > _AROUND
+    most = max((entity.memories for entity in entities), default=1)
+    kinds = sorted({_kind(entity.kind) for entity in entities})
     nodes = [
         {
             "id": entity.key,
             "name": entity.name,
             "value": entity.memories,
-            "symbolSize": 8 + (18 if large else 26) * (entity.memories / most) ** 0.5,
-            "category": kinds.index(entity.kind),
-            "label": {"show": entity.key == graph.centre or place < 40},
-            **({"itemStyle": {"color": PALETTE[2]}} if entity.key == graph.centre else {}),
+            "symbolSize": 10 + (20 if large else 26) * (entity.memories / most) ** 0.5,
+            "category": kinds.index(_kind(entity.kind)),
+            **(
+                {"itemStyle": {"color": PALETTE[2]}, "label": {"fontWeight": "bold", "fontSize": 14}}
+                if entity.key == graph.centre
+                else {}
+            ),
         }
-        for place, entity in enumerate(graph.entities)
+        for entity in entities
     ]
     links = [
         {
@@ -121,7 +141,6 @@ def _picture(graph: EntityGraph, *, height_px: int) -> None:
                 "data": kinds,
                 "top": 0,
                 "left": 0,
-                "orient": "vertical",
                 "icon": "circle",
                 "textStyle": {"color": _INK},
             },
@@ -129,19 +148,36 @@ def _picture(graph: EntityGraph, *, height_px: int) -> None:
                 {
                     "type": "graph",
                     "layout": "force",
+                    "top": 40,
                     "roam": True,
-                    "zoom": 0.75 if large else 0.9,
+                    "zoom": 0.5 if large else 0.7,
                     "draggable": True,
                     "data": nodes,
                     "links": links,
-                    "categories": [{"name": kind} for kind in kinds],
-                    "force": {"repulsion": 240, "edgeLength": [50, 130], "gravity": 0.18},
-                    "label": {"position": "bottom", "distance": 3, "color": _INK, "fontSize": 12},
+                    "categories": [
+                        {"name": kind, "itemStyle": {"color": _COLOURS.get(kind, PALETTE[1])}}
+                        for kind in kinds
+                    ],
+                    "force": {
+                        "repulsion": 520 if large else 480,
+                        "edgeLength": [50, 150],
+                        "gravity": 0.16,
+                        # Drawn when it has come to rest: the labels of a picture that moves hide one another.
+                        "layoutAnimation": False,
+                    },
+                    "label": {
+                        "show": True,
+                        "position": "bottom",
+                        "distance": 3,
+                        "color": _INK,
+                        "fontSize": 12,
+                    },
                     "labelLayout": {"hideOverlap": True},
-                    "lineStyle": {"color": "source", "opacity": 0.35, "curveness": 0.08},
+                    "lineStyle": {"color": "source", "opacity": 0.3, "curveness": 0.08},
                     "emphasis": {"focus": "adjacency", "lineStyle": {"opacity": 0.9}},
                 }
             ],
+            "media": [{"query": {"maxWidth": 480}, "option": {"series": [{"zoom": 0.27 if large else 0.7}]}}],
         },
         height_px=height_px,
     )
@@ -199,7 +235,8 @@ def _head(title: str, entity: Entity | None) -> None:
     with ui.card().classes("card w-full gap-2"), ui.row().classes("w-full items-center gap-2"):
         ui.label(title).classes("text-lg font-semibold prose")
         if entity is not None:
-            tag(entity.kind)
+            if _kind(entity.kind) != "name":
+                tag(_kind(entity.kind))
             for alias in entity.aliases:
                 tag(f"also {alias}")
             if entity.canonical:

@@ -94,7 +94,9 @@ async def show(visitor: Visitor) -> None:
         with ui.row().classes("w-full items-center gap-2"):
             ui.label("Keys").classes("title")
             ui.space()
-            ui.switch("Ended and browsers' too", on_change=lambda event: switch(event.value)).props("dense")
+            ui.switch("Show ended keys and logins", on_change=lambda event: switch(event.value)).props(
+                "dense"
+            )
             ui.button("New key", icon="add", on_click=lambda: _create(visitor, shown.refresh)).props(
                 "unelevated"
             )

@@ -175,7 +175,7 @@ def _weights(status: LearningStatus) -> None:
     active = [policy for policy in status.policies if policy.state == "active"]
     if not active:
         then = (
-            f"These are the weights of the table. {status.needed:,} judged searches of a kind teach better ones; "
+            f"These are the weights it comes with. {status.needed:,} judged searches of a kind teach better ones; "
             f"there are {status.judged:,} of all kinds."
         )
         ui.label(then).classes("quiet text-sm")

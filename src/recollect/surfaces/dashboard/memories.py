@@ -16,7 +16,7 @@ from recollect.errors import InvalidInputError, RecollectError
 from recollect.surfaces.dashboard.addresses import link
 from recollect.surfaces.dashboard.memory import add, why
 from recollect.surfaces.dashboard.selection import Selected, actions, many
-from recollect.surfaces.dashboard.widgets import empty, tag, when
+from recollect.surfaces.dashboard.widgets import empty, question_kind, tag, when
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -136,7 +136,7 @@ async def _form(visitor: Visitor, view: View) -> None:
             words = ui.input(placeholder="Search as an agent would", value=view.q).classes("grow")
             words.props('outlined dense clearable data-search aria-label="Search memories"')
             with words.add_slot("append"):
-                ui.html("<kbd>/</kbd>", sanitize=False).classes("wide-only")
+                ui.element("kbd").classes("wide-only").props('innerHTML="/"')
             words.on("keydown.enter", search).on("clear", search)
             ui.button("Search", icon="search", on_click=search).props("unelevated no-wrap")
         with ui.row().classes("w-full items-center gap-2"):
@@ -290,7 +290,7 @@ async def _search(visitor: Visitor, store: AsyncRecollect, view: View, selected:
     understood = await store.explain(view.q)
     with ui.row().classes("items-center gap-2 w-full"):
         ui.label(f"{len(results)} found in {results.timings_ms.get('total', 0):.0f} ms").classes("quiet")
-        ui.label(f"read as {understood.strategy.name.replace('_', ' ')}").classes("tag")
+        tag(f"read as {question_kind(understood.type.category)}")
         ui.space()
         ui.link("Ask for an answer →", link("/ask", q=view.q)).classes("link text-sm")
     for note in results.notes:

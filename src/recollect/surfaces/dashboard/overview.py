@@ -70,7 +70,7 @@ def _heading(title: str, address: str) -> None:
 
 
 def _numbers(found: Overview) -> None:
-    with ui.row().classes("w-full gap-4 items-stretch"):
+    with ui.element("div").classes("grid w-full gap-4 grid-cols-2 sm:grid-cols-3 lg:grid-cols-6"):
         stat("Memories", f"{found.memories:,}")
         stat("Documents", f"{found.documents:,}")
         stat(

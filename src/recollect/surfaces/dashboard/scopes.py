@@ -71,22 +71,22 @@ def _scope(visitor: Visitor, scope: Scope, members: Sequence[Member], depth: int
     with (
         ui.row()
         .classes("w-full items-center gap-x-2 gap-y-0 scope")
-        .style(f"padding-left: {20 * min(depth, 6)}px; min-height: 40px")
+        .style(f"padding-left: calc({min(depth, 6)} * min(20px, 2.5vw)); min-height: 40px")
     ):
         ui.icon(_ICONS[scope.layer]).classes("quiet text-lg")
         ui.label(scope.name).classes("font-medium prose")
         ui.label(scope.layer.value).classes("quiet text-xs")
         tag(f"{scope.memories:,}", to=link("/memories", scope=name))
+        with ui.row().classes("no-wrap gap-1 sm:order-last").style("margin-left: auto"):
+            if _children(scope.layer):
+                ui.button(icon="add", on_click=lambda: _add_scope(visitor, scope, refresh)).props(
+                    'flat round dense aria-label="Add a scope below"'
+                ).tooltip("add a scope below")
+            ui.button(icon="person_add", on_click=lambda: _add_member(visitor, name, refresh)).props(
+                'flat round dense aria-label="Add a member"'
+            ).tooltip("add a member")
         for member in members:
             _member(visitor, member, refresh)
-        ui.space()
-        if _children(scope.layer):
-            ui.button(icon="add", on_click=lambda: _add_scope(visitor, scope, refresh)).props(
-                'flat round dense aria-label="Add a scope below"'
-            ).tooltip("add a scope below")
-        ui.button(icon="person_add", on_click=lambda: _add_member(visitor, name, refresh)).props(
-            'flat round dense aria-label="Add a member"'
-        ).tooltip("add a member")
 
 
 def _children(layer: Layer) -> list[str]:

@@ -8,7 +8,16 @@ from nicegui import ui
 
 from recollect.errors import InvalidInputError, NotFoundError
 from recollect.surfaces.dashboard.addresses import link
-from recollect.surfaces.dashboard.widgets import empty, fields, in_a_word, shares, tabs, tag, when
+from recollect.surfaces.dashboard.widgets import (
+    empty,
+    fields,
+    in_a_word,
+    question_kind,
+    shares,
+    tabs,
+    tag,
+    when,
+)
 
 if TYPE_CHECKING:
     from recollect.domain.memory import Memory
@@ -95,20 +104,20 @@ def _row(trace: Trace, slowest_ms: float) -> None:
             tone = "warn" if trace.latency_ms > _SLOW_MS else ""
             ui.label(f"{trace.latency_ms:.0f} ms").classes(f"tag {tone}").style("white-space: nowrap")
         with ui.element("div").classes("meta"):
+            with ui.element("div").classes("stack wide-only").style("max-width: 120px; height: 4px"):
+                ui.element("div").style(
+                    f"width: {100 * trace.latency_ms / (slowest_ms or 1):.1f}%; background: var(--tint)"
+                )
             ui.label(trace.user)
             ui.label(when(trace.at))
             if trace.outcome:
                 tag(trace.outcome, _OUTCOMES.get(trace.outcome, ""))
-            with ui.element("div").classes("stack wide-only").style("max-width: 160px; height: 4px"):
-                ui.element("div").style(
-                    f"width: {100 * trace.latency_ms / (slowest_ms or 1):.1f}%; background: var(--tint)"
-                )
 
 
 def _unsaid(trace: Trace) -> str:
     about = f" about {', '.join(trace.entities)}" if trace.entities else ""
-    kind = trace.category.replace("_", " ")
-    return f"{'An' if kind[:1] in 'aeiou' else 'A'} {kind} question{about} (its words are not kept)"
+    kind = question_kind(trace.category)
+    return f"{kind[:1].upper()}{kind[1:]}{about} (its words are not kept)"
 
 
 async def build_one(visitor: Visitor, id: str) -> None:
@@ -126,13 +135,15 @@ async def build_one(visitor: Visitor, id: str) -> None:
             [
                 ("Asked", f"{trace.at:%Y-%m-%d %H:%M:%S} UTC by {trace.user}"),
                 ("Session", trace.session),
-                ("Read as", f"{trace.category}, ranked as {trace.strategy.replace('_', ' ')}"),
+                ("Read as", question_kind(trace.category)),
                 ("Names", ", ".join(trace.entities)),
                 ("Came of it", trace.outcome),
             ]
         )
-        if trace.question:
-            ui.link("Search again", link("/memories", q=trace.question)).classes("link text-sm")
+        with ui.row().classes("gap-4"):
+            if trace.question:
+                ui.link("Search again", link("/memories", q=trace.question)).classes("link text-sm")
+            ui.link(f"All searches of {trace.user}", link(PATH, user=trace.user)).classes("link text-sm")
     with ui.card().classes("card w-full gap-2"):
         ui.label(f"Where {trace.latency_ms:,.0f} ms went").classes("title")
         _stages(trace)

@@ -20,7 +20,7 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 
 def stat(name: str, value: str, *, note: str = "") -> None:
     """A number with its name."""
-    with ui.card().classes("card gap-0 min-w-32 grow"):
+    with ui.card().classes("card gap-0 min-w-0"):
         ui.label(name).classes("quiet text-sm")
         ui.label(value).classes("text-xl font-semibold")
         if note:
@@ -53,6 +53,19 @@ def tabs(choices: Sequence[tuple[str, str, bool]]) -> None:
             ui.link(name, address).classes("on" if on else "")
 
 
+_QUESTIONS = {
+    "factual": "a question for a fact",
+    "procedural": "a question how something is done",
+    "exploratory": "an open question",
+    "analytical": "a question over many memories",
+}
+
+
+def question_kind(category: str) -> str:
+    """What a question was taken for, as people say it."""
+    return _QUESTIONS.get(category, category)
+
+
 #: What speaks for a memory, in a word, by how its name begins.
 _WORDS = {
     "semantic": "meaning",
@@ -71,15 +84,27 @@ def in_a_word(signal: str) -> str:
 def shares(parts: Mapping[str, float], *, whole: float, unit: str = "") -> None:
     """Parts of a whole as one bar, and below it each with its number; what is left of the bar is not theirs."""
     ranked = [(name, value) for name, value in parts.items() if value > 0]
-    coloured = list(zip(ranked, (*PALETTE, *PALETTE), strict=False))
+    said = round_to_sum([value for _, value in ranked], digits=0 if unit else 2)
+    coloured = list(zip(ranked, said, (*PALETTE, *PALETTE), strict=False))
     with ui.element("div").classes("stack"):
-        for (_, value), colour in coloured:
+        for (_, value), _, colour in coloured:
             ui.element("div").style(f"width: {100 * value / (whole or 1):.2f}%; background: {colour}")
     with ui.element("div").classes("meta"):
-        for (name, value), colour in coloured:
+        for (name, _), value, colour in coloured:
             with ui.row().classes("items-center gap-1 no-wrap"):
                 ui.element("div").classes("dot").style(f"background: {colour}")
                 ui.label(f"{name} {value:,.0f}{unit}" if unit else f"{name} {value:.2f}")
+
+
+def round_to_sum(values: Sequence[float], *, digits: int) -> list[float]:
+    """Rounded so that they add up to their rounded sum: whoever adds up what is shown gets what is shown."""
+    scaled = [value * 10**digits for value in values]
+    whole = [int(value) for value in scaled]
+    left = round(sum(scaled)) - sum(whole)
+    closest = sorted(range(len(scaled)), key=lambda place: whole[place] - scaled[place])
+    for place in closest[:left]:
+        whole[place] += 1
+    return [value / 10**digits for value in whole]
 
 
 def as_json(value: object) -> str:
