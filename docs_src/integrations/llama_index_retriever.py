@@ -1,10 +1,9 @@
-from llama_index.core.query_engine import RetrieverQueryEngine
-
 from recollect import Recollect
 from recollect.contrib.llama_index import RecollectRetriever
 
 with Recollect() as client:
-    client.library.add("handbook.pdf")
+    client.library.add(b"# Kiln\n\nThe kiln reaches 1,240 degrees.\n", name="kiln.md")
     retriever = RecollectRetriever(client, library=True, limit=4)
-    print(retriever.retrieve("How many days of leave are there?")[0].text)
-    print(RetrieverQueryEngine.from_args(retriever).query("How many days of leave are there?"))
+    [found] = retriever.retrieve("How hot does the kiln get?")
+    print(found.text, found.metadata["document"], found.metadata["lines"])
+    # and with a model: RetrieverQueryEngine.from_args(retriever, llm=...).query("How hot does the kiln get?")
