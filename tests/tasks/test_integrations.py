@@ -20,6 +20,8 @@ def test_mem0(client: Recollect) -> None:
     memory.add("I moved to Berlin last week.", user_id="alex")
     found = memory.search("Where do I live?", filters={"user_id": "alex"})["results"]
     assert "Berlin" in found[0]["memory"]
+    everything = [item["memory"] for item in memory.get_all(filters={"user_id": "alex"})["results"]]
+    assert not [said for said in everything if said.startswith("alex lives in Porto")]
     hobbies = memory.search("What sport do I love?", filters={"user_id": "alex"})["results"]
     assert "basketball" in hobbies[0]["memory"]
 

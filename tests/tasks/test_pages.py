@@ -50,7 +50,6 @@ def test_trace_page(visit: Visit, client: Recollect) -> None:
     """See on the page who searched, what was found, and where the time went."""
     client.add("The kiln is hot on Tuesdays.")
     client.search("When is the kiln hot?")
-    client.traces.list()
     page = visit("/traces")
     page.locator(".trace").first.click()
     page.get_by_text("ms went").wait_for()

@@ -109,7 +109,7 @@ def test_summary(client: Recollect) -> None:
         for day in range(12)
     ]
     client.add(talk, conversation="kiln log")
-    assert client.consolidate(conversation="kiln log", force=True).made == 1
+    assert client.consolidate(conversation="kiln log").made == 1
     [summary] = client.list(types=["summary"])
     assert summary.metadata["sources"]
 

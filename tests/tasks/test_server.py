@@ -71,10 +71,16 @@ def test_tools(talk: Callable[..., Any]) -> None:
     """Let a model remember by MCP, search, and get a context to read."""
 
     async def ask(agent: Any) -> Any:
-        await agent.call_tool("memory_add", {"text": "Ana keeps bees."})
-        return await agent.call_tool("memory_search", {"query": "Who keeps bees?"})
+        await agent.call_tool("memory_add", {"text": "Ana keeps goats."})
+        await agent.call_tool("memory_add", {"text": "Ana no longer keeps goats, she keeps bees now."})
+        question = {"query": "Which animals does Ana keep now?"}
+        listed = await agent.call_tool("memory_search", question)
+        return listed, await agent.call_tool("memory_search", {**question, "max_tokens": 300})
 
-    assert "Ana keeps bees." in talk(ask).content[0].text
+    listed, context = talk(ask)
+    assert "keeps bees now" in listed.content[0].text.splitlines()[0]
+    assert "keeps bees now" in context.content[0].text
+    assert "<retrieved_context>" in context.content[0].text
 
 
 def test_replace(talk: Callable[..., Any], as_user: Callable[..., Recollect]) -> None:
