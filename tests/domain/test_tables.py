@@ -74,3 +74,15 @@ def test_without_pandas_it_is_said_what_to_install(
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(IntegrationMissingError, match="pip install pandas"):
         client.list().to_pandas()
+
+
+def test_answers_and_contexts_are_shown_in_their_words(client: Recollect) -> None:
+    client.add(TEXT)
+    answer, context = client.ask("Who keeps bees?"), client.context("Who keeps bees?")
+    for result in (answer, context):
+        html = result._repr_html_()
+        assert "Ana keeps &lt;b&gt;bees&lt;/b&gt;" in html
+        assert "<b>" not in html
+        assert TEXT in printed(result)
+        assert "content_hash" not in printed(result)
+    assert f"[1] {answer.citations[0].place} supports" in printed(answer)

@@ -12,13 +12,14 @@ from uuid import UUID
 from recollect.domain.ontology import DomainResults
 from recollect.domain.query import QueryType, TimeRange
 from recollect.domain.results import Hit
+from recollect.domain.tables import Readable
 
 #: Memories stand between these in the text; the sentence above them says that what is inside is data.
 FENCE = "retrieved_context"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AugmentedContext:
+class AugmentedContext(Readable):
     """Memories and current data for one question, as text that is never longer than `max_tokens`.
 
     `memories` are the hits that are in the text, in its order; `omitted` is how many relevant ones did not fit.
@@ -48,6 +49,9 @@ class AugmentedContext:
 
     def __str__(self) -> str:
         return self.text
+
+    def _remarks(self) -> tuple[str, ...]:
+        return self.notes
 
 
 #: What opens or closes the fence, and what chat templates of models take for the beginning or end of a turn.

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from recollect.domain.codec import Value
+from recollect.domain.tables import Readable
 
 
 class CitationStatus(StrEnum):
@@ -98,7 +99,7 @@ class AnswerPart(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(Value):
+class Answer(Readable, Value):
     """An answer in Markdown. The marks in `text` stand for `citations`: the first is [1].
 
     `found` is False when no source answers. `sources` are those that did; `coverage` says of each that was asked how
@@ -117,3 +118,11 @@ class Answer(Value):
     def __str__(self) -> str:
         """The text, as it is read."""
         return self.text
+
+    def _remarks(self) -> list[str]:
+        """What the marks stand for."""
+        cited = [
+            f"[{mark}] {citation.place} {citation.standing}"
+            for mark, citation in enumerate(self.citations, 1)
+        ]
+        return [*cited, *self.notes]

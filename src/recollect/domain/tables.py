@@ -1,7 +1,7 @@
-"""How results show themselves: as a table in a notebook and in `rich`, and as a DataFrame.
+"""How results show themselves: as a table or a text in a notebook and in `rich`, and as a DataFrame.
 
-A result says what its columns are; the rest is here. Nothing is imported before somebody looks: rich and pandas are
-asked for by the methods that need them.
+A result says what its columns are, or is read as it stands; the rest is here. Nothing is imported before somebody
+looks: rich and pandas are asked for by the methods that need them.
 """
 
 from __future__ import annotations
@@ -104,6 +104,25 @@ class Tabular(Listed[T_co]):
         except ModuleNotFoundError as error:
             raise IntegrationMissingError("to_pandas needs pandas: pip install pandas") from error
         return pandas.DataFrame([_record(item) for item in self])
+
+
+class Readable:
+    """Shows its words, and not its fields. They are text, whatever marks are in them: nothing is loaded or run."""
+
+    __slots__ = ()
+
+    def _remarks(self) -> Sequence[str]:
+        """What stands below the words."""
+        return ()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        below = "".join(f"<p><small>{escape(remark)}</small></p>" for remark in self._remarks())
+        return f'<div style="white-space:pre-wrap">{escape(str(self))}</div>{below}'
+
+    def __rich__(self) -> Any:
+        """What `rich.print` shows."""
+        return importlib.import_module("rich.text").Text("\n".join([str(self), *self._remarks()]))
 
 
 def _text(cell: object) -> str:
