@@ -150,7 +150,7 @@ def _picture(graph: EntityGraph, *, height_px: int) -> None:
                     "layout": "force",
                     "top": 40,
                     "roam": True,
-                    "zoom": 0.5 if large else 0.7,
+                    "zoom": 0.47 if large else 0.6,
                     "draggable": True,
                     "data": nodes,
                     "links": links,
@@ -177,7 +177,7 @@ def _picture(graph: EntityGraph, *, height_px: int) -> None:
                     "emphasis": {"focus": "adjacency", "lineStyle": {"opacity": 0.9}},
                 }
             ],
-            "media": [{"query": {"maxWidth": 480}, "option": {"series": [{"zoom": 0.27 if large else 0.7}]}}],
+            "media": [{"query": {"maxWidth": 480}, "option": {"series": [{"zoom": 0.25 if large else 0.6}]}}],
         },
         height_px=height_px,
     )
