@@ -74,7 +74,7 @@ def _numbers(found: Overview) -> None:
         stat("Memories", f"{found.memories:,}")
         stat("Documents", f"{found.documents:,}")
         stat(
-            "Searches a minute",
+            "Searches / min",
             f"{found.searched / found.minutes:.1f}",
             note=f"{found.searched:,} in {found.minutes} minutes",
         )
