@@ -75,6 +75,10 @@ def test_in_a_new_store_what_was_told_a_moment_ago_replaces_what_was_told_before
     client.add(new)
     hits = client.search(question)
     assert [(hit.text, hit.outdated) for hit in hits] == [(new, False), (old, True)]
+    # A model that is given both is told, too.
+    told = client.context(question).text
+    assert f"- {new} (just now)\n" in told
+    assert f"- {old} (just now; outdated)\n" in told
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ class Layout:
         """A memory in a table."""
         memory = item.memory
         if item.type is MemoryType.EPISODIC:
-            return f"{spoken(memory)} ({self._ago(item)})"
+            return f"{spoken(memory)} ({_joined(self._ago(item), _standing(item))})"
         if item.type is MemoryType.PROCEDURAL and memory.trigger and memory.action:
             return f"When: {memory.trigger}\nThen: {memory.action}"
         return format_fact(memory) if item.type is MemoryType.SEMANTIC else memory.text
@@ -138,14 +138,15 @@ class Layout:
         """Turns of one conversation, in order; the time is said once where it is the same."""
         first = block[0]
         ago = self._ago(first)
-        lines = [f"- In one conversation ({self._remark(first, ago)}):\n"]
+        lines = [f"- In one conversation ({_joined(ago, self._place(first))}):\n"]
         before: int | None = None
         for item in block:
             position = item.memory.position
             if before is not None and position is not None and position != before + 1:
                 lines.append("  ...\n")
             own = self._ago(item)
-            lines.append(list_item(spoken(item.memory), "" if own == ago else own, indent="  "))
+            remark = _joined("" if own == ago else own, _standing(item))
+            lines.append(list_item(spoken(item.memory), remark, indent="  "))
             before = position
         return "".join(lines)
 
@@ -153,7 +154,19 @@ class Layout:
         return time_remark(item.when, self.now, dated=self.dated)
 
     def _remark(self, item: Recalled, ago: str = "") -> str:
-        return "; ".join(part for part in (ago, item.memory.scope if self.scoped else "") if part)
+        return _joined(ago, self._place(item), _standing(item))
+
+    def _place(self, item: Recalled) -> str:
+        return item.memory.scope if self.scoped else ""
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)
+
+
+def _standing(item: Recalled) -> str:
+    """What a model must know before it repeats it: something newer that is also told here says otherwise."""
+    return "outdated" if item.hit.outdated else ""
 
 
 def one_line_context(question: str, *, found: bool) -> str:
