@@ -21,7 +21,7 @@ from recollect.providers.runtime import encode, open_session, open_tokenizer, us
 
 WEIGHTS = Path(__file__).parent / "weights"
 SHA256 = {
-    "judge.onnx": "cf405d6b1e0a801d0be84acfeade554d74959e93631cb321b6f2651de76eb1b6",
+    "judge.onnx": "fb21d5718266177b05155f2dc918d4ebbacd08b4ff8f3f3d36ad5ac2087a3d89",
     "words.npz": "87e2c957fed32e485b5bd9b88e98538b20ddf77c21fb4ba2bfc108eb45dba397",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
