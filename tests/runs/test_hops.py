@@ -23,6 +23,7 @@ def test_consulting_and_exploring_pass_few_files(store: Recollect, settings: Set
             **os.environ,
             "RECOLLECT_HOME": str(settings.home),
             "RECOLLECT_DATABASE_URL": settings.database_url or "",
+            "RECOLLECT_EMBEDDER": settings.embedder,
         },
         capture_output=True,
         text=True,
