@@ -19,5 +19,5 @@ def test_what_was_acknowledged_outlives_a_loss_of_power() -> None:
 
 
 def test_a_server_that_does_not_wait_for_the_disk_is_found_out() -> None:
-    found = power.examine(changes=20, cuts=2, server={"synchronous_commit": "off", "wal_writer_delay": "10s"})
+    found = power.examine(changes=20, cuts=6, server={"synchronous_commit": "off", "wal_writer_delay": "10s"})
     assert any("instead of" in one for one in found["violations"])
