@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from recollect.domain.query import Aim
-from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats
+from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats, is_other_number
 from recollect.retrieval.judge.probability import logit, sigmoid
 from recollect.text.aim import FormModels
 from recollect.text.facts import Known, Relation, Statement, read_fact, relate
@@ -132,7 +132,7 @@ def as_stated(question: str, earlier: Candidate, later: Candidate) -> float | No
         return 0.0
     known, new = _fact(earlier), _fact(later)
     if known is None or new is None:
-        return None
+        return 0.0 if _of_another_number(earlier.text, later.text) else None
     if subject_key(known.subject) != subject_key(new.subject):
         wanted = set(terms(question))
         named = wanted & set(terms(known.subject)) and not wanted & set(terms(new.subject))
@@ -152,7 +152,7 @@ def _names_another(question: str, earlier: str, later: str) -> bool:
 
     Most words are the same, and in place of the thing stands another: "the password of the ... is".
     """
-    old, new = (_WORD.findall(text[:_READ_CHARS].casefold()) for text in (earlier, later))
+    old, new = _words(earlier), _words(later)
     matched = SequenceMatcher(None, old, new, autojunk=False)
     if matched.ratio() < _SAME_SENTENCE:
         return False
@@ -164,6 +164,16 @@ def _names_another(question: str, earlier: str, later: str) -> bool:
     )
     wanted = set(terms(question))
     return any(wanted & set(terms(" ".join(words))) for words in framed)
+
+
+def _of_another_number(earlier: str, later: str) -> bool:
+    """Whether one sentence is said of two numbered things: the vault of branch 7, the vault of branch 9."""
+    alike = SequenceMatcher(None, _words(earlier), _words(later), autojunk=False).ratio()
+    return alike >= _SAME_SENTENCE and is_other_number(earlier, later)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text[:_READ_CHARS].casefold())
 
 
 def _fact(candidate: Candidate) -> Statement | None:
