@@ -1,10 +1,11 @@
 """Fit the last step of the judge: probabilities from all the evidence that `collect.py` kept.
 
-    python training/calibrate.py WORLDS.json CONVERSATIONS.json [TEST.json...] [--write]
+    python training/calibrate.py WORLDS.json CONVERSATIONS.json STRANGERS.json [TEST.json...] [--write]
 
-Three logistic regressions over questions whose worlds the encoder was not trained on: how likely a memory answers a
-question that wants one thing (`one`) or all of a kind (`several`), and how likely a later memory replaces an earlier
-one (`replaces`). Conversations (LoCoMo) count less than worlds, and show what a question about a stranger looks like.
+Four logistic regressions over questions whose worlds the encoder was not trained on: how likely a memory answers a
+question that wants one thing (`one`) or all of a kind (`several`), how likely there is anything of that kind (`any`),
+and how likely a later memory replaces an earlier one (`replaces`). Conversations (LoCoMo) count less than worlds, and
+show what a question about a stranger looks like; strangers are questions for lists, asked of another world.
 The bias of the first is then moved so that at the default threshold of 0.7 enough of the worlds' questions that nothing
 answers find nothing, that of the second so that lists are whole at a fair price in wrong hits. `--write` replaces
 probability.json.
@@ -33,7 +34,7 @@ from recollect.retrieval.judge.currency import (
     pairs_to_compare,
 )
 from recollect.retrieval.judge.evidence import FEATURES, Candidate, share_of_strangers, words_of
-from recollect.retrieval.judge.probability import sigmoid
+from recollect.retrieval.judge.probability import TELLING, doubt, sigmoid
 from recollect.retrieval.judge.verdict import (
     CLEAR,
     FIRST,
@@ -169,6 +170,7 @@ def scores_of(case: Case, models: dict[str, Model]) -> np.ndarray:
     one, several = (case.evidence @ weights + bias for weights, bias in (models["one"], models["several"]))
     relevance = case.evidence[:, FEATURES.index("relevance")]
     trailing = TRAILING * (relevance - relevance.max(initial=-np.inf))
+    several = several - doubt(case.evidence, models["any"])
     return sigmoid((1.0 - case.aim.several) * (one + trailing) + case.aim.several * several)
 
 
@@ -281,10 +283,19 @@ def fit_replaces(cases: Sequence[Case], models: dict[str, Model]) -> Model:
     return fit(np.array(signs), np.array(labels), np.ones(len(labels)))
 
 
-def fit_all(worlds: list[Case], conversations: list[Case]) -> dict[str, Model]:
-    """The three models, those of the answers moved to where they serve best."""
+def fit_any(worlds: Sequence[Case], strangers: Sequence[Case]) -> Model:
+    """How likely a world has anything of the kind that a list is asked of, by the best of what was read."""
+    there = [case for case in worlds if case.kind in ALL]
+    asked = [case for case in (*there, *strangers) if case.hits and case.aim.want.several]
+    best = np.array([case.evidence[:, TELLING].max(axis=0) for case in asked])
+    return fit(best, np.array([float(case.kind in ALL) for case in asked]), np.ones(len(asked)))
+
+
+def fit_all(worlds: list[Case], conversations: list[Case], strangers: list[Case]) -> dict[str, Model]:
+    """The four models, those of the answers moved to where they serve best."""
     everything = worlds + conversations
     models = {
+        "any": fit_any(worlds, strangers),
         "one": fit_answers([case for case in everything if not case.aim.want.several]),
         "several": fit_answers([case for case in everything if case.aim.want.several]),
     }
@@ -305,16 +316,19 @@ def worth_of_lists(means: dict[str, float]) -> float:
     return means["complete"] - JUNK * means["junk"]
 
 
+def _columns(name: str) -> Sequence[str]:
+    """What the weights of a model belong to."""
+    return {"replaces": SIGNS, "any": [FEATURES[place] for place in TELLING]}.get(name, FEATURES)
+
+
 def main() -> None:
     """Fit, report, and write if asked."""
     paths = [Path(name) for name in sys.argv[1:] if not name.startswith("--")]
     cases = {path: read_cases(path) for path in paths}
-    models = fit_all(cases[paths[0]], cases[paths[1]])
+    models = fit_all(*(cases[path] for path in paths[:3]))
     stored = {
         name: {
-            "weights": dict(
-                zip(SIGNS if name == "replaces" else FEATURES, np.round(weights, 4).tolist(), strict=True)
-            ),
+            "weights": dict(zip(_columns(name), np.round(weights, 4).tolist(), strict=True)),
             "bias": round(bias, 4),
         }
         for name, (weights, bias) in models.items()

@@ -2,6 +2,7 @@
 
 python training/collect.py OUT.json WORLD...      (.world or .json; a store of its own, in a temporary home)
 python training/collect.py OUT.json locomo.json   (every second question, to its own conversation and to another)
+python training/collect.py OUT.json --strangers WORLD...   (the questions for lists of one world, to another)
 
 The vectors of the memories are written beside it, to OUT.npz.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from examples import SEVERAL
 from worlds import read_world
 
 from recollect import Recollect, TenantContext
@@ -29,12 +31,15 @@ from recollect_bench.questions import KEY
 LIMIT = 40
 
 
-def main(out: Path, paths: list[Path]) -> None:
+def main(out: Path, paths: list[Path], *, strangers: bool) -> None:
     """Collect and write."""
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings.load(home=Path(folder), recursion_threshold=1, learning=False)
         with Recollect(settings=settings) as store:
-            rows = [row for path in paths for row in _asked(store, path)]
+            others = paths[4:] + paths[:4] if strangers else [None] * len(paths)
+            rows = [
+                row for path, other in zip(paths, others, strict=True) for row in _asked(store, path, other)
+            ]
             embedder = open_embedder("arctic", cache_dir=Path(folder))
             texts = {
                 (row["world"], hit["key"]): f"{hit['speaker']}: {hit['text']}"
@@ -51,8 +56,13 @@ def main(out: Path, paths: list[Path]) -> None:
     np.savez(out.with_suffix(".npz"), **vectors)
 
 
-def _asked(store: Recollect, path: Path) -> list[dict[str, Any]]:
+def _asked(store: Recollect, path: Path, other: Path | None) -> list[dict[str, Any]]:
+    """What a world gives for its own questions, or for those of an `other` world that ask for all of a kind."""
     world = read_world(path) if path.suffix == ".world" else json.loads(path.read_text())
+    if other is not None:
+        asker = {"as": world["questions"][0]["as"], "kind": "absent", "answers": []}
+        lists = [one["question"] for one in read_world(other)["questions"] if one["kind"] in SEVERAL]
+        world["questions"] = [{"question": question, **asker} for question in lists]
     if isinstance(world, list):
         world = _conversations(path)
     tenant = f"world-{path.stem}"
@@ -133,4 +143,5 @@ def _team(scope: str) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), [Path(name) for name in sys.argv[2:]])
+    names = [name for name in sys.argv[1:] if name != "--strangers"]
+    main(Path(names[0]), [Path(name) for name in names[1:]], strangers="--strangers" in sys.argv)

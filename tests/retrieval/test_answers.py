@@ -279,3 +279,20 @@ def test_a_question_put_to_every_team_hears_all_that_have_something_to_say(as_de
     hits = client.search("How does every team handle deployment?", limit=50)
     assert {hit.group for hit in hits} == set(teams)
     assert all("deploy" in hit.text for hit in hits)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "List all outages",
+        "Who has allergies?",
+        "Which pets do we have?",
+        "Which customers complained?",
+        "List every setting that needs a restart",
+    ],
+)
+def test_a_list_of_what_a_new_store_has_nothing_of_is_empty(as_default_user: As, question: str) -> None:
+    client = as_default_user()
+    for text in ("I drink my coffee black.", "Tom loves steak.", "The boiler is serviced every autumn."):
+        client.add(text)
+    assert not client.search(question).hits

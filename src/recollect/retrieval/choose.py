@@ -19,7 +19,6 @@ from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.asking import Asking
 from recollect.retrieval.hits import Meanings
 from recollect.retrieval.judge import (
-    DEFAULT_THRESHOLD,
     judge_rows,
     rows_of_groups,
     rows_to_read,
@@ -87,7 +86,6 @@ async def judged(
             calibration=asking.calibration,
             relations=relations,
             presupposed=groups is not None,
-            lowered=request.threshold < DEFAULT_THRESHOLD,
             off=request.without,
         )
         found = await asyncio.get_running_loop().run_in_executor(None, copy_context().run, look)

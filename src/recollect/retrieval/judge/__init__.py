@@ -12,7 +12,6 @@ The trained model itself is `providers/judge`; nothing here knows a database.
 
 from recollect.retrieval.judge.currency import may_have_changed
 from recollect.retrieval.judge.verdict import (
-    DEFAULT_THRESHOLD,
     judge_rows,
     rows_of_groups,
     rows_to_read,
@@ -21,7 +20,6 @@ from recollect.retrieval.judge.verdict import (
 )
 
 __all__ = [
-    "DEFAULT_THRESHOLD",
     "judge_rows",
     "may_have_changed",
     "rows_of_groups",

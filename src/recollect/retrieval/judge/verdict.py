@@ -61,17 +61,17 @@ BEHIND, BEHIND_IN_LISTS = 0.6, 4.0
 _PROVEN = 4.0
 #: What is gained where an answer is taken for granted, as in a question put to every team, by what bears on it at all.
 _PRESUPPOSED = 1.0
-#: What relevance counts beside the judge, in logits for each unit that a memory is behind the most relevant. More where
-#: a lowered threshold asks for everything that bears on the question, in order; and where memories lead to one another,
-#: by a little to a lot of what they inherit: such a question needs several of them, and none answers it alone.
-TRAILING, TRAILING_WHEN_LOWERED, _TRAILING_BRIDGED = 0.25, 2.0, 2.0
+#: What relevance counts beside the judge, in logits for each unit that a memory is behind the most relevant; and where
+#: memories lead to one another, by a little to a lot of what they inherit. Such a question needs several of them, and
+#: none answers it alone.
+TRAILING, _TRAILING_BRIDGED = 0.25, 2.0
 _BRIDGE = 0.04, 0.10
 #: What a second hop gains by the relevance that it inherits.
 _LED = 10.0
 #: What the user's own database adds, in logits: to a memory of a thing that it relates to the question, and to one that
 #: names neither such a thing nor what the question names. The latter also for another of the numbered things asked for.
 _RELATED, _UNRELATED = 1.0, -3.0
-DEFAULT_THRESHOLD = 0.7
+_DEFAULT_THRESHOLD = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def rows_to_read(aim: Aim, pool: Pool, order: Sequence[int], *, limit: int, thre
         return Reading(list(order[: wide(aim)]), [])
     if aim.about_one:
         return Reading(list(order[:NARROW]), [])
-    first = FIRST if threshold >= DEFAULT_THRESHOLD else max(NARROW, min(limit + limit // 4, WIDE))
+    first = FIRST if threshold >= _DEFAULT_THRESHOLD else max(NARROW, min(limit + limit // 4, WIDE))
     rows = list(order[:first])
     if pool.replacing is not None:
         nearness = pool.replacing + NEARNESS * pool.cosine
@@ -122,12 +122,11 @@ def judge_rows(
     calibration: Calibration,
     relations: Mapping[str, str],
     presupposed: bool,
-    lowered: bool = False,
     off: Collection[str] = (),
 ) -> Ranking:
     """The ranking with the judge's scores for the rows it read; all others stay behind those. Blocking.
 
-    `presupposed`: every group owes an answer. `lowered`: the caller wants more than what answers.
+    `presupposed`: every group owes an answer.
     """
     rows = [row for row in reading.rows if row in shown]
     statements = [statement_of(asked.query, shown[row], context, relations) for row in rows]
@@ -160,7 +159,7 @@ def judge_rows(
     ]
     evidence = measure_evidence(asked, candidates)
     table = STRATEGY_WEIGHTS[select_strategy(asked.type).name]
-    scores = probability(evidence, several=asked.aim.several)
+    scores = probability(evidence, several=asked.aim.several, presupposed=presupposed)
     scores = sigmoid(logit(scores) + _PROVEN * proven(ranking, asked, table)[rows])
     if relations:
         related = np.array([relation_of(shown[row], relations) is not None for row in rows])
@@ -169,8 +168,6 @@ def judge_rows(
     other = np.array([is_other_number(asked.query, candidate.text) for candidate in candidates], dtype=bool)
     scores = sigmoid(logit(scores) + np.where(other, _UNRELATED, 0.0))
     trailing = 0.0 if presupposed or asked.aim.about_one else (1.0 - asked.aim.several) * TRAILING
-    if lowered and not presupposed:
-        trailing = TRAILING_WHEN_LOWERED
     scores = sigmoid(logit(scores) + _standing(ranking, rows, trailing=trailing))
     if presupposed:
         bears_on_it = np.array([one.relevance > 0 or one.likeness > 0 for one in candidates])
@@ -249,7 +246,7 @@ def too_far_behind(scores: Floats, threshold: float, *, several: float) -> float
 
     A caller who lowers the threshold wants more, and gets all of it.
     """
-    if not len(scores) or threshold < DEFAULT_THRESHOLD:
+    if not len(scores) or threshold < _DEFAULT_THRESHOLD:
         return 0.0
     behind = (1.0 - several) * BEHIND + several * BEHIND_IN_LISTS
     return float(sigmoid(logit(scores.max()) - behind))
