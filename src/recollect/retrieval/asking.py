@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,21 +19,27 @@ from recollect.workspace import OpenSpace, Workspace
 
 
 class Stopwatch:
-    """Milliseconds by name; a name that comes again adds up."""
+    """Milliseconds by name; a name that comes again adds up, and one that runs several times at once counts once."""
 
     def __init__(self) -> None:
         self._started = time.perf_counter()
         self.ms: dict[str, float] = {}
+        self._running: Counter[str] = Counter()
+        self._since: dict[str, float] = {}
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Count the time the block takes."""
-        started = time.perf_counter()
+        if not self._running[name]:
+            self._since[name] = time.perf_counter()
+        self._running[name] += 1
         try:
             with telemetry.span(name):
                 yield
         finally:
-            self.ms[name] = self.ms.get(name, 0.0) + (time.perf_counter() - started) * 1000
+            self._running[name] -= 1
+            if not self._running[name]:
+                self.ms[name] = self.ms.get(name, 0.0) + (time.perf_counter() - self._since[name]) * 1000
 
     def stop(self) -> dict[str, float]:
         """All stages, and the whole as `total`."""
