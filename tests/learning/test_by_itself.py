@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from tests.learning.conftest import NOON, Bench, event, who
@@ -13,9 +13,14 @@ from recollect import Recollect, TenantContext
 
 
 @pytest.fixture(scope="module")
-def shop(default_store: Recollect) -> Recollect:
-    default_store.tenants.create("learner")
-    admin = default_store.for_context(TenantContext(tenant_id="learner", user_id="root", roles=("admin",)))
+def tenant() -> str:
+    return f"learner-{uuid4().hex[:12]}"  # a worker may run this module in two parts
+
+
+@pytest.fixture(scope="module")
+def shop(default_store: Recollect, tenant: str) -> Recollect:
+    default_store.tenants.create(tenant)
+    admin = default_store.for_context(TenantContext(tenant_id=tenant, user_id="root", roles=("admin",)))
     admin.scopes.create("team/api")
     admin.members.add("ana", "team/api")
     return admin
@@ -84,10 +89,10 @@ def test_what_was_not_used_is_ignored_where_the_caller_says_what_is(
 
 
 def test_what_a_reader_found_useful_counts_without_anybody_training(
-    shop: Recollect, monkeypatch: pytest.MonkeyPatch
+    shop: Recollect, monkeypatch: pytest.MonkeyPatch, tenant: str
 ) -> None:
     monkeypatch.setattr("recollect.retrieval.training.LEARN_AFTER_S", 0.0)
-    ana = shop.for_context(TenantContext(tenant_id="learner", user_id="ana"))
+    ana = shop.for_context(TenantContext(tenant_id=tenant, user_id="ana"))
     memory = shop.add("Our office is in Ghent.", layer="company")
     found = ana.search("Where is our office?")
     assert [hit.id for hit in found] == [memory.id]

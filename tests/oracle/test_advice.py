@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -16,8 +17,9 @@ TRACE = 'Traceback (most recent call last):\n  File "net.py", line 3, in connect
 
 @pytest.fixture(scope="module")
 def shop(default_store: Recollect) -> Recollect:
-    default_store.tenants.create("advised")
-    client = default_store.for_context(TenantContext(tenant_id="advised", user_id="ana"))
+    tenant = f"advised-{uuid4().hex[:12]}"  # a worker may run this module in two parts
+    default_store.tenants.create(tenant)
+    client = default_store.for_context(TenantContext(tenant_id=tenant, user_id="ana"))
     client.library.add(b"# Forms\n\nAn upload is checked first.\n", name="fastforms-docs", wait=True)
     return client
 

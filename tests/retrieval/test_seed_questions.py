@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from uuid import uuid4
 
 import pytest
 
@@ -60,10 +61,9 @@ MEMORIES = [
 
 @pytest.fixture(scope="module")
 def desk(default_store: Recollect) -> Recollect:
-    default_store.tenants.create("seed-questions")
-    client = default_store.for_context(
-        TenantContext(tenant_id="seed-questions", user_id="ana", roles=("admin",))
-    )
+    tenant = f"seed-questions-{uuid4().hex[:12]}"  # a worker may run this module in two parts
+    default_store.tenants.create(tenant)
+    client = default_store.for_context(TenantContext(tenant_id=tenant, user_id="ana", roles=("admin",)))
     for key, kind, day, text in MEMORIES:
         client.add(
             text, metadata={"key": key}, type=kind, created_at=datetime.fromisoformat(f"{day}T09:00:00+00:00")

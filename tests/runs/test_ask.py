@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from tests.runs.model_server import serve
@@ -53,8 +54,9 @@ A refund needs the approval of two people. Refunds above 500 EUR go to the head 
 
 @pytest.fixture(scope="module")
 def told(default_store: Recollect) -> Iterator[Recollect]:
-    default_store.tenants.create("ask")
-    client = default_store.for_context(TenantContext(tenant_id="ask", user_id="ana"))
+    tenant = f"ask-{uuid4().hex[:12]}"  # a worker may run this module in two parts
+    default_store.tenants.create(tenant)
+    client = default_store.for_context(TenantContext(tenant_id=tenant, user_id="ana"))
     for day, text in TALK:
         client.add(text, created_at=datetime.fromisoformat(day).replace(tzinfo=UTC))
     client.library.add(GUIDE, name="guide.md", wait=True)
