@@ -16,7 +16,7 @@ from nicegui import background_tasks, ui
 from recollect.client.verbs import BY_NAME
 from recollect.errors import InvalidInputError, NotFoundError, RecollectError
 from recollect.surfaces.dashboard.exploration import show
-from recollect.surfaces.dashboard.exploring import Watched, read, told_lately
+from recollect.surfaces.dashboard.exploring import Told, Watched, read, told_lately
 from recollect.surfaces.dashboard.live import watch
 from recollect.surfaces.dashboard.sources import served_roots
 from recollect.surfaces.dashboard.widgets import empty
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _PAGE = 50
 _NO_PRESET = "none"
-#: Bad input is refused at once: so long it is waited for that before the exploration's own page is opened.
-_SOON_S = 0.4
+#: How often it is looked whether an exploration was refused or has begun, before its own page is opened.
+_SOON_S = 0.2
 #: How soon a record is shown after it was written, whether or not the last event was heard.
 _RECHECK_S = 0.5
 
@@ -130,8 +130,10 @@ async def _start(visitor: Visitor, asked: _Asked, roots: list[Path]) -> None:
         return None
 
     work = background_tasks.create(explore(), name="an exploration")
-    done, _ = await asyncio.wait({work}, timeout=_SOON_S)
-    if done and (error := work.result()) is not None:
+    begun = datetime.now(UTC)
+    while not (await asyncio.wait({work}, timeout=_SOON_S))[0] and not await _told(visitor, task_id, begun):
+        pass
+    if work.done() and (error := work.result()) is not None:
         raise error
     ui.navigate.to(address(task_id))
 
@@ -147,7 +149,7 @@ async def build_one(visitor: Visitor, task_id: str) -> None:
     with place:
         if await _shown(visitor, task_id):
             return
-        told = [one for one in await told_lately(visitor, now) if one.task_id == task_id]
+        told = await _told(visitor, task_id, now)
         if not told:
             empty("search_off", "There is no such exploration", then="Its record may have been removed.")
             return
@@ -171,6 +173,11 @@ async def build_one(visitor: Visitor, task_id: str) -> None:
             watched.hear(one)
 
     watch(visitor, hear, since=now)
+
+
+async def _told(visitor: Visitor, task_id: str, now: datetime) -> list[Told]:
+    """What it has told of itself, if it runs or ran lately."""
+    return [one for one in await told_lately(visitor, now) if one.task_id == task_id]
 
 
 async def _shown(visitor: Visitor, task_id: str) -> bool:
