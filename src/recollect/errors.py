@@ -330,7 +330,7 @@ class StoreUnreachableError(StoreError):
 
 
 class StoreUnsupportedError(StoreError):
-    """PostgreSQL or pgvector is too old, or the role lacks rights."""
+    """PostgreSQL, pgvector or the schema is too old, or the role lacks rights."""
 
     code = "store_unsupported"
 

@@ -1,4 +1,4 @@
-"""Migrations: they add up to schema.sql, are frozen, take turns, and refuse what they do not know."""
+"""Migrations: they are frozen, take turns, and refuse what they do not know; `test_upgrades` has where they arrive."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from tests.storage.catalogue import catalogue
 
 from recollect import Recollect, Settings
 from recollect.errors import StoreCorruptedError, StoreNewerError, StoreUnsupportedError
@@ -24,40 +25,6 @@ from recollect.storage import migrations
 from recollect.storage.embedded import ensure_running, temporary_home
 
 FILES = resources.files("recollect.storage.sql")
-
-#: Everything that makes two schemas equal, as rows of text. Names of tables stand in for their oids.
-CATALOGUE = {
-    "tables": """
-        select c.relname, c.relkind, c.relrowsecurity, c.relforcerowsecurity, c.relispartition,
-            pg_get_expr(c.relpartbound, c.oid), pg_get_partkeydef(c.oid), c.relreplident, c.relacl::text, c.reloptions
-        from pg_class c where c.relnamespace = 'recollect'::regnamespace""",
-    "columns": """
-        select c.relname, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attstattarget,
-            a.attcollation::regcollation::text, pg_get_expr(d.adbin, d.adrelid), a.attgenerated, a.attidentity,
-            a.attacl::text
-        from pg_attribute a join pg_class c on c.oid = a.attrelid
-        left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
-        where c.relnamespace = 'recollect'::regnamespace and a.attnum > 0 and not a.attisdropped""",
-    "constraints": """
-        select conrelid::regclass::text, conname, contype, pg_get_constraintdef(oid), convalidated, condeferrable
-        from pg_constraint where connamespace = 'recollect'::regnamespace""",
-    "indexes": """
-        select tablename, indexname, indexdef from pg_indexes where schemaname = 'recollect'""",
-    "policies": """
-        select tablename, policyname, permissive, roles::text, cmd, qual, with_check from pg_policies
-        where schemaname = 'recollect'""",
-    "functions": """
-        select p.proname, pg_get_function_identity_arguments(p.oid), pg_get_functiondef(p.oid), p.proacl::text
-        from pg_proc p where p.pronamespace = 'recollect'::regnamespace""",
-    "triggers": """
-        select tgrelid::regclass::text, tgname, pg_get_triggerdef(t.oid) from pg_trigger t
-        join pg_class c on c.oid = t.tgrelid
-        where c.relnamespace = 'recollect'::regnamespace and not t.tgisinternal""",
-    "types": """
-        select typname, typtype from pg_type where typnamespace = 'recollect'::regnamespace""",
-    "schema": "select nspname, nspacl::text from pg_namespace where nspname = 'recollect'",
-    "rows": "select 'store', count(*) from recollect.store union all select 'space', count(*) from recollect.space",
-}
 
 
 @pytest.fixture(scope="module")
@@ -90,29 +57,15 @@ def scratch(server: str) -> Iterator[Callable[[], str]]:
             connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
 
-def catalogue(conninfo: str) -> dict[str, list[tuple[Any, ...]]]:
-    with psycopg.connect(conninfo) as connection:
-        # A different path would print the same definition in another way.
-        connection.execute("set search_path = pg_catalog")
-        return {
-            name: sorted(connection.execute(query).fetchall(), key=repr)  # type: ignore[call-overload]
-            for name, query in CATALOGUE.items()
-        }
-
-
-def test_the_schema_file_is_what_the_migrations_add_up_to(scratch: Callable[[], str]) -> None:
-    migrated, direct = scratch(), scratch()
-    applied = migrations.migrate(migrated)
-    assert applied == [f"{m.version:04}_{m.name}.{m.phase}" for m in migrations.migrations()]
-    with psycopg.connect(direct, autocommit=True) as connection:
-        migrations.check_server(connection)
-        connection.execute(migrations._LEDGER)
-        connection.execute((FILES / "schema.sql").read_text(encoding="utf-8"))  # type: ignore[call-overload]
-    left, right = catalogue(migrated), catalogue(direct)
-    for part in CATALOGUE:
-        assert left[part] == right[part], part
-    assert len(left["tables"]) > 50
-    assert len(left["policies"]) > 100
+def test_a_new_store_is_written_at_once_and_has_every_migration(scratch: Callable[[], str]) -> None:
+    database = scratch()
+    assert migrations.migrate(database) == ["schema"]
+    with psycopg.connect(database) as connection:
+        rows = connection.execute("select version, phase, name, checksum from recollect.migration").fetchall()
+    assert sorted(rows) == [(m.version, m.phase, m.name, m.checksum) for m in migrations.migrations()]
+    written = catalogue(database)
+    assert len(written["tables"]) > 50
+    assert len(written["policies"]) > 100
 
 
 def test_migrating_twice_changes_nothing(scratch: Callable[[], str]) -> None:
@@ -136,7 +89,7 @@ def test_released_migrations_are_frozen() -> None:
         "for one that is new, run `sha256sum *.sql > CHECKSUMS` in its folder"
     )
     numbers = sorted({m.version for m in migrations.migrations()})
-    assert numbers == list(range(1, len(numbers) + 1))
+    assert numbers == list(range(numbers[0], migrations.newest_version() + 1))
 
 
 MIGRATE = """
@@ -146,17 +99,20 @@ print(*migrations.migrate(sys.argv[1]))
 """
 
 
-@pytest.mark.system
-def test_processes_that_migrate_at_once_take_turns(scratch: Callable[[], str]) -> None:
-    database = scratch()
+def migrate_at_once(database: str) -> list[list[str]]:
+    """Four processes migrate a database; what each of them applied, those that did nothing first."""
     processes = [
         subprocess.Popen([sys.executable, "-c", MIGRATE, database], stdout=subprocess.PIPE, text=True)
         for _ in range(4)
     ]
     outputs = [process.communicate()[0].split() for process in processes]
     assert [process.returncode for process in processes] == [0] * 4
-    done = [name for output in outputs for name in output]
-    assert done == [f"{m.version:04}_{m.name}.{m.phase}" for m in migrations.migrations()]
+    return sorted(outputs)
+
+
+@pytest.mark.system
+def test_processes_that_make_a_store_at_once_take_turns(scratch: Callable[[], str]) -> None:
+    assert migrate_at_once(scratch()) == [[], [], [], ["schema"]]
 
 
 @pytest.mark.system
@@ -220,12 +176,30 @@ def test_a_database_of_a_newer_program_is_left_alone(scratch: Callable[[], str],
         assert [memory.text for memory in client.list()] == ["written by this version"]
 
 
+def test_a_store_from_before_the_first_migration_is_left_alone_and_told_how_to_move(
+    scratch: Callable[[], str], settings: Settings
+) -> None:
+    database = scratch()
+    migrations.migrate(database)
+    oldest = migrations.oldest_version()
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("delete from recollect.migration")
+        connection.execute("insert into recollect.migration values (%s, 'pre', 'older', 'x')", [oldest - 1])
+    before = catalogue(database)
+    told = rf"schema version {oldest - 1}, this program upgrades from {oldest} on; `recollect export`"
+    with pytest.raises(StoreUnsupportedError, match=told):
+        Recollect(settings=settings.replace(database_url=database)).open()
+    with pytest.raises(StoreUnsupportedError, match=told):
+        migrations.migrate(database)
+    assert catalogue(database) == before
+
+
 def test_a_migration_that_was_applied_in_another_form_is_refused(scratch: Callable[[], str]) -> None:
     database = scratch()
     migrations.migrate(database)
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("update recollect.migration set checksum = 'other'")
-    with pytest.raises(StoreCorruptedError, match=r"0001 .* in another form"):
+    with pytest.raises(StoreCorruptedError, match=r"0010 .* in another form"):
         migrations.migrate(database)
 
 

@@ -62,7 +62,7 @@ def open_door(home: Path, database_url: str | None, *, start_timeout_s: float = 
     deadline = time.monotonic() + start_timeout_s
     door = _door_by_url(database_url) if database_url else embedded_door(home, start_timeout_s)
     version = _version(door, deadline)
-    migrations.refuse_newer(version)
+    migrations.check_version(version)
     if version is None or version < migrations.newest_version():
         if door.owner is None:
             raise StoreUnsupportedError(

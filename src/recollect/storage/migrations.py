@@ -1,15 +1,17 @@
 """Bring a database to this program's schema.
 
+A new store is written by `sql/schema.sql`, in one transaction. An older one gets the migrations that it lacks:
 `sql/migrations/NNNN_name.pre.sql` is what an old process survives (new tables, new nullable columns);
 `NNNN_name.post.sql` is what may run only when no old process is left. Both run in order, each in its own
-transaction, under one advisory lock, so that two processes that migrate at once take turns. Released files
-are frozen by checksum in `sql/migrations/CHECKSUMS`; `sql/schema.sql` is what they add up to.
+transaction. All of it happens under one advisory lock, so that two processes that migrate at once take turns.
+Released files are frozen by checksum in `sql/migrations/CHECKSUMS`; `sql/schema.sql` is what they arrive at.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -24,24 +26,7 @@ from recollect.storage.faults import translated
 #: Any fixed number will do; it names the lock that migrating processes take turns on.
 _LOCK = 0x5EC0_11EC
 _FILE = re.compile(r"^(\d{4})_(\w+)\.(pre|post)\.sql$")
-
-_LEDGER = """
-create schema if not exists recollect;
-create table if not exists recollect.migration (
-    version integer not null,
-    phase text not null check (phase in ('pre', 'post')),
-    name text not null,
-    checksum text not null,
-    applied_at timestamptz not null default now(),
-    primary key (version, phase)
-);
-revoke all on schema recollect from public;
-grant usage on schema recollect to recollect_app;
-grant select on recollect.migration to recollect_app;
-do $$ begin
-    execute format('grant connect, temporary on database %I to recollect_app', current_database());
-end $$;
-"""
+_SQL = resources.files("recollect.storage.sql")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +48,7 @@ class Migration:
 def migrations() -> tuple[Migration, ...]:
     """All migrations in the order they run."""
     found = []
-    for entry in resources.files("recollect.storage.sql").joinpath("migrations").iterdir():
+    for entry in _SQL.joinpath("migrations").iterdir():
         if match := _FILE.match(entry.name):
             found.append(
                 Migration(
@@ -79,6 +64,11 @@ def migrations() -> tuple[Migration, ...]:
 def newest_version() -> int:
     """The schema version this program was written for."""
     return migrations()[-1].version
+
+
+def oldest_version() -> int:
+    """The schema version that the first migration starts from."""
+    return migrations()[0].version - 1
 
 
 def schema_version(connection: psycopg.Connection[object]) -> int | None:
@@ -98,10 +88,9 @@ def migrate(owner: str) -> list[str]:
         try:
             check_server(connection)
             version = schema_version(connection)
-            refuse_newer(version)
+            check_version(version)
             if version is None:
-                with connection.transaction():
-                    connection.execute(_LEDGER)
+                return [_create(connection)]
             applied = [_apply(connection, migration) for migration in _pending(connection)]
             if applied:
                 _refresh_cluster(owner)
@@ -121,12 +110,19 @@ def _refresh_cluster(owner: str) -> None:
                 refresh(connection)
 
 
-def refuse_newer(version: int | None) -> None:
-    """An old program must not touch what a newer one understands better."""
-    if version is not None and version > newest_version():
+def check_version(version: int | None) -> None:
+    """An old program must not touch what a newer one understands better, nor guess at what came before its time."""
+    if version is None:
+        return
+    if version > newest_version():
         raise StoreNewerError(
-            f"the database is at schema version {version}, this program knows {newest_version()}; "
+            f"the store is at schema version {version}, this program knows {newest_version()}; "
             "upgrade recollect (pip install --upgrade recollect)"
+        )
+    if version < oldest_version():
+        raise StoreUnsupportedError(
+            f"the store is at schema version {version}, this program upgrades from {oldest_version()} on; "
+            "`recollect export` it with the version that made it, then `recollect import` that into a new home"
         )
 
 
@@ -166,13 +162,25 @@ def _pending(connection: psycopg.Connection[object]) -> list[Migration]:
     return [m for m in migrations() if (m.version, m.phase) not in applied]
 
 
+def _create(connection: psycopg.Connection[object]) -> str:
+    """Write a new store, which has all that the migrations would bring."""
+    _run(connection, _SQL.joinpath("schema.sql").read_text(encoding="utf-8"), migrations())
+    return "schema"
+
+
 def _apply(connection: psycopg.Connection[object], migration: Migration) -> str:
+    _run(connection, migration.text, [migration])
+    return f"{migration.version:04}_{migration.name}.{migration.phase}"
+
+
+def _run(connection: psycopg.Connection[object], text: str, brought: Iterable[Migration]) -> None:
+    """Carry a script out and note down what it brought, both or neither."""
     with connection.transaction():
         # On a cluster: one connection to each node. Elsewhere nobody reads it.
         connection.execute("set local citus.multi_shard_modify_mode = 'sequential'")
-        connection.execute(sql.SQL(migration.text))
-        connection.execute(
-            "insert into recollect.migration (version, phase, name, checksum) values (%s, %s, %s, %s)",
-            [migration.version, migration.phase, migration.name, migration.checksum],
-        )
-    return f"{migration.version:04}_{migration.name}.{migration.phase}"
+        connection.execute(sql.SQL(text))
+        for migration in brought:
+            connection.execute(
+                "insert into recollect.migration (version, phase, name, checksum) values (%s, %s, %s, %s)",
+                [migration.version, migration.phase, migration.name, migration.checksum],
+            )

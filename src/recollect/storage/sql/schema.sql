@@ -1,5 +1,5 @@
--- The whole database schema of Recollect, to read and to review. Migrations arrive at exactly this
--- (tests/storage/test_migrations.py compares the two catalogues).
+-- The whole database schema of Recollect. A new store is written by this file alone; migrations bring an older one to
+-- exactly this (tests/storage/test_upgrades.py compares the catalogues).
 --
 -- Rules that shape it:
 --   * tenant_id is the first column of every key of tenant data, so that it can be sharded by tenant.
@@ -13,7 +13,24 @@
 --     lasts: recollect.tenant (text) and recollect.caller (JSON: user, agent, session, admin, leads).
 --   * On a cluster the policies and a few functions have another form: cluster.sql.
 
+create schema if not exists recollect;
+revoke all on schema recollect from public;
+grant usage on schema recollect to recollect_app;
+do $$ begin
+    execute format('grant connect, temporary on database %I to recollect_app', current_database());
+end $$;
+
 -- Store-wide facts. Not tenant data: no row names a tenant. ---------------------------------------
+
+-- Which migrations a store has, be it that they ran or that this file wrote what they arrive at.
+create table recollect.migration (
+    version integer not null,
+    phase text not null check (phase in ('pre', 'post')),
+    name text not null,
+    checksum text not null,
+    applied_at timestamptz not null default now(),
+    primary key (version, phase)
+);
 
 create table recollect.store (
     singleton boolean primary key default true check (singleton),
@@ -23,6 +40,7 @@ create table recollect.store (
     -- Whether it is on one machine, on many, or on the way there (storage/cluster).
     form text not null default 'single' check (form in ('single', 'distributing', 'cluster'))
 );
+-- Its id is there from the start: hashes of the words of questions are keyed with it.
 insert into recollect.store (terms_version) values (1);
 
 -- An embedding space: vectors of two spaces can't be compared. Exactly one is active; a second one
@@ -315,10 +333,10 @@ create table recollect.ontology (
 
 -- Learning ----------------------------------------------------------------------------------------
 
--- One search: what kind it was, what it was ranked by, what came of it. The question itself is not kept;
--- terms: hashes of its terms, by which a refined question is recognised. outcome: the caller said what it used
--- (used), Recollect put hits into a context (context), a better question followed, nothing was used although the
--- session says what it uses (ignored), somebody judged a hit (feedback).
+-- One search: what kind it was, how long each stage took, what it was ranked by, what came of it. question: its words,
+-- where the tenant keeps them. terms: hashes of its terms, by which a refined question is recognised. outcome: the caller
+-- said what it used (used), Recollect put hits into a context (context), a better question followed, nothing was used
+-- although the session says what it uses (ignored), somebody judged a hit (feedback).
 create table recollect.retrieval_event (
     tenant_id text collate "C" not null,
     query_id uuid not null,
@@ -537,7 +555,8 @@ create index passage_posting_section on recollect.passage_posting (tenant_id, do
 -- Oracle ------------------------------------------------------------------------------------------
 
 -- One consultation, or an exploration (the kind in its document) in the session of its task's name. document: the
--- record, of a consultation without the answer; result: the answer with its citations, null when it failed. documents: the library documents it cites or read, by id; it goes when one of them does.
+-- record, of a consultation without the answer; result: the answer with its citations, null when it failed. documents:
+-- the library documents it cites or read, by id; it goes when one of them does.
 create table recollect.consultation (
     tenant_id text collate "C" not null,
     consultation_id uuid not null,
@@ -585,6 +604,8 @@ create table recollect.capability_request (
 create index capability_request_at on recollect.capability_request (tenant_id, at desc);
 create index capability_request_consultation on recollect.capability_request (tenant_id, consultation_id);
 
+-- Over the network ----------------------------------------------------------------------------------
+
 -- Keys of applications: who a request over the network speaks for.
 -- secret: the SHA-256 of what only the holder has. context: the user, agent, roles and scopes that it speaks with.
 create table recollect.api_key (
@@ -602,10 +623,6 @@ create table recollect.api_key (
     foreign key (tenant_id) references recollect.tenant on delete cascade
 );
 
-alter table recollect.api_key
-    alter column name set statistics 0, alter column secret set statistics 0, alter column context set statistics 0,
-    alter column created_by set statistics 0;
-
 -- Answers that were given, kept for a day: a request that is sent again under the same key is not carried out again.
 -- request: the SHA-256 of what was asked. status and body are null while it is being carried out.
 create table recollect.reply (
@@ -620,10 +637,6 @@ create table recollect.reply (
     foreign key (tenant_id) references recollect.tenant on delete cascade
 );
 create index reply_at on recollect.reply (tenant_id, at);
-
-alter table recollect.reply
-    alter column user_id set statistics 0, alter column key set statistics 0, alter column request set statistics 0,
-    alter column body set statistics 0;
 
 -- What happened, for whoever watches: kept for a week, told to every process when it is committed.
 -- scope_id: the scope it happened in, null when it concerns its user alone. detail: ids and counts of memories, never
@@ -640,9 +653,6 @@ create table recollect.event (
     foreign key (tenant_id) references recollect.tenant on delete cascade
 );
 create index event_at on recollect.event (tenant_id, at);
-
-alter table recollect.event
-    alter column by_user set statistics 0, alter column detail set statistics 0;
 
 -- Sixteen partitions by tenant: a tenant's vacuum, rewrite and vector index touch a sixteenth of the data.
 do $$
@@ -672,8 +682,9 @@ begin
             ('retrieval_event', 'entities question'), ('run', 'trajectory memory_ids'),
             ('document', 'name title source tags pages gaps notes error by'), ('section', 'heading path text'),
             ('passage', 'embedding'), ('consultation', 'session documents document result'),
-            ('consultation_event', 'detail'), ('capability_request', 'description context workflow agent')
-            ) as x(name, columns)
+            ('consultation_event', 'detail'), ('capability_request', 'description context workflow agent'),
+            ('api_key', 'name secret context created_by'), ('reply', 'user_id key request body'),
+            ('event', 'by_user detail')) as x(name, columns)
     loop
         execute (
             select format('alter table recollect.%I ', spoken.name)
@@ -838,6 +849,7 @@ declare
     visible constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''visible''))::uuid[])';
     writable constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''writable''))::uuid[])';
     managed constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''managed''))::uuid[])';
+    everyone constant text := ' or scope_id = ''00000000-0000-0000-0000-000000000000''::uuid';
     -- A lead makes shared scopes only: a "user/ana" made below a lead's team would hand Ana's memories to the lead.
     child constant text := admin
         || ' or (layer > 3 and parent_id = any((select recollect.caller_scopes(''managed''))::uuid[]))';
@@ -850,55 +862,55 @@ declare
         ' or (layer in (1, 3) and owner = coalesce(' || me || ', '''')'
         ' and coalesce(name = case layer when 1 then ' || agent || ' else ' || session || ' end, ' || me || ' <> '''')'
         ' and (parent_id is null or parent_id = any((select recollect.caller_scopes(''writable''))::uuid[])))';
+    own constant text := admin || ' or user_id = ' || me;
+    -- Who has no name still sends requests again, and is told what came of them.
+    anybody constant text := '(select coalesce(recollect.caller() ->> ''user'', ''''))';
+    sent constant text := admin || ' or user_id = ' || anybody;
 begin
-    foreach target in array array['memory', 'embedding', 'posting', 'mention', 'history', 'conversation', 'tally'] loop
-        call recollect.protect(target, visible, writable);
-    end loop;
     -- A partition can be named directly, so each one is protected like its parent.
-    for target in select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
-                  where n.nspname = 'recollect' and c.relispartition and c.relkind = 'r' loop
+    for target in select c.relname from pg_class c
+                  where c.relnamespace = 'recollect'::regnamespace and c.relispartition and c.relkind = 'r'
+                  union all
+                  select unnest(array['memory', 'embedding', 'posting', 'mention', 'history', 'conversation', 'tally',
+                      'conflict', 'summary', 'summary_source', 'document', 'section', 'passage', 'passage_posting']) loop
         call recollect.protect(target, visible, writable);
     end loop;
-    call recollect.protect('tenant', 'true', 'false');
     call recollect.protect('retention', 'true', admin);
     call recollect.protect('scope', visible, child || ' or ' || personal);
     call recollect.protect('membership', managed || ' or user_id = ' || me, managed);
-end $$;
-
-do $$
-declare
-    target text;
-    admin constant text := '(select recollect.caller_is_admin())';
-    visible constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''visible''))::uuid[])';
-    writable constant text := admin || ' or scope_id = any((select recollect.caller_scopes(''writable''))::uuid[])';
-    everyone constant text := ' or scope_id = ''00000000-0000-0000-0000-000000000000''::uuid';
-    me constant text := '(select recollect.caller() ->> ''user'')';
-    own constant text := admin || ' or user_id = ' || me;
-    caller constant text := '(select coalesce(recollect.caller() ->> ''user'', ''''))';
-    mine constant text := admin || ' or user_id = ' || caller;
-begin
-    foreach target in array array['conflict', 'summary', 'summary_source', 'document', 'section', 'passage',
-                                 'passage_posting'] loop
-        call recollect.protect(target, visible, writable);
-    end loop;
     -- What is declared for the whole tenant is read by all of it and written by its admins.
     foreach target in array array['entity', 'entity_key'] loop
         call recollect.protect(target, visible || everyone, writable);
     end loop;
+    call recollect.protect('ontology', 'true', admin);
     -- What somebody asked is between them and the admin.
     foreach target in array array['retrieval_event', 'retrieval_hit', 'feedback', 'run', 'consultation',
-        'consultation_event', 'capability_request'] loop
+                                  'consultation_event', 'capability_request'] loop
         call recollect.protect(target, own, own);
     end loop;
+    call recollect.protect('reply', sent, sent);
     -- Users may erase what was learned from them alone, so their own rows are theirs to write.
     call recollect.protect('policy', own || ' or user_id = ''''', own || ' and user_id <> ''''');
     call recollect.protect('experiment', 'true', admin);
-    call recollect.protect('ontology', 'true', admin);
     call recollect.protect('api_key', admin, admin);
-    call recollect.protect('reply', mine, mine);
-    call recollect.protect('event', visible || ' or (scope_id is null and by_user = ' || caller || ')',
-        admin || ' or by_user = ' || caller);
+    call recollect.protect('event', visible || ' or (scope_id is null and by_user = ' || anybody || ')',
+        admin || ' or by_user = ' || anybody);
+    -- What happened is told where the caller may write; erasing one's own words is allowed everywhere.
+    foreach target in array array['insertable', 'updatable'] loop
+        execute format('alter policy %I on recollect.event with check (tenant_id = (select recollect.caller_tenant())'
+            ' and (%s or (by_user = %s and (scope_id is null'
+            ' or scope_id = any((select recollect.caller_scopes(''writable''))::uuid[])))))', target, admin, anybody);
+    end loop;
+    call recollect.protect('tenant', 'true', 'false');
 end $$;
+
+-- An admin says how the own tenant's questions are routed and whether they are kept, and changes nothing else of the
+-- tenant's row.
+revoke update on recollect.tenant from recollect_app;
+grant update (recursion_threshold, recursion_enabled, keep_questions) on recollect.tenant to recollect_app;
+alter policy updatable on recollect.tenant
+    using (tenant_id = (select recollect.caller_tenant()) and (select recollect.caller_is_admin()))
+    with check (tenant_id = (select recollect.caller_tenant()) and (select recollect.caller_is_admin()));
 
 -- What is kept of a memory is kept in its scope: nobody hangs a term, a vector or a name on somebody else's memory. Once
 -- for each statement, since a memory has hundreds of them: a foreign key would be asked for each row, and planned anew.
@@ -933,17 +945,6 @@ begin
     end loop;
 end $$;
 
--- What happened is told where the caller may write; erasing one's own words is allowed everywhere.
-do $$
-declare
-    here constant text := 'tenant_id = (select recollect.caller_tenant()) and ((select recollect.caller_is_admin())'
-        ' or (by_user = (select coalesce(recollect.caller() ->> ''user'', ''''))'
-        ' and (scope_id is null or scope_id = any((select recollect.caller_scopes(''writable''))::uuid[]))))';
-begin
-    execute format('alter policy insertable on recollect.event with check (%s)', here);
-    execute format('alter policy updatable on recollect.event with check (%s)', here);
-end $$;
-
 -- Large objects stand outside row-level security and belong to no tenant. Only a superuser may take the right away.
 do $$
 declare
@@ -957,14 +958,6 @@ begin
         end loop;
     end if;
 end $$;
-
--- An admin says how the own tenant's questions are routed and whether they are kept, and changes nothing else of the
--- tenant's row.
-revoke update on recollect.tenant from recollect_app;
-grant update (recursion_threshold, recursion_enabled, keep_questions) on recollect.tenant to recollect_app;
-alter policy updatable on recollect.tenant
-    using (tenant_id = (select recollect.caller_tenant()) and (select recollect.caller_is_admin()))
-    with check (tenant_id = (select recollect.caller_tenant()) and (select recollect.caller_is_admin()));
 
 -- Erase what searches, runs, feedback and kept answers hold of memories that are gone, whoever asked or judged. Runs with
 -- its owner's rights because those rows are their users' own; it touches nothing of a memory that is still there, nor of
@@ -1103,11 +1096,12 @@ begin
     return gone;
 end $$;
 
-grant usage on schema recollect to recollect_app;
-grant select on recollect.store, recollect.space to recollect_app;
+-- Rights beside those that protect() gives ------------------------------------------------------------
+
+grant select on recollect.migration, recollect.store, recollect.space to recollect_app;
 revoke execute on all functions in schema recollect from public;
 revoke execute on all procedures in schema recollect from public;
-grant execute on function recollect.enter(text, text), recollect.caller(), recollect.caller_tenant(), recollect.caller_is_admin(),
-    recollect.caller_scopes(text), recollect.author_in(uuid, smallint), recollect.enqueue(text, text, jsonb),
-    recollect.forget_traces(uuid[], text[]), recollect.forget_consultations(text[]),
-    recollect.key_context(text, uuid, bytea) to recollect_app;
+grant execute on function recollect.enter(text, text), recollect.caller(), recollect.caller_tenant(),
+    recollect.caller_is_admin(), recollect.caller_scopes(text), recollect.author_in(uuid, smallint),
+    recollect.enqueue(text, text, jsonb), recollect.forget_traces(uuid[], text[]),
+    recollect.forget_consultations(text[]), recollect.key_context(text, uuid, bytea) to recollect_app;
