@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import re
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 from recollect import Recollect, Settings
 from recollect.storage import embedded
 
+RELEASED = Path(__file__).parents[1] / "storage" / "released"
 NewHome = Callable[[], AbstractContextManager[Path]]
 
 
@@ -59,6 +61,11 @@ def test_a_backup_brings_everything_back(own_home: Any, tmp_path: Path) -> None:
     broken = tmp_path / "broken.backup"
     broken.write_bytes(file.read_bytes()[:100])
     own_home("db", "restore", str(broken), "--yes", code=7)
+    old = tmp_path / "old.backup"
+    old.write_bytes(lzma.decompress((RELEASED / "schema_8.backup.xz").read_bytes()))
+    assert (
+        "`recollect export` it with the version" in own_home("db", "restore", str(old), "--yes", code=7).err
+    )
     assert [item["text"] for item in own_home("list", "--json").json["items"]] == ["kept"]
 
 

@@ -20,6 +20,7 @@ from recollect.errors import (
     StoreBusyError,
     StoreCorruptedError,
     StoreError,
+    StoreNewerError,
     StoreUnreachableError,
     StoreUnsupportedError,
 )
@@ -111,6 +112,24 @@ def test_a_backup_comes_back_whole_in_an_empty_database(
     assert content(empty.owner) == content(store.owner)
     assert report.tables == 4
     assert report.path == saved
+
+
+@pytest.mark.parametrize(("version", "error"), [(3, StoreUnsupportedError), (999, StoreNewerError)])
+def test_a_backup_that_this_program_could_not_open_is_not_restored(
+    saved: Path, empty: Endpoint, tmp_path: Path, version: int, error: type[StoreError]
+) -> None:
+    strange = tmp_path / "strange.backup"
+    tell(
+        empty.owner,
+        "create schema recollect; create table recollect.migration (version integer, phase text, name text);"
+        f"insert into recollect.migration values (1, 'pre', 'x'), ({version}, 'pre', 'y')",
+    )
+    backup(empty.owner, strange)
+    restore(empty.owner, saved, replace=True)
+    before = content(empty.owner)
+    with pytest.raises(error, match=f"schema version {version},"):
+        restore(empty.owner, strange, replace=True)
+    assert content(empty.owner) == before
 
 
 def test_the_restored_store_still_hides_rows_from_the_application_role(saved: Path, empty: Endpoint) -> None:

@@ -1,8 +1,8 @@
 """Back up a store into one file, and bring it back.
 
 Works on any PostgreSQL by the owner's connection string, with the programs of the embedded one. It moves the
-schema `recollect` (and `recollect_*`) as it is and knows nothing of what is in it; roles and the extension
-belong to the server and are expected there.
+schema `recollect` (and `recollect_*`) as it is and knows nothing of what is in it but its version; roles and the
+extension belong to the server and are expected there.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
 from recollect.errors import (
     ConflictError,
     InvalidInputError,
@@ -32,6 +36,7 @@ from recollect.errors import (
 )
 from recollect.storage.embedded.folder import reporting, sync_path
 from recollect.storage.embedded.server_settings import binary
+from recollect.storage.migrations import check_version
 
 SCHEMA = "recollect"
 # What other parts of Recollect keep beside the main schema, such as a job queue's tables.
@@ -95,6 +100,8 @@ def restore(endpoint_owner_conninfo: str, source: Path, *, replace: bool = False
 
 def _restore(endpoint_owner_conninfo: str, source: Path, *, replace: bool, began: float) -> BackupReport:
     tables = _tables_in(source)
+    # Once it is in its place, a store that can't be opened could not be replaced either.
+    check_version(_version_in(source))
     existing = _existing_schemas(endpoint_owner_conninfo)
     if not replace and existing.get(SCHEMA, 0) > 0:
         raise ConflictError(
@@ -126,12 +133,9 @@ def _dump(conninfo: str, part: Path, target: Path) -> None:
 
 def _command(program: str, arguments: list[str], conninfo: str) -> tuple[list[str], dict[str, str]]:
     """The command line and environment; the password is in the latter, for everybody can read the former."""
-    from psycopg import ProgrammingError
-    from psycopg.conninfo import conninfo_to_dict, make_conninfo
-
     try:
         parameters: dict[str, Any] = dict(conninfo_to_dict(conninfo))
-    except ProgrammingError as error:
+    except psycopg.ProgrammingError as error:
         raise StoreUnreachableError(f"the database's address can't be read: {error}") from error
     environment = _environment()
     if (password := parameters.pop("password", None)) is not None:
@@ -147,27 +151,36 @@ def _environment() -> dict[str, str]:
 
 def _tables_in(source: Path) -> list[str]:
     """The tables of a backup file, by its table of contents."""
+    contents = _read(source, "--list")
+    if not re.search(rf"^\d+; \d+ \d+ SCHEMA - {SCHEMA} ", contents, flags=re.MULTILINE):
+        raise InvalidInputError(f"{str(source)!r} is a database dump, but not one of a Recollect store")
+    return re.findall(r"^\d+; \d+ \d+ TABLE (?!DATA |ATTACH )(\S+ \S+)", contents, flags=re.MULTILINE)
+
+
+def _version_in(source: Path) -> int | None:
+    """The schema version of a backup file, by the migrations it lists."""
+    rows = _read(source, "--data-only", f"--schema={SCHEMA}", "--table=migration", "--file=-")
+    return max(map(int, re.findall(r"^(\d+)\t(?:pre|post)\t", rows, flags=re.MULTILINE)), default=None)
+
+
+def _read(source: Path, *options: str) -> str:
     program = binary("pg_restore")
     with reporting("run", program, _NOT_RUN):
-        listed = subprocess.run(
-            [program, "--list", os.fspath(source.absolute())],
+        read = subprocess.run(
+            [program, *options, os.fspath(source.absolute())],
             env=_environment(),
             capture_output=True,
             encoding="utf-8",
             errors="replace",
             check=False,
         )
-    if listed.returncode != 0:
-        raise _broken(source, listed.stderr)
-    if not re.search(rf"^\d+; \d+ \d+ SCHEMA - {SCHEMA} ", listed.stdout, flags=re.MULTILINE):
-        raise InvalidInputError(f"{str(source)!r} is a database dump, but not one of a Recollect store")
-    return re.findall(r"^\d+; \d+ \d+ TABLE (?!DATA |ATTACH )(\S+ \S+)", listed.stdout, flags=re.MULTILINE)
+    if read.returncode != 0:
+        raise _broken(source, read.stderr)
+    return read.stdout
 
 
 def _existing_schemas(conninfo: str) -> dict[str, int]:
     """The store's schemas in the database, each with its number of tables."""
-    import psycopg
-
     question = """
         select n.nspname, count(c.oid) from pg_namespace n
         left join pg_class c on c.relnamespace = n.oid and c.relkind in ('r', 'p')
@@ -181,8 +194,6 @@ def _existing_schemas(conninfo: str) -> dict[str, int]:
 
 def _preamble(schemas: list[str], *, replace: bool) -> bytes:
     """Make room inside the transaction that restores; without `replace` only for schemas that are empty."""
-    from psycopg import sql
-
     behaviour = sql.SQL("cascade" if replace else "restrict")
     statements = [
         sql.SQL("begin;\nset client_min_messages = error;\n").as_string(),
@@ -250,8 +261,6 @@ def _text(file: IO[bytes]) -> str:
 
 def _analyze(conninfo: str) -> None:
     """Give the planner its statistics; a dump has none, and the first searches would be slow."""
-    import psycopg
-
     try:
         with psycopg.connect(conninfo, autocommit=True) as connection:
             connection.execute("set client_min_messages = error")
