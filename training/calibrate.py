@@ -28,6 +28,7 @@ from recollect.retrieval.judge.currency import (
     SIGNS,
     Moments,
     Pair,
+    may_be_news,
     may_have_changed,
     measure_signs,
     newest_first,
@@ -182,7 +183,8 @@ def pairs_of(case: Case, scores: np.ndarray) -> tuple[list[Pair], np.ndarray]:
     pairs = pairs_to_compare(scores, _moments(case))
     for pair in pairs:
         if pair not in case.signs:
-            case.signs[pair] = measure_signs([pair], candidates, case.evidence, case.vectors)[0]
+            (signs,) = measure_signs([pair], candidates, case.evidence, case.vectors)
+            case.signs[pair] = signs
     return pairs, np.array([case.signs[pair] for pair in pairs]).reshape(-1, len(SIGNS))
 
 
@@ -202,7 +204,8 @@ def shown(case: Case, models: dict[str, Model]) -> list[str]:
     pairs, signs = pairs_of(case, scores)
     if pairs and "replaces" in models:
         weights, bias = models["replaces"]
-        scores = newest_first(scores, _moments(case), pairs, sigmoid(signs @ weights + bias)).scores
+        chances = np.where(may_be_news(signs), sigmoid(signs @ weights + bias), 0.0)
+        scores = newest_first(scores, _moments(case), pairs, chances).scores
     least = max(THRESHOLD, too_far_behind(scores, THRESHOLD, several=case.aim.several))
     order = [place for place in np.argsort(-scores, kind="stable") if scores[place] >= least][:LIMIT]
     order.sort(key=lambda place: (case.hits[place]["layer"], -scores[place]))

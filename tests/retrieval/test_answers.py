@@ -114,6 +114,44 @@ def test_what_is_said_of_another_thing_or_on_top_outdates_nothing(
     assert not any(hit.outdated for hit in hits)
 
 
+NOTES = {
+    (3, 2): "Run the tests with `make check`; plain pytest misses the environment variables.",
+    (3, 5): "User prefers tabs of 4 spaces and single quotes in Python.",
+    (3, 9): "We deploy to staging by pushing to `stage`; production deploys are manual, Thursdays only.",
+    (5, 11): "CI runs on GitHub Actions; the job takes about 12 minutes.",
+    (5, 30): "Switched from single quotes to double quotes, ruff format is the law now.",
+    (6, 2): "We moved CI from GitHub Actions to Buildkite; it takes 6 minutes now.",
+    (6, 14): "Johanna reviews everything that touches billing. Marek reviews the front end.",
+    (7, 15): "Marek left the company, Priya took over front end reviews.",
+    (8, 20): "The staging database is refreshed from production every Sunday night, anonymised.",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "outdated"),
+    [
+        ("Who reviews billing?", "Johanna", []),
+        ("Who reviews front end changes?", "Priya", ["Marek reviews"]),
+        ("When can I deploy to production?", "Thursdays", []),
+        ("Which quotes should I use in Python?", "double quotes", ["prefers tabs"]),
+        ("How long does CI take?", "6 minutes", ["12 minutes"]),
+    ],
+)
+def test_in_the_notes_of_an_agent_that_writes_code_only_what_changed_is_outdated(
+    as_default_user: As, question: str, first: str, outdated: list[str]
+) -> None:
+    client = as_default_user()
+    client.add_many(
+        {"text": text, "created_at": datetime(2026, month, day, tzinfo=UTC)}
+        for (month, day), text in NOTES.items()
+    )
+    hits = client.search(question, now=NOW)
+    assert first in hits[0].text
+    assert not hits[0].outdated
+    old = [hit.text for hit in hits if hit.outdated]
+    assert all(part in text for part, text in zip(outdated, old, strict=True))
+
+
 #: About the same matters as the questions below, so that no update is among the nearest by itself.
 CHATTER = [
     "Mira asked who babysits the neighbours' twins, no idea.",

@@ -20,6 +20,7 @@ from recollect.retrieval.judge.currency import (
     Moments,
     adds,
     as_stated,
+    may_be_news,
     may_have_changed,
     measure_signs,
     most_recent_first,
@@ -224,9 +225,8 @@ def _compare(
         return Currency(scores, {}), {}
     signs = measure_signs(pairs, candidates, evidence, vectors, floor=calibration.floor)
     stated = [as_stated(asked.query, candidates[pair.earlier], candidates[pair.later]) for pair in pairs]
-    chances = np.array(
-        [chance if said is None else said for said, chance in zip(stated, replacing(signs), strict=True)]
-    )
+    likely = np.where(may_be_news(signs), replacing(signs), 0.0)
+    chances = np.array([chance if said is None else said for said, chance in zip(stated, likely, strict=True)])
     best = int(np.argmax(scores))
     names = [f"{name} best" for name in SIGNS]
     compared = {
