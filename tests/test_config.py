@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.config import GONE, ModelFacts, Settings, mask_url, variable_name
+from recollect.config import BUDGET_VARIABLES, GONE, ModelFacts, RunBudget, Settings, mask_url, variable_name
 from recollect.errors import ConfigurationError
 
 
@@ -24,16 +24,16 @@ def test_an_argument_wins_over_the_environment_over_the_file_over_the_default(
     places: tuple[Path, Path],
 ) -> None:
     cwd, home = places
-    (cwd / "recollect.toml").write_text("pool_size = 3\nrlm_max_subcalls = 4\nserve_port = 5\n")
-    environ = {"RECOLLECT_POOL_SIZE": "30", "RLM_MAX_SUBCALLS": "40"}
+    (cwd / "recollect.toml").write_text("pool_size = 3\nlearning_explore = 0.04\nserve_port = 5\n")
+    environ = {"RECOLLECT_POOL_SIZE": "30", "RECOLLECT_LEARNING_EXPLORE": "0.4"}
 
     settings = Settings.load(home, environ=environ, cwd=cwd, pool_size=300)
 
-    assert (settings.pool_size, settings.rlm_max_subcalls, settings.serve_port) == (300, 40, 5)
+    assert (settings.pool_size, settings.learning_explore, settings.serve_port) == (300, 0.4, 5)
     assert settings.statement_timeout_s == Settings(home=home).statement_timeout_s
     sources = {row.name: row.source for row in settings.describe()}
     assert sources["pool_size"] == "argument"
-    assert sources["rlm_max_subcalls"] == "RLM_MAX_SUBCALLS"
+    assert sources["learning_explore"] == "RECOLLECT_LEARNING_EXPLORE"
     assert sources["serve_port"] == str(cwd / "recollect.toml")
     assert sources["statement_timeout_s"] == "default"
 
@@ -101,7 +101,6 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         "RECOLLECT_MODEL_API_KEY": "k",
         "RECOLLECT_MODEL_TIMEOUT_S": "5",
         "RECOLLECT_MODEL_PROFILE": "window=65536 effort=low tools=on input_usd=1.25 output_usd=10 retries=2",
-        "RECOLLECT_MODEL_MAX_USD": "0.5",
         "RECOLLECT_POOL_SIZE": "5",
         "RECOLLECT_START_TIMEOUT_S": "1.5",
         "RECOLLECT_STATEMENT_TIMEOUT_S": "0",
@@ -110,9 +109,7 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         "RECOLLECT_RECURSION_THRESHOLD": "0.5",
         "RECOLLECT_TELEMETRY": "off",
         "RECOLLECT_ROOTS": str(home),
-        "RLM_MAX_SUBCALLS": "20",
-        "RLM_MAX_PER_ITERATION": "4",
-        "RLM_TIMEOUT": "60",
+        "RECOLLECT_BUDGET": "max_subcalls=20 max_subcalls_per_iteration=4 timeout_seconds=60 max_usd=0.5 rows_max_tokens=5000",
         "RLM_MODEL": "openai:tiny",
         "RLM_CACHE_ENABLED": "false",
         "RLM_AUDIT_DIR": str(home),
@@ -124,7 +121,6 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         "RECOLLECT_SERVE_DASHBOARD": "off",
         "RECOLLECT_SERVE_WORKERS": "3",
         "RECOLLECT_SERVE_GRACE_S": "5",
-        "RECOLLECT_ROWS_MAX_TOKENS": "50000",
         "RECOLLECT_LIBRARY_MAX_FILE_BYTES": "1000000",
         "RECOLLECT_LEARNING": "off",
         "RECOLLECT_LEARNING_RETENTION_DAYS": "30",
@@ -153,15 +149,18 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         model_profile=ModelFacts(
             window=65_536, effort="low", tools=True, input_usd=1.25, output_usd=10.0, retries=2
         ),
-        model_max_usd=0.5,
         root_model="openai:large",
         sub_call_model="openai:small",
         recursion_threshold=0.5,
         telemetry=False,
         roots=(home,),
-        rlm_max_subcalls=20,
-        rlm_max_per_iteration=4,
-        rlm_timeout=60.0,
+        budget=RunBudget(
+            max_subcalls=20,
+            max_subcalls_per_iteration=4,
+            timeout_seconds=60.0,
+            max_usd=0.5,
+            rows_max_tokens=5_000,
+        ),
         rlm_model="openai:tiny",
         rlm_cache_enabled=False,
         rlm_audit_dir=home,
@@ -173,7 +172,6 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         serve_dashboard=False,
         serve_workers=3,
         serve_grace_s=5.0,
-        rows_max_tokens=50_000,
         library_max_file_bytes=1_000_000,
         pool_size=5,
         start_timeout_s=1.5,
@@ -229,6 +227,8 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
             "input_usd=1",
             "RECOLLECT_MODEL_PROFILE='input_usd=1' has one price without the other",
         ),
+        ("RLM_TIMEOUT", "soon", "RLM_TIMEOUT='soon' is not a number of seconds from 0.05 to 86400"),
+        ("RECOLLECT_BUDGET", "1h", "RECOLLECT_BUDGET='1h' has an unknown '1h'; what can be said is max_subcalls"),
     ],
 )
 def test_a_bad_variable_is_named_with_its_value(
@@ -277,14 +277,32 @@ def test_an_unknown_name_is_answered_with_the_closest_setting(places: tuple[Path
 @pytest.mark.parametrize("name", GONE)
 def test_a_setting_that_is_gone_says_what_replaces_it(places: tuple[Path, Path], name: str) -> None:
     cwd, home = places
-    with pytest.raises(ConfigurationError, match=f"'{name}' in the environment is gone: ") as caught:
-        Settings.load(home, environ={variable_name(name): "3"}, cwd=cwd)
-    assert str(caught.value).endswith(GONE[name])
-    with pytest.raises(ConfigurationError, match=f"'{name}' in argument is gone: "):
+    if variable_name(name) not in BUDGET_VARIABLES:
+        with pytest.raises(ConfigurationError, match=f"'{name}' in the environment is gone: "):
+            Settings.load(home, environ={variable_name(name): "3"}, cwd=cwd)
+    with pytest.raises(ConfigurationError, match=f"'{name}' in argument is gone: ") as caught:
         Settings(home=home).replace(**{name: 3})
+    assert str(caught.value).endswith(GONE[name])
     (cwd / "recollect.toml").write_text(f"{name} = 3")
     with pytest.raises(ConfigurationError, match=r"recollect\.toml'\" is gone: |recollect\.toml' is gone: "):
         Settings.load(environ={}, cwd=cwd)
+
+
+def test_a_variable_for_a_part_of_the_budget_leaves_the_rest_to_the_file(places: tuple[Path, Path]) -> None:
+    cwd, home = places
+    (cwd / "recollect.toml").write_text("[budget]\nmax_usd = 0.5\ntimeout_seconds = 900\nmax_subcalls = 9\n")
+    environ = {"RLM_TIMEOUT": "60", "RLM_MAX_SUBCALLS": "40", "RLM_MAX_PER_ITERATION": "4"}
+
+    settings = Settings.load(home, environ=environ, cwd=cwd)
+
+    assert settings.budget == RunBudget(
+        max_subcalls=40, max_subcalls_per_iteration=4, timeout_seconds=60.0, max_usd=0.5
+    )
+    [row] = [row for row in settings.describe() if row.name == "budget"]
+    assert row.source == "RLM_MAX_SUBCALLS, RLM_MAX_PER_ITERATION, RLM_TIMEOUT"
+    assert row.value == "max_subcalls=40 max_subcalls_per_iteration=4 timeout_seconds=60.0 max_usd=0.5"
+    given = Settings.load(home, environ=environ, cwd=cwd, budget={"max_usd": 1})
+    assert given.budget == RunBudget(max_usd=1.0)
 
 
 def test_facts_about_a_model_are_shown_as_they_are_written(places: tuple[Path, Path]) -> None:

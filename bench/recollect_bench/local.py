@@ -107,7 +107,7 @@ def run_local(file: Path, *, show: Show, window: int = 4_096, timeout_s: float =
             model_api_key="none",
             model_profile={"window": window},
             model_timeout_s=timeout_s,
-            rlm_timeout=timeout_s,
+            budget={"timeout_seconds": timeout_s},
         )
         with Recollect(settings=settings) as client:
             client.library.add(_HANDBOOK, name="backup.md", wait=True)

@@ -23,13 +23,20 @@ from typing import Any
 
 from recollect.domain import readers as read
 from recollect.domain.readers import ModelFacts as ModelFacts
+from recollect.domain.readers import RunBudget as RunBudget
 from recollect.domain.tenancy import LOCAL_TENANT
 from recollect.errors import ConfigurationError, InvalidInputError
 
 FILE_NAME = "recollect.toml"
 VARIABLE_PREFIX = "RECOLLECT_"
-#: Settings whose variables have this prefix alone: RLM_MAX_SUBCALLS and the like.
+#: Settings whose variables have this prefix alone: RLM_AUDIT_DIR and the like.
 _OWN_PREFIX = "rlm_"
+#: Variables that set one part of the setting `budget`, whatever else sets the others.
+BUDGET_VARIABLES = {
+    "RLM_MAX_SUBCALLS": "max_subcalls",
+    "RLM_MAX_PER_ITERATION": "max_subcalls_per_iteration",
+    "RLM_TIMEOUT": "timeout_seconds",
+}
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 #: The source of a value nobody set.
@@ -42,6 +49,7 @@ GONE = {
     "embedder_threads": "a process uses the cores it may run on; narrow those, as with taskset or a container's limit",
     "learning_min_events": "it is 1000",
     "model_effort": "write model_profile = 'effort=...'",
+    "model_max_usd": "write budget = 'max_usd=...'",
     "model_input_usd": "write model_profile = 'input_usd=... output_usd=...'",
     "model_max_output": "write model_profile = 'max_output=...'",
     "model_native_tools": "write model_profile = 'tools=on' or 'tools=off'",
@@ -51,7 +59,11 @@ GONE = {
     "pool_timeout_s": "a call waits 30 seconds for a connection; raise pool_size",
     "recursion_enabled": "write recursion_threshold = 1 for off",
     "recursion_max_depth": "it is 3",
-    "recursion_sub_call_timeout_s": "it is 30; rlm_timeout limits a run as a whole",
+    "recursion_sub_call_timeout_s": "it is 30; budget = 'timeout_seconds=...' limits a run as a whole",
+    "rlm_max_per_iteration": "write budget = 'max_subcalls_per_iteration=...'",
+    "rlm_max_subcalls": "write budget = 'max_subcalls=...'",
+    "rlm_timeout": "write budget = 'timeout_seconds=...'",
+    "rows_max_tokens": "write budget = 'rows_max_tokens=...'",
 }
 
 
@@ -152,9 +164,6 @@ class Settings:
         help="What the chat model can do and costs, where that is not published or to be otherwise: 'window=131072 "
         "max_output=8192 effort=low tools=on input_usd=0.15 output_usd=0.60 retries=2'. Window and output in "
         "tokens, dollars for a million, effort one of none, minimal, low, medium, high, xhigh, max.")
-    model_max_usd: float | None = _setting(read.optional(read.dollars), shown="no limit",
-        help="Dollars that models may cost in one consultation, exploration, search, `add` with `infer` or "
-        "consolidation.")
     root_model: str | None = _setting(read.optional(read.line),
         help="Chat model that plans how complex questions are decomposed; a learned policy does when none is named.")
     sub_call_model: str | None = _setting(read.optional(read.line), shown="the setting `root_model`",
@@ -164,15 +173,14 @@ class Settings:
     roots: tuple[Path, ...] | None = _setting(read.optional(read.folders),
         shown="any folder in your own program, none over `recollect serve`",
         help="Folders whose files may be read for callers who name a path; a list, or separated as in PATH.")
-    rows_max_tokens: int = _setting(read.whole_number(1_000, 1_000_000_000), 400_000,
-        help="Tokens that a question put to every section or memory may read with a model; what is left out is said.")
-    rlm_max_subcalls: int = _setting(read.whole_number(0, 100_000), 50,
-        help="Tool calls that one exploration of code may make; answers from its cache are free.")
-    rlm_max_per_iteration: int = _setting(read.whole_number(0, 1_000), 8,
-        help="Tool calls that one step of an exploration may make.")
-    rlm_timeout: float | None = _setting(read.optional(read.seconds(0.05, 86_400)),
-        shown="60 for a decomposed question, 300 for an exploration, 900 for a consultation",
-        help="Seconds that a run may take in all; then it answers with what it has.")
+    budget: RunBudget = _setting(read.run_budget, factory=lambda: RunBudget(),
+        shown="60 seconds for a decomposed question, 300 for an exploration, 900 for a consultation; 50 tool calls, 8 in "
+        "a step; any cost; 400000 tokens of rows",
+        help="What one run may take: 'timeout_seconds=120 max_usd=0.50 max_subcalls=50 max_subcalls_per_iteration=8 "
+        "rows_max_tokens=400000'. Seconds in all, then it answers with what it has; dollars for models, also of `add` "
+        "with `infer` and of a consolidation; tool calls of an exploration, answers from its cache are free; tokens that "
+        "a question put to every section or memory reads with a model. `RLM_TIMEOUT`, `RLM_MAX_SUBCALLS` and "
+        "`RLM_MAX_PER_ITERATION` set one of them each.")
     rlm_model: str | None = _setting(read.optional(read.line), shown="the settings `root_model` or `model`",
         help="Chat model that explores code, as 'anthropic:<model>'; without its key none is asked.")
     rlm_cache_enabled: bool = _setting(read.switch, True,
@@ -249,7 +257,8 @@ class Settings:
         folder = Path.cwd() if cwd is None else Path(cwd)
         given = {"home": home, "database_url": database_url, **overrides}
         _refuse_unknown(given, where="argument")
-        _refuse_unknown([name for name in GONE if environ.get(variable_name(name))], where="the environment")
+        gone = (name for name in GONE if variable_name(name) not in BUDGET_VARIABLES)
+        _refuse_unknown([name for name in gone if environ.get(variable_name(name))], where="the environment")
         values: dict[str, Any] = {}
         sources: dict[str, str] = {}
         for item in _declared():
@@ -271,7 +280,12 @@ class Settings:
                 values[name], sources[name] = value, str(file)
                 if name == "home" and isinstance(value, str) and value.strip() and not value.startswith("~"):
                     values[name] = file.parent / value
-        return cls(**values, sources=sources)
+        settings = cls(**values, sources=sources)
+        given_parts = {} if sources.get("budget") == ARGUMENT_SOURCE else _budget_parts(environ)
+        if not given_parts:
+            return settings
+        sources["budget"] = ", ".join(name for name, part in BUDGET_VARIABLES.items() if part in given_parts)
+        return dataclasses.replace(settings, budget=dataclasses.replace(settings.budget, **given_parts))
 
     @staticmethod
     def _home_from(values: Mapping[str, Any], sources: Mapping[str, str]) -> Path:
@@ -340,7 +354,7 @@ def _masked(item: dataclasses.Field[Any], value: object) -> object:
 
 
 def _shown(item: dataclasses.Field[Any], value: object) -> str:
-    if value is None or value == ModelFacts():
+    if value is None or not str(value):
         return str(item.metadata["shown"])
     shown = _masked(item, value)
     if isinstance(shown, bool):
@@ -360,6 +374,18 @@ def _complaint(item: dataclasses.Field[Any], source: str, value: object, error: 
     label = source if source == variable_name(item.name) else item.name
     shown = os.fspath(shown) if isinstance(shown, os.PathLike) else shown
     return f"{label}={shown!r}{place} {reason}"
+
+
+def _budget_parts(environ: Mapping[str, str]) -> dict[str, Any]:
+    """What the variables for parts of a budget say."""
+    parts: dict[str, Any] = {}
+    for variable, part in BUDGET_VARIABLES.items():
+        if text := environ.get(variable):
+            try:
+                parts[part] = read.BUDGET[part](text)
+            except ValueError as error:
+                raise ConfigurationError(f"{variable}={text!r} {error}") from error
+    return parts
 
 
 def _refuse_unknown(names: Iterable[str], *, where: str) -> None:

@@ -234,7 +234,7 @@ def test_a_consultation_within_dollars_never_passes_them(
 ) -> None:
     chat.answers = [lambda state: Said(content="well", usage=(500, state.asked[-1]["max_completion_tokens"]))]
     client = with_model(
-        "openai:gpt-4.1", model_max_usd=0.02, model_profile={"window": 32_768, "tools": False}
+        "openai:gpt-4.1", budget={"max_usd": 0.02}, model_profile={"window": 32_768, "tools": False}
     )
     record = client.oracle_consult(PROBLEM, "thorough").consultation
     paid = sum(500 * 2 + one["max_completion_tokens"] * 8 for one in chat.asked) / 1e6

@@ -196,7 +196,7 @@ def test_a_run_that_may_take_no_time_answers_with_a_standard_search(
     client: Recollect, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     fill(client)
-    hurried = settings.replace(rlm_timeout=0.05)
+    hurried = settings.replace(budget={"timeout_seconds": 0.05})
     with Recollect(settings=hurried, context=client.tenant_context) as impatient:
         impatient.search("warm up")
         with caplog.at_level(logging.WARNING, logger="recollect.runs"):
@@ -310,7 +310,7 @@ def test_a_model_that_fails_gives_what_is_found_without_one_and_a_note_says_so(
             root_model="openai:planner",
             model_base_url=server.url,
             model_api_key="sk-wrong-key",
-            rlm_timeout=5 if answer == "hang" else 60,
+            budget={"timeout_seconds": 5 if answer == "hang" else 60},
         )
         with (
             Recollect(settings=asked, context=client.tenant_context) as planned,
@@ -360,7 +360,9 @@ def test_a_small_real_model_may_plan_and_the_answer_keeps_its_form(
     client: Recollect, flat: Recollect, settings: Settings, model_url: str
 ) -> None:
     fill(client)
-    planned = settings.replace(root_model="smollm2", model_base_url=model_url, rlm_timeout=6)
+    planned = settings.replace(
+        root_model="smollm2", model_base_url=model_url, budget={"timeout_seconds": 6}
+    )
     with Recollect(settings=planned, context=client.tenant_context) as asking:
         results = asking.search(QUESTION, threshold=0)
     standard = flat.search(QUESTION, threshold=0)

@@ -13,6 +13,7 @@ import pytest
 from tests.runs.model_server import serve
 
 from recollect import Recollect, Settings, TenantContext
+from recollect.config import RunBudget
 from recollect.domain.oracle import OracleConsultResult
 from recollect.errors import InvalidInputError
 from recollect.oracle.consult import consult
@@ -176,7 +177,7 @@ def test_all_sources_of_a_question_spend_from_one_purse() -> None:
     request = AskRequest.check(
         question="why?", sources=("memories",), working_dir=None, depth="auto", model=None
     )
-    settings = Settings(model_max_usd=1.0)
+    settings = Settings(budget=RunBudget(max_usd=1.0))
     answer = asyncio.run(ask(settings, [Spender("first"), Spender("second")], request))
     assert (answer.sources, answer.cost_usd) == (("first",), 0.6)
     assert answer.notes == ("second was stopped by usd",)
@@ -196,7 +197,7 @@ def test_a_source_that_does_not_end_in_time_is_left_and_one_behind_it_is_not_ask
     request = AskRequest.check(
         question="why?", sources=("memories",), working_dir=None, depth="auto", model=None
     )
-    answer = asyncio.run(ask(Settings(rlm_timeout=0.05), [Sleeper(), Spender("second")], request))
+    answer = asyncio.run(ask(Settings(budget=RunBudget(timeout_seconds=0.05)), [Sleeper(), Spender("second")], request))
     assert not answer.found
     assert answer.notes == tuple(
         f"{name}: the time was over before there was an answer" for name in ("sleeper", "second")

@@ -363,7 +363,7 @@ def test_money_ends_a_fan_out_below_its_limit_and_that_is_said(
     chat.answers = [ByRequest(lambda request: {"rows": []})]
     chat.usage = (2_000, 400)
     asked = with_model(
-        model_profile={"window": 8_192, "input_usd": 1.0, "output_usd": 4.0}, model_max_usd=0.03
+        model_profile={"window": 8_192, "input_usd": 1.0, "output_usd": 4.0}, budget={"max_usd": 0.03}
     )
     result = asked.oracle_consult("List all items that require a restart.")
     assert result.consultation.cost_usd is not None

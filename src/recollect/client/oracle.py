@@ -55,8 +55,8 @@ class OracleVerbs(Session):
 
         Lists come as lists, counts with their rows, comparisons as tables, and every part with its citations. When no
         source answers, `found` is False. No model is asked unless one is named, here or in the settings; `depth` is
-        "quick", "thorough" or "auto", as in `oracle_consult`. All sources share one budget: `model_max_usd` and
-        `rlm_timeout` of the settings. `on_event` hears what the sources do, and gets an `AnswerPart` for each of
+        "quick", "thorough" or "auto", as in `oracle_consult`. All sources share one budget, that of
+        the settings. `on_event` hears what the sources do, and gets an `AnswerPart` for each of
         them as soon as it has answered.
         """
         from recollect.codebase.source import CodeSource

@@ -170,7 +170,7 @@ class _Exploration(Inquiry[RLMResult]):
         resume: bool,
     ) -> None:
         settings, limit_s = orchestrator.settings, request.timeout_seconds
-        usd = request.max_usd if request.max_usd is not None else settings.model_max_usd
+        usd = request.max_usd if request.max_usd is not None else settings.budget.max_usd
         super().__init__(
             settings,
             request.query,

@@ -63,11 +63,11 @@ class ExploreRequest:
             task_id=check_task_id(task_id),
             query=asked,
             context_hints=_hints(context_hints),
-            max_subcalls=_whole("max_subcalls", max_subcalls, settings.rlm_max_subcalls),
+            max_subcalls=_whole("max_subcalls", max_subcalls, settings.budget.max_subcalls),
             max_subcalls_per_iteration=_whole(
-                "max_subcalls_per_iteration", max_subcalls_per_iteration, settings.rlm_max_per_iteration
+                "max_subcalls_per_iteration", max_subcalls_per_iteration, settings.budget.max_subcalls_per_iteration
             ),
-            timeout_seconds=_seconds(timeout_seconds, settings.rlm_timeout or TIMEOUT_S),
+            timeout_seconds=_seconds(timeout_seconds, settings.budget.timeout_seconds or TIMEOUT_S),
             max_tokens=None if max_tokens is None else _whole("max_tokens", max_tokens, 0),
             max_usd=None if max_usd is None else _number("max_usd", max_usd),
             preset=chosen,

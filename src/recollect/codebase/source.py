@@ -25,7 +25,7 @@ class CodeSource:
             None,
             question.text,
             timeout_seconds=min(
-                question.seconds_left(), self._orchestrator.settings.rlm_timeout or TIMEOUT_S
+                question.seconds_left(), self._orchestrator.settings.budget.timeout_seconds or TIMEOUT_S
             ),
             on_event=question.on_event,
             purse=question.purse.child(),

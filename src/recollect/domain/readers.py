@@ -23,8 +23,29 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _ON, _OFF = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
 
 
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Several values in one setting; as a text they are written as there, without what is as by default."""
+
+    def __str__(self) -> str:
+        parts = ((item.name, getattr(self, item.name), item.default) for item in dataclasses.fields(self))
+        words = {True: "on", False: "off"}
+        return " ".join(f"{name}={words.get(part, part)}" for name, part, usual in parts if part != usual)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFacts:
+class RunBudget(_Parts):
+    """What one run may take where its caller says nothing; `timeout_seconds` None: as its kind needs."""
+
+    max_subcalls: int = 50
+    max_subcalls_per_iteration: int = 8
+    timeout_seconds: float | None = None
+    max_usd: float | None = None
+    rows_max_tokens: int = 400_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts(_Parts):
     """What is said of a chat model by hand; None: as published."""
 
     window: int | None = None
@@ -34,11 +55,6 @@ class ModelFacts:
     input_usd: float | None = None
     output_usd: float | None = None
     retries: int = 4
-
-    def __str__(self) -> str:
-        facts = ((item.name, getattr(self, item.name), item.default) for item in dataclasses.fields(self))
-        words = {True: "on", False: "off"}
-        return " ".join(f"{name}={words.get(fact, fact)}" for name, fact, usual in facts if fact != usual)
 
 
 def whole_number(low: int, high: int) -> Callable[[object], int]:
@@ -91,26 +107,39 @@ def one_of(what: str, names: tuple[str, ...]) -> Callable[[object], str]:
     return parse
 
 
-def model_facts(value: object) -> ModelFacts:
-    """What is said of a model: 'window=131072 tools=on', or a table."""
-    if isinstance(value, ModelFacts):
-        return value
+def _parts(value: object, readers: Mapping[str, Callable[[object], object]], example: str) -> dict[str, Any]:
+    """The parts of a setting that has several: 'window=131072 tools=on', or a table."""
     if isinstance(value, str):
         pairs = [part.partition("=") for part in value.split()]
         value = {name: text for name, _, text in pairs}
     if not isinstance(value, Mapping):
-        raise ValueError("is not a list of facts; write them as 'window=131072 tools=on'")
-    facts: dict[str, Any] = {}
+        raise ValueError(f"is neither a table nor a line such as {example!r}")
+    parts: dict[str, Any] = {}
     for name, given in value.items():
-        if name not in _FACTS:
-            raise ValueError(f"has an unknown {name!r}; what can be said is {', '.join(_FACTS)}")
+        if name not in readers:
+            raise ValueError(f"has an unknown {name!r}; what can be said is {', '.join(readers)}")
         try:
-            facts[name] = _FACTS[name](given)
+            parts[name] = readers[name](given)
         except ValueError as error:
             raise ValueError(f"has a {name}={given!r} that {error}") from None
+    return parts
+
+
+def model_facts(value: object) -> ModelFacts:
+    """What is said of a model."""
+    if isinstance(value, ModelFacts):
+        return value
+    facts = _parts(value, _FACTS, "window=131072 tools=on")
     if ("input_usd" in facts) != ("output_usd" in facts):
         raise ValueError("has one price without the other; give input_usd and output_usd")
     return ModelFacts(**facts)
+
+
+def run_budget(value: object) -> RunBudget:
+    """What a run may take."""
+    if isinstance(value, RunBudget):
+        return value
+    return RunBudget(**_parts(value, BUDGET, "timeout_seconds=120 max_usd=0.5"))
 
 
 def switch(value: object) -> bool:
@@ -132,6 +161,14 @@ _FACTS: Mapping[str, Callable[[object], object]] = {
     "input_usd": dollars,
     "output_usd": dollars,
     "retries": whole_number(0, 100),
+}
+#: How each part of a run's budget is read.
+BUDGET: Mapping[str, Callable[[object], object]] = {
+    "max_subcalls": whole_number(0, 100_000),
+    "max_subcalls_per_iteration": whole_number(0, 1_000),
+    "timeout_seconds": seconds(0.05, 86_400),
+    "max_usd": dollars,
+    "rows_max_tokens": whole_number(1_000, 1_000_000_000),
 }
 
 

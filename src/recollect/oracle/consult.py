@@ -100,7 +100,7 @@ class Consultation(Inquiry[OracleConsultResult]):
         seconds: float | None,
     ) -> None:
         settings, role = workspace.settings, find_role(request.agent)
-        most_s = settings.rlm_timeout or ANSWER_TIMEOUT_S
+        most_s = settings.budget.timeout_seconds or ANSWER_TIMEOUT_S
         self.workspace, self.request = workspace, request
         self.asker = context
         self.id: UUID = new_id()
@@ -128,7 +128,7 @@ class Consultation(Inquiry[OracleConsultResult]):
             settings,
             request.problem,
             models=open_models(settings, request.model, opener=workspace.model),
-            purse=purse or Purse(max_usd=settings.model_max_usd),
+            purse=purse or Purse(max_usd=settings.budget.max_usd),
             seconds=most_s if seconds is None else min(most_s, seconds),
             guidance=role.prompt if role and role.name in RECIPES else "",
             store=workspace.store,

@@ -30,7 +30,7 @@ async def dry_run(workspace: Workspace, context: TenantContext, request: Consult
     gathered = await gather(workspace, context, request, Shelves(workspace, context))
     mode, reason = decide(request, gathered.tokens, settings)
     model = chosen_name(settings, request.model) or ""
-    most = settings.rows_max_tokens
+    most = settings.budget.rows_max_tokens
     bound, notes = bound_of(
         model, settings, lambda profile: _bound(request, mode, gathered.tokens, profile, most)
     )

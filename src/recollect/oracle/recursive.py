@@ -46,7 +46,7 @@ def environment_of(
     gathered: Gathered, models: Models, settings: Settings, *, on_capability: OnCapability
 ) -> LibraryEnvironment:
     """The tools over the material, as wide as the planning model's window."""
-    room = rows_room(gathered.tokens, settings.rows_max_tokens)
+    room = rows_room(gathered.tokens, settings.budget.rows_max_tokens)
     return LibraryEnvironment(
         gathered.material,
         leads=Leads(known=gathered.leads),

@@ -103,7 +103,7 @@ async def tell_rows(
     workspace: Workspace, context: TenantContext, question: str, aim: Aim, model: ChatModel
 ) -> tuple[Told | None, dict[str, int]]:
     """The answer of a question put to every memory, and how many were looked at; None where none holds any of it."""
-    most = workspace.settings.rows_max_tokens
+    most = workspace.settings.budget.rows_max_tokens
     memories, notes = await read_memories(workspace, context, Range(max_tokens=most))
     mapped = await ask_all(question, (ITEM,), pieces_of(memories), model=model, max_tokens=most)
     rows = mapped.rows

@@ -87,8 +87,8 @@ async def ask(
         aim=read_aim(request.question),
         depth=request.depth,
         model=request.model,
-        purse=Purse(max_usd=settings.model_max_usd),
-        deadline=time.monotonic() + (settings.rlm_timeout or ANSWER_TIMEOUT_S),
+        purse=Purse(max_usd=settings.budget.max_usd),
+        deadline=time.monotonic() + (settings.budget.timeout_seconds or ANSWER_TIMEOUT_S),
         on_event=on_event,
     )
     told: dict[str, Told] = {}

@@ -45,7 +45,7 @@ def bound_of(
     bound = measure(profile_of(name, settings))
     if bound.usd is None:
         return bound, [f"no price is published for {name!r}"]
-    most = max_usd if max_usd is not None else settings.model_max_usd
+    most = max_usd if max_usd is not None else settings.budget.max_usd
     return bound if most is None else replace(bound, usd=min(bound.usd, most)), []
 
 

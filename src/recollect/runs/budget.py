@@ -18,7 +18,7 @@ from typing import Any
 from recollect.errors import DepthLimitError, InvalidInputError
 from recollect.runs.planners.contract import Remaining
 
-#: Seconds for an answer or a consultation, where the setting `rlm_timeout` says nothing.
+#: Seconds for an answer or a consultation, where the setting `budget` says nothing.
 ANSWER_TIMEOUT_S = 900.0
 #: Money is counted in whole billionths of a dollar: sums of floats would drift across a limit.
 _PER_USD = 1_000_000_000

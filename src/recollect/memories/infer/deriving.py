@@ -68,7 +68,7 @@ async def _ask_model(
         return None, [f"the model could not be opened, rules were used alone: {error}"]
     if model is None:
         return None, []
-    charged = model.charged_to(Purse(max_usd=workspace.settings.model_max_usd))
+    charged = model.charged_to(Purse(max_usd=workspace.settings.budget.max_usd))
     if model.profile.shape == "large":
         more = await revise(workspace, charged, memories, context)
     else:

@@ -112,7 +112,7 @@ async def consolidate(
     try:
         model = workspace.model()
         if model is not None:
-            maker.model = model.charged_to(Purse(max_usd=workspace.settings.model_max_usd))
+            maker.model = model.charged_to(Purse(max_usd=workspace.settings.budget.max_usd))
     except ModelError as error:  # its package is not installed
         maker.notes.append(f"quoted instead of rephrased: {error}")
     async with workspace.store.transaction(context) as tx:

@@ -224,7 +224,7 @@ class MemoryEnvironment:
     def _row_tools(self, model: ChatModel) -> list[Tool]:
         """Only for a model that plans: the learned planner's search looks at every memory by index."""
         looking = self._looking
-        most = looking.workspace.settings.rows_max_tokens
+        most = looking.workspace.settings.budget.rows_max_tokens
 
         async def read(wanted: MapMemories) -> tuple[list[Memory], list[str]]:
             layers = looking.request.layers if wanted.layer is None else (wanted.layer,)

@@ -93,7 +93,7 @@ class RlmExecutor:
     ) -> None:
         self.workspace, self.context = workspace, context
         self.policy, self.rng, self.planner = policy, rng, planner
-        self.purse, self.seconds = purse or Purse(max_usd=workspace.settings.model_max_usd), seconds
+        self.purse, self.seconds = purse or Purse(max_usd=workspace.settings.budget.max_usd), seconds
 
     async def find(
         self,
@@ -168,7 +168,7 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
         on_understood: Callable[[Understanding], None] | None,
     ) -> None:
         settings = executor.workspace.settings
-        most_s = settings.rlm_timeout or _TIMEOUT_S
+        most_s = settings.budget.timeout_seconds or _TIMEOUT_S
         super().__init__(
             settings,
             request.query,
@@ -230,7 +230,7 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
             max_subcalls=_MAX_SUBCALLS,
             max_steps=_MAX_STEPS,
             max_idle_steps=_MAX_STEPS,
-            max_usd=settings.model_max_usd,
+            max_usd=settings.budget.max_usd,
             timeout_s=seconds,
         )
         about = _about(self._request, self._ground, self._context)
