@@ -99,8 +99,7 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         "RECOLLECT_MODEL": "openai:m",
         "RECOLLECT_MODEL_BASE_URL": "http://127.0.0.1:2/v1",
         "RECOLLECT_MODEL_API_KEY": "k",
-        "RECOLLECT_MODEL_TIMEOUT_S": "5",
-        "RECOLLECT_MODEL_PROFILE": "window=65536 effort=low tools=on input_usd=1.25 output_usd=10 retries=2",
+        "RECOLLECT_MODEL_PROFILE": "window=65536 effort=low tools=on input_usd=1.25 output_usd=10 retries=2 timeout_s=5",
         "RECOLLECT_POOL_SIZE": "5",
         "RECOLLECT_START_TIMEOUT_S": "1.5",
         "RECOLLECT_STATEMENT_TIMEOUT_S": "0",
@@ -145,9 +144,8 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         model="openai:m",
         model_base_url="http://127.0.0.1:2/v1",
         model_api_key="k",
-        model_timeout_s=5.0,
         model_profile=ModelFacts(
-            window=65_536, effort="low", tools=True, input_usd=1.25, output_usd=10.0, retries=2
+            window=65_536, effort="low", tools=True, input_usd=1.25, output_usd=10.0, retries=2, timeout_s=5.0
         ),
         root_model="openai:large",
         sub_call_model="openai:small",

@@ -105,8 +105,7 @@ def run_local(file: Path, *, show: Show, window: int = 4_096, timeout_s: float =
             model="openai:local",
             model_base_url=url,
             model_api_key="none",
-            model_profile={"window": window},
-            model_timeout_s=timeout_s,
+            model_profile={"window": window, "timeout_s": timeout_s},
             budget={"timeout_seconds": timeout_s},
         )
         with Recollect(settings=settings) as client:

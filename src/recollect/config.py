@@ -55,6 +55,7 @@ GONE = {
     "model_native_tools": "write model_profile = 'tools=on' or 'tools=off'",
     "model_output_usd": "write model_profile = 'input_usd=... output_usd=...'",
     "model_retries": "write model_profile = 'retries=...'",
+    "model_timeout_s": "write model_profile = 'timeout_s=...'",
     "model_window": "write model_profile = 'window=...'",
     "pool_timeout_s": "a call waits 30 seconds for a connection; raise pool_size",
     "recursion_enabled": "write recursion_threshold = 1 for off",
@@ -156,14 +157,12 @@ class Settings:
         help="Address of an OpenAI-compatible chat server.")
     model_api_key: str | None = _setting(read.optional(read.line), shown="the vendor's variable", secret=True,
         help="Key for the chat model.")
-    # 8,000 tokens at the 70 a second that large models write.
-    model_timeout_s: float = _setting(read.seconds(0.05, 3600), 120.0,
-        help="Seconds the chat model may take for one answer, waiting and trying again included.")
     model_profile: ModelFacts = _setting(read.model_facts, factory=lambda: ModelFacts(),
         shown="as published; a window of 32768 for a model that nobody knows",
         help="What the chat model can do and costs, where that is not published or to be otherwise: 'window=131072 "
-        "max_output=8192 effort=low tools=on input_usd=0.15 output_usd=0.60 retries=2'. Window and output in "
-        "tokens, dollars for a million, effort one of none, minimal, low, medium, high, xhigh, max.")
+        "max_output=8192 effort=low tools=on input_usd=0.15 output_usd=0.60 retries=2 timeout_s=120'. "
+        "Window and output in tokens, dollars for a million, effort one of none, minimal, low, medium, high, xhigh, max; "
+        "seconds for one answer, waiting and trying again included.")
     root_model: str | None = _setting(read.optional(read.line),
         help="Chat model that plans how complex questions are decomposed; a learned policy does when none is named.")
     sub_call_model: str | None = _setting(read.optional(read.line), shown="the setting `root_model`",

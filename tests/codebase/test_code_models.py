@@ -63,8 +63,7 @@ def explore(tmp_path: Path, chat: ModelServer) -> Explore:
             home=tmp_path / "home",
             rlm_model=name,
             model_base_url=url,
-            model_timeout_s=more.pop("model_timeout_s", 60.0),
-            model_profile={"retries": 0, **more.pop("model_profile", {})},
+            model_profile={"retries": 0, "timeout_s": 60.0, **more.pop("model_profile", {})},
         )
         root, changed = tmp_path / "shop", more.pop("files", {})
         if not root.exists():
@@ -152,7 +151,7 @@ def test_a_server_that_misbehaves_costs_nobody_the_answer(
     explore: Explore, chat: ModelServer, fault: Any
 ) -> None:
     chat.answers = [fault]
-    result = explore(model_timeout_s=0.4 if fault == "hang" else 60.0)
+    result = explore(model_profile={"timeout_s": 0.4 if fault == "hang" else 60.0})
     assert result.success
     assert result.files[0] == "shop/prices.py"
     assert all(one.status is CitationStatus.QUOTED for one in result.citations)
@@ -165,7 +164,7 @@ def test_the_wall_clock_interrupts_a_model_that_hangs(explore: Explore, chat: Mo
     chat.answers = [500]
     explore()  # the tree is indexed then, however busy the machine is
     chat.answers = ["hang"]
-    result = explore(model_timeout_s=300.0, timeout_seconds=20.0)
+    result = explore(model_profile={"timeout_s": 300.0}, timeout_seconds=20.0)
     assert result.stopped_by == "timeout"
     assert result.files[0] == "shop/prices.py", "what was found by then is kept"
 

@@ -203,7 +203,7 @@ def with_model(settings: Settings, tenant_id: str) -> Iterator[Callable[..., Rec
 
     def make(url: str, timeout_s: float = 20.0) -> Recollect:
         context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin",))
-        given = settings.replace(model="openai:m", model_base_url=url, model_timeout_s=timeout_s)
+        given = settings.replace(model="openai:m", model_base_url=url, model_profile={"timeout_s": timeout_s})
         opened.append(Recollect(settings=given, context=context))
         return opened[-1]
 

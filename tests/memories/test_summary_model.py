@@ -79,7 +79,7 @@ def talking(store: Recollect, settings: Settings, tenant_id: str, model: Model) 
     """The test's tenant in a client that has a model, with one conversation."""
     context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin", "operator"))
     with_model = settings.replace(
-        model="openai:m", model_base_url=model.url, model_timeout_s=60.0, model_profile={"retries": 0}
+        model="openai:m", model_base_url=model.url, model_profile={"retries": 0, "timeout_s": 60.0}
     )
     with Recollect(settings=with_model, context=context) as client:
         client.add(

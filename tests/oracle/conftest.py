@@ -35,8 +35,8 @@ def with_model(settings: Settings, tenant_id: str, chat: ModelServer) -> Iterato
     def make(name: str = "openai:m", **changes: Any) -> Recollect:
         # Anthropic's client adds the version to the path itself.
         url = chat.url.removesuffix("/v1") if name.startswith("anthropic:") else chat.url
-        profile = {"retries": 0, **changes.pop("model_profile", {})}
-        reached = {"model": name, "model_base_url": url, "model_timeout_s": 60.0, "model_profile": profile}
+        profile = {"retries": 0, "timeout_s": 60.0, **changes.pop("model_profile", {})}
+        reached = {"model": name, "model_base_url": url, "model_profile": profile}
         changed = settings.replace(**{**reached, **changes})
         context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin", "operator"))
         opened.append(Recollect(settings=changed, context=context))

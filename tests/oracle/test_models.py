@@ -69,7 +69,7 @@ def test_a_server_that_misbehaves_costs_nobody_the_answer(
     library: Recollect, with_model: WithModel, chat: ModelServer, name: str, fault: Any, depth: str
 ) -> None:
     chat.answers = [fault]
-    client = with_model(name, model_timeout_s=0.4 if fault == "hang" else 60.0)
+    client = with_model(name, model_profile={"timeout_s": 0.4 if fault == "hang" else 60.0})
     result = client.oracle_consult(PROBLEM, depth)
     assert (result.citations[0].file_path, result.citations[0].line_start) == ("shop.md", 9)
     assert all(one.status is CitationStatus.QUOTED for one in result.citations)
@@ -168,7 +168,7 @@ def test_a_real_small_model_answers_over_http_with_citations_that_hold(
     # So small a model says something else for every other word it is given: it is given the same ones each time.
     monkeypatch.setattr("recollect.oracle.direct.new_boundary", lambda: "data-1")
     client = with_model(
-        "openai:smollm2", model_base_url=model_url, model_timeout_s=120.0, model_profile={"window": 4_096}
+        "openai:smollm2", model_base_url=model_url, model_profile={"window": 4_096, "timeout_s": 120.0}
     )
     result = client.oracle_consult(PROBLEM, "quick", doc_ids=["shop.md"])
 

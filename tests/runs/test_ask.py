@@ -208,7 +208,9 @@ def test_the_deadline_holds_while_a_model_puts_memories_and_documents_into_words
     results = told.search("Where do I live?")
     with serve() as server:
         server.answers = ["hang"]
-        settings = told.settings.replace(model="openai:m", model_base_url=server.url, model_timeout_s=3_600.0)
+        settings = told.settings.replace(
+            model="openai:m", model_base_url=server.url, model_profile={"timeout_s": 3_600.0}
+        )
         with Recollect(settings=settings, context=told.tenant_context) as client:
 
             async def remember() -> Told | None:

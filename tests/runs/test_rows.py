@@ -57,11 +57,10 @@ def with_model(settings: Settings, tenant_id: str, chat: ModelServer) -> Iterato
     opened: list[Recollect] = []
 
     def make(name: str = "openai:m", **changes: Any) -> Recollect:
-        profile = {"retries": 0, **changes.pop("model_profile", {})}
+        profile = {"retries": 0, "timeout_s": 60.0, **changes.pop("model_profile", {})}
         reached = {
             "model": name,
             "model_base_url": chat.url,
-            "model_timeout_s": 60.0,
             "model_profile": profile,
         }
         changed = settings.replace(**{**reached, **changes})

@@ -55,6 +55,8 @@ class ModelFacts(_Parts):
     input_usd: float | None = None
     output_usd: float | None = None
     retries: int = 4
+    #: 8,000 tokens at the 70 a second that large models write.
+    timeout_s: float = 120.0
 
 
 def whole_number(low: int, high: int) -> Callable[[object], int]:
@@ -161,6 +163,7 @@ _FACTS: Mapping[str, Callable[[object], object]] = {
     "input_usd": dollars,
     "output_usd": dollars,
     "retries": whole_number(0, 100),
+    "timeout_s": seconds(0.05, 3600),
 }
 #: How each part of a run's budget is read.
 BUDGET: Mapping[str, Callable[[object], object]] = {

@@ -31,7 +31,7 @@ def chat() -> Iterator[ModelServer]:
 @pytest.fixture
 def elsewhere(settings: Settings, tenant_id: str, chat: ModelServer) -> Iterator[Recollect]:
     """The test's tenant in another process than the dashboard's, with a chat model that does as it is told."""
-    changed = settings.replace(model="openai:m", model_base_url=chat.url, model_timeout_s=30.0)
+    changed = settings.replace(model="openai:m", model_base_url=chat.url, model_profile={"timeout_s": 30.0})
     context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin", "operator"))
     with Recollect(settings=changed, context=context) as client:
         yield client

@@ -179,7 +179,7 @@ def test_what_is_cut_short_is_handed_back_and_kept(
         "RECOLLECT_MODEL_BASE_URL": url_of_model,
         "RECOLLECT_MODEL_API_KEY": "none",
         "RECOLLECT_SERVE_GRACE_S": "0.3",
-        "RECOLLECT_MODEL_TIMEOUT_S": "120",
+        "RECOLLECT_MODEL_PROFILE": "timeout_s=120",
     }
     told: dict[str, httpx.Response] = {}
 

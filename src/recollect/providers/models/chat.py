@@ -228,7 +228,7 @@ class PydanticChatModel:
         except TimeoutError as error:
             raise ModelTimeoutError(
                 f"the model {self.name!r} did not answer within {self._link.timeout_s:g} s; "
-                "raise model_timeout_s or use a faster model"
+                "raise timeout_s in model_profile or use a faster model"
             ) from error
 
     async def _count(self, *texts: str) -> int:
@@ -427,7 +427,8 @@ class PydanticChatModel:
             )
         if isinstance(error, theirs.ModelTimeoutError):
             return ModelTimeoutError(
-                f"{who} did not answer within {self._link.timeout_s:g} s; raise model_timeout_s or use a faster model"
+                f"{who} did not answer within {self._link.timeout_s:g} s; "
+                "raise timeout_s in model_profile or use a faster model"
             )
         if isinstance(error, theirs.ModelConnectionError):
             return ModelUnavailableError(

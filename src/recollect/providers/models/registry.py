@@ -81,7 +81,7 @@ def model_of(name: str, settings: Settings) -> ChatModel:
         name,
         base_url=settings.model_base_url,
         api_key=settings.model_api_key,
-        timeout_s=settings.model_timeout_s,
+        timeout_s=settings.model_profile.timeout_s,
         retries=settings.model_profile.retries,
         profile=profile_of(name, settings),
     )
