@@ -99,7 +99,8 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         "RECOLLECT_MODEL": "openai:m",
         "RECOLLECT_MODEL_BASE_URL": "http://127.0.0.1:2/v1",
         "RECOLLECT_MODEL_API_KEY": "k",
-        "RECOLLECT_MODEL_PROFILE": "window=65536 effort=low tools=on input_usd=1.25 output_usd=10 retries=2 timeout_s=5",
+        "RECOLLECT_MODEL_PROFILE": "window=65536 effort=low tools=on input_usd=1.25 output_usd=10 retries=2 "
+        "timeout_s=5",
         "RECOLLECT_POOL_SIZE": "5",
         "RECOLLECT_START_TIMEOUT_S": "1.5",
         "RECOLLECT_STATEMENT_TIMEOUT_S": "0",
@@ -108,8 +109,8 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
         "RECOLLECT_RECURSION_THRESHOLD": "0.5",
         "RECOLLECT_TELEMETRY": "off",
         "RECOLLECT_ROOTS": str(home),
-        "RECOLLECT_BUDGET": "max_subcalls=20 max_subcalls_per_iteration=4 timeout_seconds=60 max_usd=0.5 rows_max_tokens=5000",
-        "RLM_MODEL": "openai:tiny",
+        "RECOLLECT_BUDGET": "max_subcalls=20 max_subcalls_per_iteration=4 timeout_seconds=60 max_usd=0.5 "
+        "rows_max_tokens=5000",
         "RLM_CACHE_ENABLED": "false",
         "RLM_AUDIT_DIR": str(home),
         "RECOLLECT_URL": "http://127.0.0.1:8484",
@@ -159,7 +160,6 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
             max_usd=0.5,
             rows_max_tokens=5_000,
         ),
-        rlm_model="openai:tiny",
         rlm_cache_enabled=False,
         rlm_audit_dir=home,
         url="http://127.0.0.1:8484",
@@ -226,7 +226,11 @@ def test_every_setting_can_come_from_its_variable(places: tuple[Path, Path]) -> 
             "RECOLLECT_MODEL_PROFILE='input_usd=1' has one price without the other",
         ),
         ("RLM_TIMEOUT", "soon", "RLM_TIMEOUT='soon' is not a number of seconds from 0.05 to 86400"),
-        ("RECOLLECT_BUDGET", "1h", "RECOLLECT_BUDGET='1h' has an unknown '1h'; what can be said is max_subcalls"),
+        (
+            "RECOLLECT_BUDGET",
+            "1h",
+            "RECOLLECT_BUDGET='1h' has an unknown '1h'; what can be said is max_subcalls",
+        ),
     ],
 )
 def test_a_bad_variable_is_named_with_its_value(
@@ -275,7 +279,7 @@ def test_an_unknown_name_is_answered_with_the_closest_setting(places: tuple[Path
 @pytest.mark.parametrize("name", GONE)
 def test_a_setting_that_is_gone_says_what_replaces_it(places: tuple[Path, Path], name: str) -> None:
     cwd, home = places
-    if variable_name(name) not in BUDGET_VARIABLES:
+    if variable_name(name) not in {*BUDGET_VARIABLES, "RLM_MODEL"}:
         with pytest.raises(ConfigurationError, match=f"'{name}' in the environment is gone: "):
             Settings.load(home, environ={variable_name(name): "3"}, cwd=cwd)
     with pytest.raises(ConfigurationError, match=f"'{name}' in argument is gone: ") as caught:
@@ -301,6 +305,14 @@ def test_a_variable_for_a_part_of_the_budget_leaves_the_rest_to_the_file(places:
     assert row.value == "max_subcalls=40 max_subcalls_per_iteration=4 timeout_seconds=60.0 max_usd=0.5"
     given = Settings.load(home, environ=environ, cwd=cwd, budget={"max_usd": 1})
     assert given.budget == RunBudget(max_usd=1.0)
+
+
+def test_a_second_variable_counts_where_the_first_says_nothing(places: tuple[Path, Path]) -> None:
+    cwd, home = places
+    environ = {"RLM_MODEL": "openai:small", "RECOLLECT_ROOT_MODEL": ""}
+    assert Settings.load(home, environ=environ, cwd=cwd).root_model == "openai:small"
+    environ["RECOLLECT_ROOT_MODEL"] = "openai:large"
+    assert Settings.load(home, environ=environ, cwd=cwd).root_model == "openai:large"
 
 
 def test_facts_about_a_model_are_shown_as_they_are_written(places: tuple[Path, Path]) -> None:

@@ -37,6 +37,8 @@ BUDGET_VARIABLES = {
     "RLM_MAX_PER_ITERATION": "max_subcalls_per_iteration",
     "RLM_TIMEOUT": "timeout_seconds",
 }
+#: Second variables of settings.
+_ALSO = {"root_model": "RLM_MODEL"}
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 #: The source of a value nobody set.
@@ -63,6 +65,7 @@ GONE = {
     "recursion_sub_call_timeout_s": "it is 30; budget = 'timeout_seconds=...' limits a run as a whole",
     "rlm_max_per_iteration": "write budget = 'max_subcalls_per_iteration=...'",
     "rlm_max_subcalls": "write budget = 'max_subcalls=...'",
+    "rlm_model": "write root_model = '...'",
     "rlm_timeout": "write budget = 'timeout_seconds=...'",
     "rows_max_tokens": "write budget = 'rows_max_tokens=...'",
 }
@@ -161,10 +164,12 @@ class Settings:
         shown="as published; a window of 32768 for a model that nobody knows",
         help="What the chat model can do and costs, where that is not published or to be otherwise: 'window=131072 "
         "max_output=8192 effort=low tools=on input_usd=0.15 output_usd=0.60 retries=2 timeout_s=120'. "
-        "Window and output in tokens, dollars for a million, effort one of none, minimal, low, medium, high, xhigh, max; "
-        "seconds for one answer, waiting and trying again included.")
-    root_model: str | None = _setting(read.optional(read.line),
-        help="Chat model that plans how complex questions are decomposed; a learned policy does when none is named.")
+        "Window and output in tokens, dollars for a million, effort one of none, minimal, low, medium, high, xhigh, "
+        "max; seconds for one answer, waiting and trying again included.")
+    root_model: str | None = _setting(read.optional(read.line), shown="none",
+        help="Chat model that plans runs: how a complex question is decomposed, what an exploration or a consultation "
+        "looks at. Without one searches are planned by a learned policy, the others by `model` or by rule. "
+        "`RLM_MODEL` sets it, too.")
     sub_call_model: str | None = _setting(read.optional(read.line), shown="the setting `root_model`",
         help="Chat model that plans for the parts of a decomposed question.")
     recursion_threshold: float = _setting(read.share, 0.3,
@@ -173,15 +178,13 @@ class Settings:
         shown="any folder in your own program, none over `recollect serve`",
         help="Folders whose files may be read for callers who name a path; a list, or separated as in PATH.")
     budget: RunBudget = _setting(read.run_budget, factory=lambda: RunBudget(),
-        shown="60 seconds for a decomposed question, 300 for an exploration, 900 for a consultation; 50 tool calls, 8 in "
-        "a step; any cost; 400000 tokens of rows",
+        shown="60 seconds for a decomposed question, 300 for an exploration, 900 for a consultation; 50 tool calls, "
+        "8 in a step; any cost; 400000 tokens of rows",
         help="What one run may take: 'timeout_seconds=120 max_usd=0.50 max_subcalls=50 max_subcalls_per_iteration=8 "
         "rows_max_tokens=400000'. Seconds in all, then it answers with what it has; dollars for models, also of `add` "
-        "with `infer` and of a consolidation; tool calls of an exploration, answers from its cache are free; tokens that "
-        "a question put to every section or memory reads with a model. `RLM_TIMEOUT`, `RLM_MAX_SUBCALLS` and "
+        "with `infer` and of a consolidation; tool calls of an exploration, answers from its cache are free; tokens "
+        "that a question put to every section or memory reads with a model. `RLM_TIMEOUT`, `RLM_MAX_SUBCALLS` and "
         "`RLM_MAX_PER_ITERATION` set one of them each.")
-    rlm_model: str | None = _setting(read.optional(read.line), shown="the settings `root_model` or `model`",
-        help="Chat model that explores code, as 'anthropic:<model>'; without its key none is asked.")
     rlm_cache_enabled: bool = _setting(read.switch, True,
         help="Whether equal tool calls of explorations are answered from memory: on or off.")
     rlm_audit_dir: Path | None = _setting(read.optional(read.folder), shown="`telemetry/rlm` in the setting `home`",
@@ -256,15 +259,16 @@ class Settings:
         folder = Path.cwd() if cwd is None else Path(cwd)
         given = {"home": home, "database_url": database_url, **overrides}
         _refuse_unknown(given, where="argument")
-        gone = (name for name in GONE if variable_name(name) not in BUDGET_VARIABLES)
+        gone = (name for name in GONE if variable_name(name) not in (*BUDGET_VARIABLES, *_ALSO.values()))
         _refuse_unknown([name for name in gone if environ.get(variable_name(name))], where="the environment")
         values: dict[str, Any] = {}
         sources: dict[str, str] = {}
         for item in _declared():
-            variable = variable_name(item.name)
+            variables = (variable_name(item.name), _ALSO.get(item.name, ""))
+            variable = next((name for name in variables if environ.get(name)), None)
             if given.get(item.name) is not None:
                 values[item.name], sources[item.name] = given[item.name], ARGUMENT_SOURCE
-            elif environ.get(variable) and not _is_table(item):
+            elif variable is not None and not _is_table(item):
                 values[item.name], sources[item.name] = environ[variable], variable
         file = folder / FILE_NAME
         if not file.is_file():
@@ -370,7 +374,7 @@ def _complaint(item: dataclasses.Field[Any], source: str, value: object, error: 
     shown, reason = _masked(item, value), str(error)
     if isinstance(error, InvalidInputError):
         reason = f"can't be used: {reason}"
-    label = source if source == variable_name(item.name) else item.name
+    label = source if source in (variable_name(item.name), _ALSO.get(item.name)) else item.name
     shown = os.fspath(shown) if isinstance(shown, os.PathLike) else shown
     return f"{label}={shown!r}{place} {reason}"
 

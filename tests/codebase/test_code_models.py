@@ -61,7 +61,7 @@ def explore(tmp_path: Path, chat: ModelServer) -> Explore:
         url = chat.url.removesuffix("/v1") if name.startswith("anthropic:") else chat.url
         settings = Settings(
             home=tmp_path / "home",
-            rlm_model=name,
+            root_model=name,
             model_base_url=url,
             model_profile={"retries": 0, "timeout_s": 60.0, **more.pop("model_profile", {})},
         )
@@ -244,7 +244,7 @@ def hear(event):
     if event.type == "call_ended" and event.tool == "llm_query":
         os._exit(9)
 
-settings = Settings(home=home, rlm_model="openai:m", model_base_url=url)
+settings = Settings(home=home, root_model="openai:m", model_base_url=url)
 asyncio.run(RLMOrchestrator(root, settings=settings).explore("task", question, [], on_event=hear))
 """
 

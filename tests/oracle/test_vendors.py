@@ -78,7 +78,9 @@ def test_a_stream_that_never_ends_is_given_up_in_time_and_counted_as_its_worst(
     library: Recollect, with_model: WithModel, chat: ModelServer
 ) -> None:
     chat.answers = [Said(content=json.dumps(SAID) + " " * 50_000, trickles=True)]
-    result = with_model(model_profile={**LARGE["model_profile"], "timeout_s": 1.0}).oracle_consult(PROBLEM, "quick")
+    result = with_model(model_profile={**LARGE["model_profile"], "timeout_s": 1.0}).oracle_consult(
+        PROBLEM, "quick"
+    )
     assert "15 minutes" in result.answer
     assert any("did not answer within 1 s" in note for note in result.notes)
     # Whoever was cut off may have worked, and be paid.

@@ -360,9 +360,7 @@ def test_a_small_real_model_may_plan_and_the_answer_keeps_its_form(
     client: Recollect, flat: Recollect, settings: Settings, model_url: str
 ) -> None:
     fill(client)
-    planned = settings.replace(
-        root_model="smollm2", model_base_url=model_url, budget={"timeout_seconds": 6}
-    )
+    planned = settings.replace(root_model="smollm2", model_base_url=model_url, budget={"timeout_seconds": 6})
     with Recollect(settings=planned, context=client.tenant_context) as asking:
         results = asking.search(QUESTION, threshold=0)
     standard = flat.search(QUESTION, threshold=0)

@@ -197,7 +197,9 @@ def test_a_source_that_does_not_end_in_time_is_left_and_one_behind_it_is_not_ask
     request = AskRequest.check(
         question="why?", sources=("memories",), working_dir=None, depth="auto", model=None
     )
-    answer = asyncio.run(ask(Settings(budget=RunBudget(timeout_seconds=0.05)), [Sleeper(), Spender("second")], request))
+    answer = asyncio.run(
+        ask(Settings(budget=RunBudget(timeout_seconds=0.05)), [Sleeper(), Spender("second")], request)
+    )
     assert not answer.found
     assert answer.notes == tuple(
         f"{name}: the time was over before there was an answer" for name in ("sleeper", "second")

@@ -29,7 +29,7 @@ async def dry_run(
     tree = await asyncio.to_thread(open_tree, orchestrator.root, allowed_roots=settings.roots)
     files = await asyncio.to_thread(tree.files)
     tokens = round(sum(file.size for file in files) / BYTES_PER_TOKEN)
-    name = chosen_name(settings, model, preferred=settings.rlm_model) or ""
+    name = chosen_name(settings, model) or ""
     bound, notes = bound_of(
         name,
         settings,

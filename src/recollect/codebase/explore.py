@@ -79,7 +79,7 @@ def index_dir(settings: Settings) -> Path:
 class RLMOrchestrator:
     """Explores one folder. Equal tool calls of its explorations are answered from one cache while it lives.
 
-    `model` is a name or an open chat model; without one, that of the settings (`rlm_model`, `root_model`, `model`), or
+    `model` is a name or an open chat model; without one, that of the settings (`root_model`, `model`), or
     none. Records go to `audit_dir`, the symbol index below the home of the settings; the folder itself is only read.
     `context` is who asks: their records are erased when they are forgotten. Where a `store` is open, it tells them and
     admins what goes on.
@@ -174,7 +174,7 @@ class _Exploration(Inquiry[RLMResult]):
         super().__init__(
             settings,
             request.query,
-            models=open_models(settings, orchestrator.model, preferred=settings.rlm_model),
+            models=open_models(settings, orchestrator.model),
             purse=purse or Purse(max_usd=usd, max_tokens=request.max_tokens),
             seconds=limit_s - min(_RESERVE_S, limit_s * 0.1),
             guidance=request.preset.prompt if request.preset else "",

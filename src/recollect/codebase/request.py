@@ -65,7 +65,9 @@ class ExploreRequest:
             context_hints=_hints(context_hints),
             max_subcalls=_whole("max_subcalls", max_subcalls, settings.budget.max_subcalls),
             max_subcalls_per_iteration=_whole(
-                "max_subcalls_per_iteration", max_subcalls_per_iteration, settings.budget.max_subcalls_per_iteration
+                "max_subcalls_per_iteration",
+                max_subcalls_per_iteration,
+                settings.budget.max_subcalls_per_iteration,
             ),
             timeout_seconds=_seconds(timeout_seconds, settings.budget.timeout_seconds or TIMEOUT_S),
             max_tokens=None if max_tokens is None else _whole("max_tokens", max_tokens, 0),

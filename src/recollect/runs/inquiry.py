@@ -179,7 +179,9 @@ class Inquiry(ABC, Generic[Result]):
             max_tokens=max_tokens,
             max_usd=max_usd,
             timeout_s=seconds,
-            sub_call_timeout_s=tool_s if profile is None else max(tool_s, self.settings.model_profile.timeout_s),
+            sub_call_timeout_s=tool_s
+            if profile is None
+            else max(tool_s, self.settings.model_profile.timeout_s),
         )
 
     def model_planner(self) -> Planner | None:

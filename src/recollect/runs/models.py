@@ -58,9 +58,9 @@ def full_name(name: str, settings: Settings) -> str:
     return next((f"{family}:{name}" for form, family in _FAMILIES if form.match(name)), name)
 
 
-def chosen_name(settings: Settings, given: str | None = None, *, preferred: str | None = None) -> str | None:
-    """The name of the model that would be asked: the one that is given, that of its kind of run, that of all."""
-    name = given or preferred or settings.root_model or settings.model
+def chosen_name(settings: Settings, given: str | None = None) -> str | None:
+    """The name of the model that would be asked: the one that is given, that of runs, that of all."""
+    name = given or settings.root_model or settings.model
     return None if name is None else full_name(name, settings)
 
 
@@ -68,7 +68,6 @@ def open_models(
     settings: Settings,
     given: str | ChatModel | None = None,
     *,
-    preferred: str | None = None,
     opener: Callable[[str], ChatModel | None] | None = None,
 ) -> Models:
     """The models of one run. One that is only set, and can't be opened for want of a key, is done without.
@@ -77,12 +76,12 @@ def open_models(
     """
     if given is not None and not isinstance(given, str):
         return Models(root=given, sub_call=given)
-    name = chosen_name(settings, given, preferred=preferred)
+    name = chosen_name(settings, given)
     if name is None:
         return Models()
     try:
         root = opener(name) if opener is not None else model_of(name, settings)
-        second = None if given or preferred else settings.sub_call_model
+        second = None if given else settings.sub_call_model
         below = None if second is None else full_name(second, settings)
         sub_call = root
         if below is not None and below != name:
