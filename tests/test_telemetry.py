@@ -189,13 +189,18 @@ def test_a_fault_is_told_by_its_kind_without_its_words(heard: Heard) -> None:
     assert "zebra" not in span.to_json()
 
 
-def test_switched_off_nothing_is_told(heard: Heard, settings: Settings, teams: Recollect) -> None:
-    quiet = settings.replace(telemetry=False)
-    with Recollect(settings=quiet, context=teams.tenant_context) as client:
-        client.search(COMPLEX)
-        client.context(SIMPLE)
-    assert heard.spans == []
-    assert heard.points("memory.rlm.routing.decision") == []
+def test_opentelemetrys_own_variable_switches_everything_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    listening = Heard()
+    telemetry.configure(meter_provider=listening.meters, tracer_provider=listening.tracers)
+    try:
+        telemetry.routed("rlm", 0.55)
+        with telemetry.span("search"):
+            pass
+    finally:
+        telemetry.reset()
+    assert listening.spans == []
+    assert listening.points("memory.rlm.routing.decision") == []
 
 
 def test_prometheus_reads_the_promised_names() -> None:

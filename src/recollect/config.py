@@ -50,6 +50,7 @@ ARGUMENT_SOURCE = "argument"
 GONE = {
     "embedder_threads": "a process uses the cores it may run on; narrow those, as with taskset or a container's limit",
     "learning_min_events": "it is 1000",
+    "library_max_file_bytes": "the library takes files of up to 100 million bytes; split larger ones",
     "model_effort": "write model_profile = 'effort=...'",
     "model_max_usd": "write budget = 'max_usd=...'",
     "model_input_usd": "write model_profile = 'input_usd=... output_usd=...'",
@@ -67,6 +68,8 @@ GONE = {
     "rlm_max_subcalls": "write budget = 'max_subcalls=...'",
     "rlm_model": "write root_model = '...'",
     "rlm_timeout": "write budget = 'timeout_seconds=...'",
+    "start_timeout_s": "the database has 120 seconds to start or to answer; try again when it has recovered",
+    "telemetry": "set OpenTelemetry's own variable, OTEL_SDK_DISABLED=true",
     "rows_max_tokens": "write budget = 'rows_max_tokens=...'",
 }
 
@@ -189,13 +192,8 @@ class Settings:
         help="Whether equal tool calls of explorations are answered from memory: on or off.")
     rlm_audit_dir: Path | None = _setting(read.optional(read.folder), shown="`telemetry/rlm` in the setting `home`",
         help="Folder for the records of explorations, one file each.")
-    telemetry: bool = _setting(read.switch, True,
-        help="Whether metrics and traces go to OpenTelemetry, if the application or `recollect` sets it up: on or off.")
     pool_size: int = _setting(read.whole_number(1, 1000), 8,
         help="Database connections one process may hold open at a time.")
-    # A thousand pages of scanned paper.
-    library_max_file_bytes: int = _setting(read.whole_number(1, 2_000_000_000), 100_000_000,
-        help="Largest file the library takes, in bytes.")
     url: str | None = _setting(read.optional(read.line), shown="none",
         help="Server to ask instead of a store of one's own, such as http://127.0.0.1:8484.")
     api_key: str | None = _setting(read.optional(read.line), shown="none", secret=True, help="Key for that server.")
@@ -208,8 +206,6 @@ class Settings:
     serve_workers: int = _setting(read.whole_number(1, 256), 1, help="Processes that `recollect serve` answers with.")
     serve_grace_s: float = _setting(read.seconds(0, 3600), 30.0,
         help="Seconds that running requests may take to end once the server is told to stop.")
-    start_timeout_s: float = _setting(read.seconds(0.1, 3600), 120.0,
-        help="Seconds to wait for the database to start or to answer; recovery after a crash takes a while.")
     statement_timeout_s: float = _setting(read.seconds(0, 86_400), 60.0,
         help="Seconds one database statement may take; 0 means no limit.")
     learning: bool = _setting(read.switch, True,

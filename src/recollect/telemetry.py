@@ -199,23 +199,13 @@ def prometheus_text() -> bytes:
 
 
 @contextmanager
-def muted(mute: bool = True) -> Iterator[None]:
-    """Measure nothing in this block, nor in tasks started in it: the setting `telemetry` is off."""
-    if not mute:
-        yield
-        return
+def muted() -> Iterator[None]:
+    """Measure nothing in this block, nor in tasks started in it."""
     token = _muted.set(True)
     try:
         yield
     finally:
         _muted.reset(token)
-
-
-@contextmanager
-def traced(name: str, *, on: bool) -> Iterator[None]:
-    """The span that holds all others of one request; with `on` off, nothing in it is measured."""
-    with muted(not on), span(name):
-        yield
 
 
 def span(name: str, **attributes: float | str) -> AbstractContextManager[object]:

@@ -91,7 +91,6 @@ class Workspace:
             settings.home,
             settings.database_url,
             pool_size=settings.pool_size,
-            start_timeout_s=settings.start_timeout_s,
             statement_timeout_s=settings.statement_timeout_s,
         )
         return cls(settings, store, clock)

@@ -39,7 +39,7 @@ def server() -> Iterator[dict[str, str]]:
 
 
 def opened(tmp_path: Path, url: str) -> Recollect:
-    settings = Settings(home=tmp_path, database_url=url, embedder="wordllama", start_timeout_s=20)
+    settings = Settings(home=tmp_path, database_url=url, embedder="wordllama")
     return Recollect(settings=settings).open()
 
 

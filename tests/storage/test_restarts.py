@@ -76,11 +76,11 @@ def test_opening_waits_for_a_server_that_recovers_from_a_crash(home: Path) -> No
         assert [memory.text for memory in client.list()] == ["Kept before the crash."]
 
 
-def test_opening_gives_up_on_a_recovery_when_start_timeout_s_is_over(home: Path) -> None:
+def test_opening_gives_up_on_a_recovery_when_its_time_is_over(home: Path) -> None:
     owner = embedded.ensure_running(home).owner
     # Whoever waits longer gets in, as above.
     with recovering(owner), pytest.raises(StoreBusyError, match="recovering from a crash"):
-        Recollect(settings=settings_of(home, start_timeout_s=0.5)).open()
+        open_door(home, None, start_timeout_s=0.5)
 
 
 # ---------------------------------------------------------------- refusals of a server that runs
@@ -161,7 +161,7 @@ def test_connections_that_others_use_for_too_long_are_named_as_the_reason(
 
 def test_connections_that_nobody_needs_are_closed_but_for_one(home: Path) -> None:
     async def use_three() -> None:
-        connector = Connector(open_door(home, None), home, start_timeout_s=60)
+        connector = Connector(open_door(home, None), home)
         connections = Connections(connector.connect, size=3, timeout_s=10, idle_s=0.3)
         async with AsyncExitStack() as together:
             used = [
@@ -185,7 +185,7 @@ def test_connections_that_nobody_needs_are_closed_but_for_one(home: Path) -> Non
 
 def test_a_connection_whose_end_is_broken_off_is_closed(home: Path) -> None:
     async def break_off() -> None:
-        connector = Connector(open_door(home, None), home, start_timeout_s=60)
+        connector = Connector(open_door(home, None), home)
         connection = await connector.connect()
 
         async def use() -> None:
@@ -349,7 +349,7 @@ def test_work_of_the_owner_starts_a_server_that_was_killed(home: Path) -> None:
 
 
 def test_a_server_that_can_t_start_again_says_why_and_is_started_when_it_can(home: Path) -> None:
-    with Recollect(settings=settings_of(home, start_timeout_s=5)) as client:
+    with Recollect(settings=settings_of(home)) as client:
         client.add("Kept.")
         kill(home)
         control = home / "postgres" / "global" / "pg_control"

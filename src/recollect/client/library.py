@@ -51,9 +51,7 @@ class AsyncLibrary(Face):
         from recollect.library.intake import add_document
 
         workspace = await self._workspace()
-        data, called, origin = await load_document(
-            source, name=name, limit=workspace.settings.library_max_file_bytes
-        )
+        data, called, origin = await load_document(source, name=name)
         return await add_document(
             workspace, self._context, data, name=called, id=id, title=title, tags=tags, layer=layer, scope=scope,
             source=origin, kind=kind, wait=wait, progress=progress,

@@ -98,7 +98,7 @@ class Server:
         """A document's bytes, from here to there."""
         from recollect.library.folders import load_document
 
-        data, name, _ = await load_document(source, name=name, limit=self._settings.library_max_file_bytes)
+        data, name, _ = await load_document(source, name=name)
         options = {key: value for key, value in given.items() if value is not None and key != "progress"}
         document = await self._transport.request(
             "POST",

@@ -139,7 +139,7 @@ class RLMOrchestrator:
             max_usd=max_usd,
             preset=preset,
         )
-        with telemetry.traced("explore", on=self.settings.telemetry):
+        with telemetry.span("explore"):
             return await _Exploration(
                 self, request, on_event=on_event, on_progress=on_progress, purse=purse, resume=resume
             ).go()

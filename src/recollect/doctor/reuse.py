@@ -114,7 +114,6 @@ async def one_connection_serves_many_callers(arena: Arena, settings: Settings) -
         settings.home,
         settings.database_url,
         pool_size=1,
-        start_timeout_s=settings.start_timeout_s,
         statement_timeout_s=settings.statement_timeout_s,
     )
     try:

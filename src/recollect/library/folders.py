@@ -26,6 +26,7 @@ from recollect.errors import (
 from recollect.files.walk import Walked, walk
 from recollect.library.indexing import Progress, index_document, note_growth
 from recollect.library.intake import Placement, keep_file
+from recollect.library.reading.limits import DEFAULT_LIMITS
 from recollect.storage import library
 from recollect.workspace import Workspace
 
@@ -34,17 +35,17 @@ _SOURCE_CHARS = 200
 
 
 async def load_document(
-    source: str | os.PathLike[str] | bytes, *, name: str | None, limit: int
+    source: str | os.PathLike[str] | bytes, *, name: str | None
 ) -> tuple[bytes, str, str | None]:
-    """The bytes of a file, what it is called, and where it lies. One byte beyond the limit says there is more."""
+    """The bytes of a file, what it is called, and where it lies."""
     if not isinstance(source, bytes):
-        return await asyncio.to_thread(_load, source, name, limit)
+        return await asyncio.to_thread(_load, source, name)
     if name is None:
         raise InvalidInputError("bytes need a file name, such as name='guide.md', to tell what they are")
     return source, name, None
 
 
-def _load(path: str | os.PathLike[str], name: str | None, limit: int) -> tuple[bytes, str, str]:
+def _load(path: str | os.PathLike[str], name: str | None) -> tuple[bytes, str, str]:
     if re.match(r"[a-z]{2,10}://", os.fspath(path), re.IGNORECASE):
         raise InvalidInputError(
             f"{os.fspath(path)!r} is an address, and the library takes files; download it and add the file, "
@@ -52,15 +53,15 @@ def _load(path: str | os.PathLike[str], name: str | None, limit: int) -> tuple[b
         )
     try:
         place = Path(os.path.expanduser(os.fspath(path)))
-        data = read_regular(place, limit)
+        data = read_regular(place)
     except (OSError, ValueError, TypeError) as error:
         reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
         raise InvalidInputError(f"can't read {str(path)!r}: {reason}") from error
     return data, name or place.name, str(place.resolve())[-_SOURCE_CHARS:]
 
 
-def read_regular(path: Path, limit: int) -> bytes:
-    """At most one byte more than the limit. A folder, a pipe or a device is an OSError."""
+def read_regular(path: Path, limit: int = DEFAULT_LIMITS.max_file_bytes) -> bytes:
+    """At most one byte more than the limit, to see that there is more. A folder, a pipe or a device is an OSError."""
     # Without O_NONBLOCK a pipe would wait for a writer for ever.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     mode = os.fstat(handle).st_mode
@@ -163,7 +164,7 @@ async def _keep(
         raise InvalidInputError(
             f"{name!r} is too long for a document's id ({MAX_NAME_CHARS} characters); add it alone with an id"
         )
-    data = await asyncio.to_thread(read_regular, root / path, workspace.settings.library_max_file_bytes)
+    data = await asyncio.to_thread(read_regular, root / path)
     return await keep_file(
         workspace, context, data, placement, name=path, called=name, source=str(root / path)[:MAX_NAME_CHARS]
     )

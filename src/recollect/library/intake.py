@@ -21,7 +21,7 @@ from recollect.domain.text import check_name
 from recollect.errors import DocumentNotFoundError, InvalidInputError
 from recollect.library.indexing import Progress, follow, index_document
 from recollect.library.passages import PASSAGES_VERSION
-from recollect.library.reading import ReadingLimits, read_document
+from recollect.library.reading import read_document
 from recollect.providers.tokens import count_tokens
 from recollect.storage import library, scopes
 from recollect.storage.jobs import enqueue
@@ -133,7 +133,7 @@ async def _keep_text(
             known = await _known(tx, scope_id, called)
             if known is not None:
                 return DocumentReport(document=known, outcome="unchanged", kept=known.sections)
-    read = await asyncio.to_thread(_read, workspace, data, name, kind, title)
+    read = await asyncio.to_thread(_read, data, name, kind, title)
     earlier = known.tags if known is not None else ()
     new = await asyncio.to_thread(
         _prepare,
@@ -158,9 +158,8 @@ async def _known(tx: Transaction, scope_id: UUID, name: str) -> Document | None:
     return documents[0] if documents else None
 
 
-def _read(workspace: Workspace, data: bytes, name: str, kind: str | None, title: str | None) -> ReadDocument:
-    limits = ReadingLimits(max_file_bytes=workspace.settings.library_max_file_bytes)
-    read = read_document(data, name=name, kind=kind, limits=limits)
+def _read(data: bytes, name: str, kind: str | None, title: str | None) -> ReadDocument:
+    read = read_document(data, name=name, kind=kind)
     return read if title is None else replace(read, title=title)
 
 

@@ -109,7 +109,7 @@ async def search(
 
     `purse` and `seconds` are what a complex search may use, if it is not the only thing that is asked.
     """
-    with telemetry.traced("search", on=workspace.settings.telemetry):
+    with telemetry.span("search"):
         return await _routed(workspace, context, request, on_understood, purse, seconds)
 
 

@@ -27,10 +27,9 @@ _log = logging.getLogger(__name__)
 class Connector:
     """The way to one database, for as long as a program runs."""
 
-    def __init__(self, door: Door, home: Path, *, start_timeout_s: float) -> None:
+    def __init__(self, door: Door, home: Path) -> None:
         self.door = door
         self._home = home
-        self._start_timeout_s = start_timeout_s
         self._start: asyncio.Task[Door] | None = None
         self._start_failed = False
 
@@ -82,9 +81,7 @@ class Connector:
     async def _start_again(self) -> None:
         if self._start is None:
             _log.warning("the embedded database does not answer; it is started again")
-            self._start = asyncio.create_task(
-                asyncio.to_thread(embedded_door, self._home, self._start_timeout_s)
-            )
+            self._start = asyncio.create_task(asyncio.to_thread(embedded_door, self._home))
             self._start.add_done_callback(self._started)
         # A caller that gives up does not stop the start, which others wait for.
         await asyncio.shield(self._start)

@@ -24,6 +24,8 @@ from recollect.storage.faults import is_starting, translated
 
 #: For a server that does not even refuse; one on this machine answers within milliseconds.
 CONNECT_TIMEOUT_S = 10
+#: For the database to start or to answer: recovery after a crash takes a while.
+START_TIMEOUT_S = 120.0
 _POLL_S = 0.05
 #: What a newcomer hears whose session was not open yet when the server's processes crashed.
 _CUT_OFF = "server closed the connection unexpectedly"
@@ -57,7 +59,7 @@ class Door:
     embedded: bool
 
 
-def open_door(home: Path, database_url: str | None, *, start_timeout_s: float = 120.0) -> Door:
+def open_door(home: Path, database_url: str | None, *, start_timeout_s: float = START_TIMEOUT_S) -> Door:
     """Start or join the database and bring its schema up to date."""
     deadline = time.monotonic() + start_timeout_s
     door = _door_by_url(database_url) if database_url else embedded_door(home, start_timeout_s)
@@ -73,7 +75,7 @@ def open_door(home: Path, database_url: str | None, *, start_timeout_s: float = 
     return door
 
 
-def embedded_door(home: Path, timeout_s: float) -> Door:
+def embedded_door(home: Path, timeout_s: float = START_TIMEOUT_S) -> Door:
     """Start or join the embedded server. Its schema is not looked at."""
     from recollect.storage import embedded
 

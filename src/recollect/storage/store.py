@@ -258,11 +258,10 @@ class Store:
         database_url: str | None,
         *,
         pool_size: int,
-        start_timeout_s: float,
         statement_timeout_s: float,
     ) -> Store:
         """Start or join the database and migrate it."""
-        door = await asyncio.to_thread(open_door, home, database_url, start_timeout_s=start_timeout_s)
+        door = await asyncio.to_thread(open_door, home, database_url)
         settings = {
             # Plans depend on the caller's scopes and on the partition: a cached generic plan fits none.
             "plan_cache_mode": "force_custom_plan",
@@ -274,7 +273,7 @@ class Store:
             "client_min_messages": "warning",
         }
 
-        connector = Connector(door, home, start_timeout_s=start_timeout_s)
+        connector = Connector(door, home)
 
         async def connect() -> Connection:
             connection = await connector.connect()

@@ -193,7 +193,7 @@ class ContextAssembler:
         self, request: SearchRequest, *, max_tokens: int, domain: bool = True
     ) -> AugmentedContext:
         """A context within `max_tokens`, complex questions by the handler."""
-        with telemetry.traced("context", on=self.workspace.settings.telemetry):
+        with telemetry.span("context"):
             if self.should_use_rlm(request.query):
                 return await self.assemble_with_rlm(request, max_tokens=max_tokens, domain=domain)
             return await augmented_retrieval(

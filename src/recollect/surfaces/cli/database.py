@@ -309,7 +309,7 @@ def _embedded_settings(inv: Invocation, verb: str) -> Settings:
 def _open_door(settings: Settings) -> Door:
     from recollect.storage.endpoint import open_door
 
-    return open_door(settings.home, settings.database_url, start_timeout_s=settings.start_timeout_s)
+    return open_door(settings.home, settings.database_url)
 
 
 def _owner_conninfo(door: Door) -> str:

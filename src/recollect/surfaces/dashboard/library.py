@@ -9,6 +9,7 @@ from urllib.parse import quote
 from nicegui import ui
 
 from recollect.errors import InvalidInputError, NotFoundError, RecollectError
+from recollect.library.reading.limits import DEFAULT_LIMITS
 from recollect.surfaces.dashboard.addresses import link
 from recollect.surfaces.dashboard.widgets import confirmed, empty, fields, lines, tag, when
 
@@ -51,7 +52,7 @@ async def build(visitor: Visitor, q: str = "") -> None:
 
 
 async def _upload(visitor: Visitor, refresh: Any) -> None:
-    limit = (await visitor.store()).settings.library_max_file_bytes
+    limit = DEFAULT_LIMITS.max_file_bytes
     with ui.expansion("Add documents", icon="upload_file").classes("w-full").props("dense"):
         bar = ui.linear_progress(value=0, show_value=False).props("instant-feedback").classes("w-full")
         said = ui.label().classes("quiet text-sm")

@@ -21,6 +21,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from recollect import telemetry
 from recollect.client.async_client import AsyncRecollect
 from recollect.errors import ConfigurationError, InvalidInputError, RecollectError, StoreUnreachableError
+from recollect.library.reading.limits import DEFAULT_LIMITS
 from recollect.surfaces.dashboard.addresses import DROP_PATH
 from recollect.surfaces.http import problems
 from recollect.surfaces.http.auth import Doorkeeper, Guarded, caller_of
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from recollect.client.async_client import AsyncRecollect
     from recollect.config import Settings
 
+_UNCOUNTED = "counting needs the OpenTelemetry SDK; run: pip install 'recollect[telemetry]', and start the server again"
 #: What belongs to no route: addresses are a client's words, and have no place among labels.
 ELSEWHERE = "elsewhere"
 
@@ -104,7 +106,7 @@ def create_app(settings: Settings, *, dashboard: bool = False) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            _count(settings)
+            _count()
             await stack.enter_async_context(client)
             stack.push_async_callback(running.settled)
             await stack.enter_async_context(feed.running())
@@ -137,13 +139,12 @@ def create_app(settings: Settings, *, dashboard: bool = False) -> FastAPI:
     app.add_middleware(
         BodyLimit,
         max_bytes=_MAX_BODY_BYTES,
-        max_upload_bytes=settings.library_max_file_bytes,
+        max_upload_bytes=DEFAULT_LIMITS.max_file_bytes,
         is_upload=lambda path: path == UPLOAD_PATH or path.startswith(DROP_PATH),
     )
     app.add_middleware(problems.Unforeseen)
     app.add_middleware(Attended, running=running)
-    if settings.telemetry:
-        app.add_middleware(Counted)
+    app.add_middleware(Counted)
     if tools is not None:
         mounted = tools.streamable_http_app(streamable_http_path="/", stateless_http=True)
         app.mount("/mcp", Guarded(mounted, doorkeeper.admit))
@@ -194,12 +195,11 @@ def _secured(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _count(settings: Settings) -> None:
+def _count() -> None:
     """Count for `/metrics`, where that can be; it says itself what is missing."""
-    if settings.telemetry:
-        with suppress(ConfigurationError):
-            telemetry.count_here()
-            telemetry.waiting(0)  # from the beginning: who has answered nothing yet is seen, too
+    with suppress(ConfigurationError):
+        telemetry.count_here()
+        telemetry.waiting(0)  # from the beginning: who has answered nothing yet is seen, too
 
 
 def add_health(app: FastAPI, client: AsyncRecollect) -> None:
@@ -234,8 +234,8 @@ def add_health(app: FastAPI, client: AsyncRecollect) -> None:
         responses={501: RESPONSES[501]},
     )
     async def metrics() -> Response:
-        if not client.settings.telemetry or not telemetry.counts_here():
-            return respond(HTTPStatus.NOT_IMPLEMENTED, "not_counted", _uncounted(client))
+        if not telemetry.counts_here():
+            return respond(HTTPStatus.NOT_IMPLEMENTED, "not_counted", _UNCOUNTED)
         text = await asyncio.to_thread(metrics_text)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
@@ -251,12 +251,6 @@ async def _is_down(client: AsyncRecollect) -> bool:
 
 def _unavailable(code: str) -> Response:
     return JSONResponse({"status": "unavailable", "code": code}, status_code=503)
-
-
-def _uncounted(client: AsyncRecollect) -> str:
-    if not client.settings.telemetry:
-        return "nothing is counted: the setting `telemetry` is off"
-    return "counting needs the OpenTelemetry SDK; run: pip install 'recollect[telemetry]', and start the server again"
 
 
 UPLOAD_PATH = "/v1/library/documents"
