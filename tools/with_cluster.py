@@ -22,7 +22,7 @@ from typing import Any
 import psycopg
 
 from recollect.storage.embedded import temporary_home
-from recollect.storage.embedded.account import choose_account
+from recollect.storage.embedded.server_settings import choose_account
 
 NO_CITUS = 3
 WORKERS = 2

@@ -27,9 +27,8 @@ from recollect import AsyncRecollect, Memory, Recollect, Settings
 from recollect.errors import StoreBusyError, StoreCorruptedError, StoreUnreachableError
 from recollect.storage import connections, embedded, happenings
 from recollect.storage.connections import Connections
-from recollect.storage.connector import Connector
 from recollect.storage.embedded.folder import folder_of, start_lock
-from recollect.storage.endpoint import open_door
+from recollect.storage.endpoint import Connector, open_door
 
 pytestmark = pytest.mark.system  # servers are killed
 

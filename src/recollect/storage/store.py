@@ -32,8 +32,7 @@ from recollect.domain.layers import ScopeName
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ConflictError, StoreBusyError
 from recollect.storage.connections import Connection, Connections, told_if_broken, try_twice
-from recollect.storage.connector import Connector
-from recollect.storage.endpoint import Door, open_door
+from recollect.storage.endpoint import Connector, Door, open_door
 from recollect.storage.faults import translated
 from recollect.storage.sql import query
 

@@ -9,7 +9,7 @@
     home/binaries-*/        only as root, when the installed binaries are out of the server user's reach
 
 It knows nothing of schemas, migrations or memories: it hands out an `Endpoint`. `launch` is the story
-from beginning to end, `process` knows the running server, `folder` the files, `account` the operating
+from beginning to end, `process` knows the running server, `folder` the files, `server_settings` also the operating
 system's users. A PostgreSQL of your own is reached by URL and never comes here.
 """
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import StoreError, StoreUnreachableError
-from recollect.storage.embedded.account import Account, give, run_as
 from recollect.storage.embedded.folder import (
     APP_ROLE,
     OWNER_ROLE,
@@ -23,7 +22,14 @@ from recollect.storage.embedded.folder import (
     write_private,
 )
 from recollect.storage.embedded.process import diagnose
-from recollect.storage.embedded.server_settings import SCRAM_ITERATIONS, as_arguments, server_settings
+from recollect.storage.embedded.server_settings import (
+    SCRAM_ITERATIONS,
+    Account,
+    as_arguments,
+    give,
+    run_as,
+    server_settings,
+)
 
 if TYPE_CHECKING:
     from typing import Any

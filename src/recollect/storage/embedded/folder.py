@@ -20,8 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from recollect.errors import StoreBusyError, StoreCorruptedError, StoreError, StoreFullError
-from recollect.storage.embedded.account import Account, find_blocked_folder
-from recollect.storage.embedded.server_settings import MAJOR_VERSION
+from recollect.storage.embedded.server_settings import MAJOR_VERSION, Account, find_blocked_folder
 
 OWNER_ROLE = "postgres"
 APP_ROLE = "recollect_app"

@@ -23,7 +23,6 @@ from pathlib import Path
 
 from recollect.errors import ConfigurationError, ConflictError, StoreError, StoreUnsupportedError
 from recollect.storage.embedded import databases, process
-from recollect.storage.embedded.account import Account, choose_account, find_blocked_folder, give
 from recollect.storage.embedded.folder import (
     APP_ROLE,
     OWNER_ROLE,
@@ -46,7 +45,15 @@ from recollect.storage.embedded.folder import (
     start_lock,
 )
 from recollect.storage.embedded.process import Postmaster
-from recollect.storage.embedded.server_settings import binary, reachable_bin_folder, server_settings
+from recollect.storage.embedded.server_settings import (
+    Account,
+    binary,
+    choose_account,
+    find_blocked_folder,
+    give,
+    reachable_bin_folder,
+    server_settings,
+)
 
 _DEFAULT_PORT = 5432
 

@@ -26,7 +26,6 @@ from recollect.errors import (
     StoreError,
     StoreFullError,
 )
-from recollect.storage.embedded.account import Account, run_as
 from recollect.storage.embedded.folder import (
     POLL_S,
     Folder,
@@ -35,7 +34,7 @@ from recollect.storage.embedded.folder import (
     reporting,
     try_lock,
 )
-from recollect.storage.embedded.server_settings import as_arguments
+from recollect.storage.embedded.server_settings import Account, as_arguments, run_as
 
 # After `kill -9` of the postmaster its children need a second or two to notice and let go of shared memory.
 _LEFTOVERS_S = 10.0

@@ -3,7 +3,7 @@
 -- arrays. {where} has the caller's conditions; {scopes_p} narrows to the visible scopes where they are known.
 with weight as materialized (
     -- Counting here, under row-level security, makes the statistics those of the visible memories; `known` has
-    -- counts of common terms from a moment ago. The formula is that of retrieval/rank/lexical.py, which says why a
+    -- counts of common terms from a moment ago. The formula is that of retrieval/rank/pool.py, which says why a
     -- hundred more memories are supposed.
     -- The rarest terms lead: they alone find candidates, as many as fit into the budget of postings. What a common
     -- word adds to a candidate is looked up afterwards; what it alone would find is nothing anybody asked for.
