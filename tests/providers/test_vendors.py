@@ -14,8 +14,7 @@ from tests.runs.model_server import ModelServer, Said, serve
 from recollect import Settings
 from recollect.errors import ModelBudgetError, ModelOutputError, ModelUnavailableError
 from recollect.providers.models import ChatModel, Exchange, Profile, Purse, ToolForm, open_model, profile_of
-from recollect.providers.models.profiles import LARGE_WINDOW, REASONING_TOKENS, UNKNOWN_WINDOW
-from recollect.providers.prices import Price
+from recollect.providers.models.profiles import LARGE_WINDOW, REASONING_TOKENS, UNKNOWN_WINDOW, Price
 
 T = TypeVar("T")
 DOLLARS = Price(input_usd=1.0, output_usd=10.0, cached_usd=0.1)

@@ -14,8 +14,7 @@ from rooms import Rooms, look, says
 
 from recollect.errors import PlannerError
 from recollect.providers.models import open_model
-from recollect.providers.models.profiles import Profile
-from recollect.providers.prices import find_price
+from recollect.providers.models.profiles import Profile, find_price
 from recollect.runs.budget import Budget, Limits
 from recollect.runs.engine import Run, run
 from recollect.runs.planners.contract import Plan, Situation

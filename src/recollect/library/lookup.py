@@ -36,7 +36,7 @@ from recollect.library.shelf import DOCUMENT, get_documents
 from recollect.library.verdicts import READ_SECTIONS, Candidate, Place, decide, read_verdicts
 from recollect.retrieval.generate import calibration_of
 from recollect.retrieval.rank.calibration import MINILM, Calibration
-from recollect.retrieval.rank.lexical import inverse_frequency
+from recollect.retrieval.rank.pool import inverse_frequency
 from recollect.storage import library, scopes
 from recollect.storage.store import Row, Transaction
 from recollect.workspace import Workspace

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
-from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS
+from recollect.retrieval.rank.pool import MAX_QUERY_TERMS
 from recollect.text.sentences import BULLET, split_sentences
 from recollect.text.terms import query_terms, terms
 

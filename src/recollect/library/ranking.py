@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from recollect.library.prose import Asked, has_number, names_a_default
 from recollect.retrieval.rank.calibration import MINILM, Calibration
-from recollect.retrieval.rank.lexical import K1
+from recollect.retrieval.rank.pool import K1
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -25,7 +25,7 @@ from recollect.learning.policy import DecompositionPolicy
 from recollect.learning.training import Trainers, train
 from recollect.retrieval.recursive.executor import RlmExecutor
 from recollect.retrieval.request import SearchRequest
-from recollect.retrieval.understand.strategy import STRATEGY_WEIGHTS
+from recollect.retrieval.understand import STRATEGY_WEIGHTS
 from recollect.workspace import Workspace
 
 _log = logging.getLogger("recollect.learning")

@@ -16,7 +16,7 @@ from recollect.retrieval.judge.evidence import (
     share_of_strangers,
     words_of,
 )
-from recollect.retrieval.understand.strategy import select_strategy
+from recollect.retrieval.understand import select_strategy
 
 
 def said(speaker: str | None, text: str) -> Candidate:

@@ -1,8 +1,9 @@
-"""What a chat model can do, and every limit that follows from it.
+"""What a chat model can do and costs, and every limit that follows from it.
 
 A profile has the model's window, the longest answer, whether it reasons, takes tools, is held to schemas, keeps a
-prompt that comes again, and its price. What is published comes from genai-prices and pydantic-ai; settings override it,
-and a model that nobody knows gets a safe middle. No stage has a limit of its own: how much a request shows, how long an
+prompt that comes again, and its price. What is published comes from genai-prices and pydantic-ai, nothing is
+downloaded; settings override it, and a model that nobody knows gets a safe middle. One without a published price counts
+as 0.0, and whoever counts says so in a note. No stage has a limit of its own: how much a request shows, how long an
 answer may be, how many findings and steps there are is asked of the profile.
 """
 
@@ -11,12 +12,125 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from recollect.providers.prices import Price, find_price, find_published
-
 if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo
+
     from recollect.config import Settings
+
+
+#: The families whose vendor genai-prices has under the same name.
+_VENDORS = frozenset({"openai", "anthropic"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """In US dollars for a million tokens; of input that the server had at hand, and that it was told to keep, too.
+
+    Where long prompts cost more, `long` is the price of a request with more than `long_from` tokens of input.
+    """
+
+    input_usd: float
+    output_usd: float
+    cached_usd: float | None = None
+    written_usd: float | None = None
+    long_from: int = 0
+    long: Price | None = None
+
+    def cost(self, *, input: int, output: int, cached: int = 0, written: int = 0) -> float:
+        """Of one request. `input` includes what was `cached` and `written`."""
+        if self.long is not None and input > self.long_from:
+            return self.long.cost(input=input, output=output, cached=cached, written=written)
+        plain = max(input - cached - written, 0)
+        read = self.input_usd if self.cached_usd is None else self.cached_usd
+        kept = self.input_usd if self.written_usd is None else self.written_usd
+        total = plain * self.input_usd + cached * read + written * kept + output * self.output_usd
+        return total / 1_000_000
+
+    def worst(self, *, input: int, output: int) -> float:
+        """The most that a request of so many tokens can cost: nothing is at hand, and all of it is kept."""
+        dearest = max(self.input_usd, self.written_usd or 0.0)
+        usd = (input * dearest + output * self.output_usd) / 1_000_000
+        if self.long is not None and input > self.long_from:
+            usd = max(usd, self.long.worst(input=input, output=output))
+        return usd
+
+    def output_within(self, usd: float, *, input: int) -> int:
+        """How many tokens of output a budget allows beside so much input; less than 1 when it allows none."""
+        if self.output_usd <= 0:
+            return 1 << 30 if self.worst(input=input, output=0) <= usd else 0
+        rate = self.long.output_usd if self.long is not None and input > self.long_from else self.output_usd
+        return int((usd - self.worst(input=input, output=0)) * 1_000_000 / rate)
+
+
+FREE = Price(input_usd=0.0, output_usd=0.0)
+
+
+def find_price(name: str) -> Price | None:
+    """The price of a model by the name it is opened with; None when none is published. Ollama's are free."""
+    if name.startswith("ollama:"):
+        return FREE
+    published = find_published(name)
+    if published is None:
+        return None
+    from datetime import UTC, datetime
+
+    return _read(published.get_prices(datetime.now(tz=UTC)))
+
+
+@cache
+def find_published(name: str) -> ModelInfo | None:
+    """What is published about a model called `family:model`; None when nothing is, or the package is not there."""
+    family, _, model = name.partition(":")
+    if family not in _VENDORS or not model:
+        return None
+    try:
+        from genai_prices.data_snapshot import get_snapshot
+
+        return get_snapshot().find_provider_model(model, None, family, None)[1]
+    except (ImportError, LookupError):
+        return None
+
+
+def _read(prices: Any) -> Price | None:
+    own = {
+        name: getattr(prices, f"{name}_mtok", None)
+        for name in ("input", "output", "cache_read", "cache_write")
+    }
+    if own["input"] is None or own["output"] is None:
+        return None
+    tiers = [found[0] for one in own.values() if (found := getattr(one, "tiers", None))]
+    if not tiers:
+        return _price({name: _usd(one) for name, one in own.items()})
+    long = {name: _usd(one, long=True) for name, one in own.items()}
+    return _price(
+        {name: _usd(one) for name, one in own.items()},
+        long=_price(long),
+        long_from=min(int(tier.start) for tier in tiers),
+    )
+
+
+def _usd(price: Any, *, long: bool = False) -> float | None:
+    if price is None:
+        return None
+    tiers = getattr(price, "tiers", None)
+    if tiers is None:
+        return float(price)
+    return float(max((tier.price for tier in tiers), default=price.base) if long else price.base)
+
+
+def _price(usd: dict[str, float | None], *, long: Price | None = None, long_from: int = 0) -> Price:
+    return Price(
+        input_usd=usd["input"] or 0.0,
+        output_usd=usd["output"] or 0.0,
+        cached_usd=usd["cache_read"],
+        written_usd=usd["cache_write"],
+        long=long,
+        long_from=long_from,
+    )
+
 
 Shape = Literal["small", "medium", "large"]
 

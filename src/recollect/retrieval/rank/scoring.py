@@ -1,15 +1,17 @@
 """Everything that counts for a candidate, brought together in one score.
 
 What a memory says decides whether it is relevant (`relevance`), with what it inherits from the hits that lead to it
-(`linked`) and a bonus for being about what the question names. Time, importance, proven use and being a summary then
+and a bonus for being about what the question names. Time, importance, proven use and being a summary then
 order what is relevant, and what is not: they never carry a memory over the default threshold, in either direction.
 So a store full of fresh and important memories still answers "nothing" to a question about nothing in it.
 
-The strategy's weights say how much each of them counts against the content. Contributions stay apart by name.
+The strategy's weights say how much each of them counts against the content. Contributions stay apart by name,
+and `explain` makes a sentence of them: why a memory was recalled.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -17,9 +19,8 @@ import numpy as np
 
 from recollect.domain.query import Understanding
 from recollect.retrieval.rank.calibration import RELEVANT, Calibration, scores
-from recollect.retrieval.rank.linked import inherited
 from recollect.retrieval.rank.pool import Floats, Pool
-from recollect.retrieval.rank.relevance import FUSED, Relevance, measure_relevance, total
+from recollect.retrieval.rank.relevance import FUSED, Relevance, inherited, measure_relevance, total
 from recollect.retrieval.rank.signals import (
     WEIGHED,
     asks_only_when,
@@ -201,3 +202,52 @@ def _explained(
     said |= {name: weights.get(WEIGHED[name], 0.0) * strengths[name] for name in WEIGHED}
     said["summary"] = _SUMMARY * strengths.get("summary", np.zeros(len(whole)))
     return {name: said[name] for name in SIGNALS}
+
+
+_REASONS = {
+    "semantic": "is close in meaning",
+    "lexical": "shares words with the question",
+    "neighbours": "stands beside turns that match",
+    "conversation": "belongs to a conversation about it",
+    "speaker": "was said by the one asked about",
+    "linked": "continues what another hit says",
+    "entity": "names what the question names",
+    "temporal": "is recent",
+    "importance": "is more important than most",
+    "reinforcement": "has proved useful",
+    "summary": "sums up other memories",
+}
+#: Less than this share of the whole explains nothing.
+_WORTH_SAYING = 0.1
+# Of a strength from 0 to 1: below it, a memory is only near the period asked for.
+_INSIDE = 0.999
+_PREPOSITION = re.compile(r"^(?:in|on|at|during|from|of|within)\s+", re.IGNORECASE)
+
+
+def explain(signals: Mapping[str, float], asked: Understanding | None = None) -> str:
+    """For example "recalled because it mentions Acme (entity 0.40) and is from last month (temporal 0.20)".
+
+    Strongest first; with the understanding of the question, in its words.
+    """
+    total = sum(value for value in signals.values() if value > 0)
+    if total <= 0:
+        return "recalled without any matching signal"
+    ranked = sorted(signals.items(), key=lambda item: -item[1])
+    said = [(name, value) for name, value in ranked if value >= _WORTH_SAYING * total]
+    reasons = [f"{_reason(name, value, asked)} ({name} {value:.2f})" for name, value in said]
+    if len(reasons) > 1:
+        reasons[-2:] = [f"{reasons[-2]} and {reasons[-1]}"]
+    return f"recalled because it {', '.join(reasons)}"
+
+
+def _reason(name: str, value: float, asked: Understanding | None) -> str:
+    plain = _REASONS.get(name, f"has the signal {name}")
+    if asked is None:
+        return plain
+    if name == "entity" and len(asked.entities) == 1:
+        return f"mentions {asked.entities[0].name}"
+    if name == "temporal" and asked.time_range is not None:
+        phrase = _PREPOSITION.sub("", asked.time_range.phrase.strip())
+        weight = asked.strategy.weights.get(WEIGHED["temporal"], 0.0)
+        return f"is from {phrase}" if value >= _INSIDE * weight else f"is from around {phrase}"
+    return plain

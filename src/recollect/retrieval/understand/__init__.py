@@ -1,35 +1,79 @@
 """First stage: what is asked.
 
 `read_query` is what the words alone tell: terms, category, times, strategy. `understand` adds what the store knows of
-the names in it, in one statement. No model is needed. The parts: names.py and resolve.py (entities), classify.py,
-aim.py, strategy.py; times are read in `text/times`.
+the names in it, in one statement. No model is needed. Entities are resolved in resolve.py; words, times and
+what is wanted are read in `text/`.
+
+Which signals count how much for which kind of question is a table here; weights that were learned, or an experiment's,
+replace it (`strategy_for`). What a signal is worth for one memory is computed in `rank/`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
+from types import MappingProxyType
 from uuid import UUID
 
 from recollect.domain.ontology import Ontology
-from recollect.domain.query import QueryType, Strategy, Understanding
+from recollect.domain.query import Category, QueryType, Strategy, Understanding
 from recollect.domain.text import check_text
 from recollect.retrieval.anchors import anchored_scope
-from recollect.retrieval.rank.lexical import MAX_QUERY_TERMS
+from recollect.retrieval.rank.pool import MAX_QUERY_TERMS
 from recollect.retrieval.understand.resolve import (
     FindInDomain,
     extract_query_entities,
     read_mentions,
     resolve_entity,
 )
-from recollect.retrieval.understand.strategy import STRATEGY_WEIGHTS, select_strategy
 from recollect.storage.store import Transaction
 from recollect.text.aim import read_aim
 from recollect.text.classify import classify_query
 from recollect.text.names import find_names
 from recollect.text.terms import query_terms
 from recollect.text.times import read_times
+
+
+def _weights(
+    semantic: float, entity: float, temporal: float, importance: float, reinforcement: float
+) -> Mapping[str, float]:
+    return MappingProxyType(
+        {
+            "semantic_similarity": semantic,
+            "entity_overlap": entity,
+            "temporal_relevance": temporal,
+            "importance": importance,
+            "reinforcement": reinforcement,
+        }
+    )
+
+
+STRATEGY_WEIGHTS: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {
+        # It must be about the thing that is named.
+        "factual_entity_focused": _weights(0.25, 0.40, 0.20, 0.10, 0.05),
+        # Procedures are general, and the proven ones matter.
+        "procedural": _weights(0.45, 0.05, 0.05, 0.15, 0.30),
+        "exploratory": _weights(0.35, 0.25, 0.15, 0.20, 0.05),
+        # Trends over time, and what had impact.
+        "analytical": _weights(0.30, 0.15, 0.25, 0.25, 0.05),
+    }
+)
+
+
+def select_strategy(query_type: QueryType) -> Strategy:
+    """The weights of the table for a question."""
+    if query_type.procedural:
+        name = "procedural"
+    elif query_type.entity_focused and query_type.category is Category.FACTUAL:
+        name = "factual_entity_focused"
+    elif query_type.category is Category.ANALYTICAL:
+        name = "analytical"
+    else:
+        name = "exploratory"
+    return Strategy(name=name, weights=STRATEGY_WEIGHTS[name])
+
 
 __all__ = [
     "MAX_QUERY_CHARS",
