@@ -136,7 +136,7 @@ def test_the_child_may_neither_write_nor_reach_the_network_nor_start_programs(tm
     script = f"""
 import socket, subprocess, sys
 from recollect.library.reading.child import _fence
-from recollect.library.reading.limits import ReadingLimits
+from recollect.library.reading.sections import ReadingLimits
 _fence(ReadingLimits())
 tries = [
     lambda: open({str(tmp_path / "x")!r}, "w"),

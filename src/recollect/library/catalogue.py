@@ -12,9 +12,8 @@ from typing import Any
 from recollect.domain.findings import Finding
 from recollect.errors import NotFoundError
 from recollect.files.patterns import Match, search_lines, touching
-from recollect.library.material import Entry, Material, Volume
+from recollect.library.material import EVERYTHING, Entry, Material, Volume
 from recollect.library.passages import MAX_TEXT_CHARS, cut, lines_of
-from recollect.library.references import EVERYTHING
 from recollect.library.tool_parameters import ListDocuments, ReadDocument, SearchPattern
 from recollect.runs.environment import Observation
 

@@ -3,7 +3,7 @@
 One environment serves one consultation and its follow-ups. Everything that is read names its lines in `spans` of the
 observation's value, so that the record of a run says what was read, also when the answer came from the cache. With a
 model `query_subset` and `summarize` ask it; without one they give the lines that answer. What a planner without a model
-may choose from is `leads.py`; naming a part of the material is `references.py`.
+may choose from is `leads.py`; naming a part of it is in `material.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,16 @@ from recollect.errors import InvalidInputError, ModelError, NotFoundError
 from recollect.library.catalogue import list_documents, read_document, search_pattern
 from recollect.library.extract import answering_lines, rank, summary_lines
 from recollect.library.leads import Leads, propose
-from recollect.library.material import Lead, Material, Volume
+from recollect.library.material import (
+    EVERYTHING,
+    Lead,
+    Material,
+    Volume,
+    find_sections,
+    parse_reference,
+    spans_of,
+    suggest_sections,
+)
 from recollect.library.passages import (
     MAX_TEXT_CHARS,
     Spans,
@@ -30,13 +39,6 @@ from recollect.library.passages import (
     lines_of,
     locate_in,
     only,
-)
-from recollect.library.references import (
-    EVERYTHING,
-    find_sections,
-    parse_reference,
-    spans_of,
-    suggest_sections,
 )
 from recollect.library.row_tools import row_tools
 from recollect.library.tool_parameters import (

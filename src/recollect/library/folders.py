@@ -26,7 +26,7 @@ from recollect.errors import (
 from recollect.files.walk import Walked, walk
 from recollect.library.indexing import Progress, index_document, note_growth
 from recollect.library.intake import Placement, keep_file
-from recollect.library.reading.limits import DEFAULT_LIMITS
+from recollect.library.reading.sections import DEFAULT_LIMITS
 from recollect.storage import library
 from recollect.workspace import Workspace
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from recollect.files.patterns import escape
-from recollect.library.material import Lead
-from recollect.library.references import EVERYTHING
+from recollect.library.material import EVERYTHING, Lead
 from recollect.retrieval.assemble.compare import find_sides
 from recollect.runs.environment import Action
 from recollect.text.dense import wants_rows

@@ -11,9 +11,8 @@ from pydantic import Field
 from recollect.domain.findings import Citation
 from recollect.domain.rows import Column, Rows
 from recollect.errors import InvalidInputError
-from recollect.library.material import Material, Volume
+from recollect.library.material import EVERYTHING, Material, Volume
 from recollect.library.prose import begins_block, is_open, sentences_of, table_head, ticked
-from recollect.library.references import EVERYTHING
 from recollect.runs.environment import CallContext, Observation, Tool
 from recollect.runs.match import Sentence, match_sentences
 from recollect.runs.pieces import Piece

@@ -20,9 +20,8 @@ from recollect.errors import (
 from recollect.files.decode import canonical, decode
 from recollect.library.reading.html import read_html
 from recollect.library.reading.isolated import read_isolated, require_reader
-from recollect.library.reading.limits import DEFAULT_LIMITS, ReadingLimits
 from recollect.library.reading.markdown import read_markdown, read_plain
-from recollect.library.reading.sections import shorten
+from recollect.library.reading.sections import DEFAULT_LIMITS, ReadingLimits, shorten
 from recollect.library.reading.sniff import BINARY_KINDS, BY_EXTENSION, KINDS, Sniffed, extension_of, sniff
 from recollect.library.reading.source import read_source
 

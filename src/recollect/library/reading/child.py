@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 from recollect.errors import DocumentError, DocumentTooLargeError, RecollectError
-from recollect.library.reading.limits import ReadingLimits
+from recollect.library.reading.sections import ReadingLimits
 
 _REFUSED_EVENTS = (
     "socket.connect",

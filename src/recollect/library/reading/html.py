@@ -1,7 +1,7 @@
 """HTML: what a reader of the page would read, without its navigation, programs and styles.
 
 `main`, or the only `article`, is preferred when the page has one. Tokens and the rules of
-the elements are `html_tokens.py`, tables `html_tables.py`.
+the elements are `html_tokens.py`, with tables.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from recollect.domain.library import ReadDocument
 from recollect.files.decode import canonical
-from recollect.library.reading.html_tables import GridTable, plain_tables
 from recollect.library.reading.html_tokens import (
     BLOCKS,
     HEADINGS,
     End,
+    GridTable,
     Start,
     Text,
     Token,
@@ -24,6 +24,7 @@ from recollect.library.reading.html_tokens import (
     is_main,
     is_permalink,
     is_silent,
+    plain_tables,
     tokens_of,
 )
 from recollect.library.reading.sections import Heading, build_sections, fold, shorten

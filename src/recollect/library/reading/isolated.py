@@ -21,7 +21,7 @@ from recollect.errors import (
     RecollectError,
     error_class,
 )
-from recollect.library.reading.limits import ReadingLimits
+from recollect.library.reading.sections import ReadingLimits
 
 #: What each kind is read with; all of them come with one extra.
 _PACKAGES = {

@@ -20,9 +20,15 @@ from typing import Any
 from recollect.domain.library import Gap, PageSpan, ReadDocument
 from recollect.errors import DocumentTooLargeError
 from recollect.files.decode import canonical
-from recollect.library.reading.limits import ReadingLimits
 from recollect.library.reading.markdown import plain_heading, read_markdown
-from recollect.library.reading.sections import Heading, build_sections, fold, markdown_table, shorten
+from recollect.library.reading.sections import (
+    Heading,
+    ReadingLimits,
+    build_sections,
+    fold,
+    markdown_table,
+    shorten,
+)
 from recollect.library.reading.sniff import check_archive
 
 _SLIDE = re.compile(r"<!-- Slide number: (\d{1,6}) -->")

@@ -18,7 +18,7 @@ from recollect.errors import (
     InvalidInputError,
 )
 from recollect.files.decode import looks_binary
-from recollect.library.reading.limits import ReadingLimits
+from recollect.library.reading.sections import ReadingLimits
 from recollect.library.reading.source import SOURCE_EXTENSIONS
 
 KINDS = ("markdown", "html", "text", "code", "pdf", "docx", "pptx", "xlsx")

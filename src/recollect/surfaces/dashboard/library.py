@@ -9,7 +9,7 @@ from urllib.parse import quote
 from nicegui import ui
 
 from recollect.errors import InvalidInputError, NotFoundError, RecollectError
-from recollect.library.reading.limits import DEFAULT_LIMITS
+from recollect.library.reading.sections import DEFAULT_LIMITS
 from recollect.surfaces.dashboard.addresses import link
 from recollect.surfaces.dashboard.widgets import confirmed, empty, fields, lines, tag, when
 

@@ -21,17 +21,16 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from recollect import telemetry
 from recollect.client.async_client import AsyncRecollect
 from recollect.errors import ConfigurationError, InvalidInputError, RecollectError, StoreUnreachableError
-from recollect.library.reading.limits import DEFAULT_LIMITS
+from recollect.library.reading.sections import DEFAULT_LIMITS
 from recollect.surfaces.dashboard.addresses import DROP_PATH
 from recollect.surfaces.http import problems
 from recollect.surfaces.http.auth import Doorkeeper, Guarded, caller_of
 from recollect.surfaces.http.events import Feed, add_events
-from recollect.surfaces.http.limits import BodyLimit, RateLimit, Turns, at_once
+from recollect.surfaces.http.limits import Attended, BodyLimit, RateLimit, Running, Turns, at_once
 from recollect.surfaces.http.problems import RESPONSES, respond
 from recollect.surfaces.http.reference import PATH as REFERENCE
 from recollect.surfaces.http.reference import add_reference
 from recollect.surfaces.http.routes import add_verbs, answer
-from recollect.surfaces.http.running import Attended, Running
 from recollect.surfaces.http.sharing import metrics_text
 from recollect.surfaces.roots import check_path
 
