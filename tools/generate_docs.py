@@ -87,7 +87,7 @@ def settings_page() -> str:
 def errors_page() -> str:
     """The error tree, with the exit code of each."""
     from recollect.errors import RecollectError
-    from recollect.surfaces.cli import errors as cli
+    from recollect.surfaces.cli import output as cli
 
     lines = [
         HEAD,

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from recollect import errors
-from recollect.surfaces.cli.errors import EXIT_CODES, exit_code, report_error
+from recollect.surfaces.cli.output import EXIT_CODES, exit_code, report_error
 
 FAMILIES = {
     errors.InvalidInputError: 2,

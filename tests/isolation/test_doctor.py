@@ -10,12 +10,12 @@ import pytest
 from tests.conftest import ON_CLUSTER
 
 from recollect import Recollect, Settings
-from recollect.doctor import catalogue, front_door, reads, reuse, writes
+from recollect.doctor import front_door, isolation, reads, reuse, writes
 from recollect.doctor.world import PREFIX
 from recollect.domain.results import Check
 from recollect.storage import spaces
 
-ATTACKS = [catalogue.ATTACKS, reads.ATTACKS, writes.ATTACKS, reuse.ATTACKS, front_door.ATTACKS]
+ATTACKS = [isolation.ATTACKS, reads.ATTACKS, writes.ATTACKS, reuse.ATTACKS, front_door.ATTACKS]
 
 
 @pytest.mark.system
@@ -46,7 +46,7 @@ def test_whoever_is_no_operator_gets_the_attacks_that_need_no_tenants(
     as_user: Callable[..., Recollect],
 ) -> None:
     checks = [check for check in as_user("ana").doctor(isolation=True) if check.name.startswith("isolation")]
-    assert len(checks) == len(catalogue.ATTACKS) + 2
+    assert len(checks) == len(isolation.ATTACKS) + 2
     assert all(check.ok for check in checks)
     assert checks[-1].detail.startswith("skipped")
 

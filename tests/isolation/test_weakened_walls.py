@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from recollect import Recollect, Settings
-from recollect.doctor import catalogue, reads, reuse, writes
+from recollect.doctor import isolation, reads, reuse, writes
 from recollect.doctor.arena import Arena
 from recollect.domain.results import Check
 from recollect.storage.endpoint import Door
@@ -23,13 +23,13 @@ Worlds = Callable[[Door], AbstractContextManager[Arena]]
 WALLS: dict[str, tuple[str, list[Attack]]] = {
     "row-level security not forced": (
         "alter table recollect.mention no force row level security",
-        [catalogue.row_level_security_is_forced],
+        [isolation.row_level_security_is_forced],
     ),
     "row-level security off on one partition": (
         "do $$ declare part text; begin for part in select relname from pg_class where relname ~ '^posting_\\d+$' loop"
         " execute format('alter table recollect.%I disable row level security', part); end loop; end $$",
         [
-            catalogue.row_level_security_is_forced,
+            isolation.row_level_security_is_forced,
             reads.no_caller_sees_nothing,
             reads.tenant_alone_sees_nothing,
             reads.every_caller_sees_exactly_what_the_rules_say,
@@ -39,7 +39,7 @@ WALLS: dict[str, tuple[str, list[Attack]]] = {
     "memories readable by all": (
         "alter policy readable on recollect.memory using (true)",
         [
-            catalogue.policies_name_the_tenant,
+            isolation.policies_name_the_tenant,
             reads.no_caller_sees_nothing,
             reads.garbled_settings_see_nothing,
             reads.every_caller_sees_exactly_what_the_rules_say,
@@ -60,24 +60,24 @@ WALLS: dict[str, tuple[str, list[Attack]]] = {
         "create table recollect.note (tenant_id text, body text); insert into recollect.note values ('x', 'y');"
         " grant select on recollect.note to recollect_app",
         [
-            catalogue.row_level_security_is_forced,
-            catalogue.policies_name_the_tenant,
+            isolation.row_level_security_is_forced,
+            isolation.policies_name_the_tenant,
             reads.no_caller_sees_nothing,
             reads.every_caller_sees_exactly_what_the_rules_say,
         ],
     ),
     "a view that shows everything": (
         "create view recollect.peek as select * from recollect.memory; grant select on recollect.peek to recollect_app",
-        [catalogue.functions_are_few, reads.no_caller_sees_nothing],
+        [isolation.functions_are_few, reads.no_caller_sees_nothing],
     ),
     "a function with its owner's rights": (
         "create function recollect.peek() returns setof text language sql security definer"
         " as 'select text from recollect.memory'; grant execute on function recollect.peek() to recollect_app",
-        [catalogue.functions_are_few],
+        [isolation.functions_are_few],
     ),
     "a function that looks at temporary tables first": (
         "alter function recollect.caller_scopes(text) set search_path = pg_temp, recollect, pg_catalog",
-        [catalogue.functions_are_few, reads.shadows_fool_nobody],
+        [isolation.functions_are_few, reads.shadows_fool_nobody],
     ),
     "scopes of all tenants": (
         "create or replace function recollect.caller_scopes(kind text) returns uuid[] language sql stable"
@@ -123,15 +123,15 @@ WALLS: dict[str, tuple[str, list[Attack]]] = {
     ),
     "the application may truncate": (
         "grant truncate on recollect.tally to recollect_app",
-        [catalogue.rights_are_few, writes.nothing_can_be_taken_over],
+        [isolation.rights_are_few, writes.nothing_can_be_taken_over],
     ),
     "the application owns a table": (
         "grant create on schema recollect to recollect_app; alter table recollect.mention owner to recollect_app",
-        [catalogue.rights_are_few, writes.nothing_can_be_taken_over],
+        [isolation.rights_are_few, writes.nothing_can_be_taken_over],
     ),
     "the application may change the store": (
         "grant update on recollect.space to recollect_app",
-        [catalogue.rights_are_few],
+        [isolation.rights_are_few],
     ),
     "a sequence that counts for everybody": (
         "create sequence recollect.counter; grant usage on sequence recollect.counter to recollect_app",
@@ -169,7 +169,7 @@ def test_a_role_that_bypasses_row_level_security_is_reported(
         owner.execute("alter role recollect_app bypassrls")
         try:
             with worlds_in(door) as arena:
-                checks = [catalogue.rights_are_few(arena), reads.no_caller_sees_nothing(arena)]
+                checks = [isolation.rights_are_few(arena), reads.no_caller_sees_nothing(arena)]
         finally:
             owner.execute("alter role recollect_app nobypassrls")
     assert [check.ok for check in checks] == [False, False]

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect.client.arguments import checked
-from recollect.client.entities import AsyncEntities
+from recollect.client.entities import AsyncEntities, AsyncOntology
 from recollect.client.events import AsyncEvents, AsyncTraces
 from recollect.client.learning import AsyncLearning
 from recollect.client.library import AsyncLibrary
 from recollect.client.memories import UNCHANGED as UNCHANGED
 from recollect.client.memories import MemoryVerbs, Progress
-from recollect.client.ontology import AsyncOntology
 from recollect.client.oracle import AsyncConsultations, AsyncExplorations, OracleVerbs
 from recollect.client.tenancy import AsyncKeys, AsyncMembers, AsyncScopes, AsyncTenants
 from recollect.domain.overview import Overview

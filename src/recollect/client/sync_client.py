@@ -11,11 +11,10 @@ from os import PathLike
 from typing import Self
 
 from recollect.client.async_client import AsyncRecollect
-from recollect.client.entities import AsyncEntities
+from recollect.client.entities import AsyncEntities, AsyncOntology
 from recollect.client.events import AsyncEvents, AsyncTraces
 from recollect.client.learning import AsyncLearning
 from recollect.client.library import AsyncLibrary
-from recollect.client.ontology import AsyncOntology
 from recollect.client.oracle import AsyncConsultations, AsyncExplorations
 from recollect.client.portal import Portal, SyncFace, blocking
 from recollect.client.tenancy import AsyncKeys, AsyncMembers, AsyncScopes, AsyncTenants

@@ -18,8 +18,7 @@ from mcp.client.stdio import stdio_client
 from recollect import AsyncRecollect, Recollect, Settings, TenantContext
 from recollect.client.verbs import BY_NAME, parameters
 from recollect.providers.tokens import count_tokens
-from recollect.surfaces.mcp.server import local_server
-from recollect.surfaces.mcp.tools import RESULT
+from recollect.surfaces.mcp.server import RESULT, local_server
 from recollect.surfaces.tools import INSTRUCTIONS, TOOLS
 
 PAGE = Path(__file__).parents[3] / "docs" / "mcp.md"

@@ -1,7 +1,7 @@
 """Memories from the exports of other packages: `import_from(client, "mem0", "export.json")`.
 
-mem0.py and chroma.py read files into entries (entry.py); importing.py checks them all and stores them. An entry has the
-form of a line of Recollect's own export, so that ids, times and histories are kept.
+exports.py and chroma.py read files into entries (entry.py); importing.py checks them all and stores them. An entry has
+the form of a line of Recollect's own export, so that ids, times and histories are kept.
 """
 
 from recollect.contrib.importers.importing import SOURCES, import_from

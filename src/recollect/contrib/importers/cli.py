@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.errors import InvalidInputError
-from recollect.surfaces.cli.errors import PARTLY_STORED, USAGE
 from recollect.surfaces.cli.invocation import Invocation, invocation, line_source
-from recollect.surfaces.cli.output import one_line
+from recollect.surfaces.cli.output import PARTLY_STORED, USAGE, one_line
 
 if TYPE_CHECKING:
     from recollect.domain.results import AddReport

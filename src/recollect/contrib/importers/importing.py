@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from recollect.client.sync_client import Recollect
-from recollect.contrib.importers import chroma, graphs, mem0
+from recollect.contrib.importers import chroma, exports
 from recollect.contrib.importers.entry import Entries, Entry, Source
 from recollect.domain.layers import ScopeName
 from recollect.domain.memory import DRAFT_KEYS, make_draft
@@ -27,12 +27,12 @@ Progress = Callable[[int, int | None], None]
 
 #: Which package -> how its exports are read.
 SOURCES: Mapping[str, Callable[[Source], Entries]] = {
-    "mem0": mem0.open_export,
+    "mem0": exports.open_export,
     "chroma": chroma.open_export,
-    "graphiti": graphs.open_graphiti,
-    "zep": graphs.open_graphiti,
-    "letta": graphs.open_letta,
-    "langmem": graphs.open_langmem,
+    "graphiti": exports.open_graphiti,
+    "zep": exports.open_graphiti,
+    "letta": exports.open_letta,
+    "langmem": exports.open_langmem,
 }
 #: Entries of one request to a server: their sources must fit into an address.
 _BATCH = 100

@@ -15,8 +15,7 @@ from recollect.domain.names import Name
 from recollect.domain.results import Decision, Inference
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ConflictError, RecollectError
-from recollect.memories.infer.extraction import find_by_model
-from recollect.memories.infer.finding import Findings, Found, find_by_rule
+from recollect.memories.infer.extraction import Findings, Found, find_by_model, find_by_rule
 from recollect.memories.infer.revision import revise
 from recollect.memories.intake import Given, Stated, add_items
 from recollect.memories.supersession import hold_subjects, kept_predicate, known_fact

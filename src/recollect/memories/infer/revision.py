@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recollect.domain.memory import Memory
 from recollect.domain.tenancy import TenantContext
-from recollect.memories.infer.finding import Findings, Found, ask_model, in_chunks, turn_line
+from recollect.memories.infer.extraction import Findings, Found, ask_model, in_chunks, turn_line
 from recollect.memories.supersession import speaker_name
 from recollect.providers.tokens import count_tokens
 from recollect.runs.quotes import locate

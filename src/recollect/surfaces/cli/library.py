@@ -10,7 +10,6 @@ import typer
 
 from recollect.domain.library import FileError, FolderReport
 from recollect.errors import InvalidInputError, RecollectError, StoreError
-from recollect.surfaces.cli.errors import PARTLY_STORED
 from recollect.surfaces.cli.invocation import (
     STDIN,
     Invocation,
@@ -22,7 +21,7 @@ from recollect.surfaces.cli.invocation import (
     read_stdin_bytes,
 )
 from recollect.surfaces.cli.memories import show_receipt
-from recollect.surfaces.cli.output import one_line
+from recollect.surfaces.cli.output import PARTLY_STORED, one_line
 
 if TYPE_CHECKING:
     from recollect.client.sync_client import Recollect

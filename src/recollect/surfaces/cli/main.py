@@ -22,9 +22,8 @@ from typer.main import get_command, get_group
 
 from recollect.errors import RecollectError
 from recollect.surfaces.cli.coercion import lighten
-from recollect.surfaces.cli.errors import INTERRUPTED, READER_GONE, report, report_error
 from recollect.surfaces.cli.invocation import CALLER_OPTIONS, Invocation, JsonOption, show_help
-from recollect.surfaces.cli.output import Output
+from recollect.surfaces.cli.output import INTERRUPTED, READER_GONE, Output, report, report_error
 
 #: They speak another language than documents.
 _WITHOUT_JSON = frozenset({"mcp", "psql", "serve"})

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.errors import InvalidInputError
-from recollect.surfaces.cli.errors import CHECK_FAILED
 from recollect.surfaces.cli.invocation import (
     DepthOption,
     LimitOption,
@@ -21,7 +20,7 @@ from recollect.surfaces.cli.invocation import (
     read_argument,
     read_file,
 )
-from recollect.surfaces.cli.output import Output
+from recollect.surfaces.cli.output import CHECK_FAILED, Output
 from recollect.surfaces.cli.runs import call_line, show_answer, show_plan, watch_steps
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.errors import InvalidInputError
-from recollect.surfaces.cli.errors import CHECK_FAILED
 from recollect.surfaces.cli.invocation import LimitOption, ScopeOption, given, invocation, noun_app, opened
 from recollect.surfaces.cli.memories import show_receipt
+from recollect.surfaces.cli.output import CHECK_FAILED
 
 if TYPE_CHECKING:
     from recollect.domain.results import Check

@@ -1,5 +1,5 @@
 """The HTTP surface: every verb under `/v1`, for anybody who holds a key. Needs the `server` extra.
 
-app.py puts it together. routes.py makes a route of each verb, uploads.py takes documents, streams.py tells what goes
-on; auth.py says who asks, limits.py how much, problems.py what went wrong, health.py how the server is.
+app.py puts it together. routes.py makes a route of each verb, events.py tells what goes on; auth.py says who
+asks, limits.py how much, problems.py what went wrong.
 """

@@ -31,9 +31,9 @@ from recollect.storage import replies
 from recollect.storage.connections import try_twice
 from recollect.storage.store import request_claim
 from recollect.surfaces.http.auth import caller_of
+from recollect.surfaces.http.limits import ended
 from recollect.surfaces.http.problems import RESPONSES, respond, status_of
 from recollect.surfaces.http.reference import EXAMPLES
-from recollect.surfaces.http.running import ended
 from recollect.surfaces.roots import check_roots
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from recollect.client.async_client import AsyncRecollect
-    from recollect.surfaces.http.limits import Turns
-    from recollect.surfaces.http.running import Running
+    from recollect.surfaces.http.limits import Running, Turns
 
 _BODIES = frozenset({"POST", "PATCH", "PUT"})
 _SLOT = re.compile(r"\{(\w+)(?::path)?\}")

@@ -13,7 +13,6 @@ from datetime import timedelta
 
 from recollect.text.times import amounts, clock, dates, parts, relative, years
 from recollect.text.times.calendar import Grain, Span, day_of, week_of
-from recollect.text.times.holidays import HOLIDAYS, holiday, holiday_weekend
 from recollect.text.times.meaning import Period, fits_into, mapped, within
 from recollect.text.times.tokens import (
     CENTURY_DECADES,
@@ -36,6 +35,7 @@ from recollect.text.times.tokens import (
     WEEKDAYS,
     Source,
 )
+from recollect.text.times.years import HOLIDAYS, holiday, holiday_weekend
 
 Match = tuple[Period, int]
 #: "the end of the first week of next month" nests three times.

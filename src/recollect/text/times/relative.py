@@ -15,7 +15,6 @@ from recollect.text.times.dates import (
     month_date,
     weekday_date,
 )
-from recollect.text.times.holidays import holiday
 from recollect.text.times.meaning import (
     Period,
     cycle_number,
@@ -38,7 +37,7 @@ from recollect.text.times.tokens import (
     WEEKDAYS,
     Source,
 )
-from recollect.text.times.years import quarter_code
+from recollect.text.times.years import holiday, quarter_code
 
 Match = tuple[Period, int]
 Inner = Callable[[Source, int], Match | None]
