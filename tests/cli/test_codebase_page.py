@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.pages import ROOT, examples, printed, shown_on
 
 from recollect.codebase.environment import CodebaseEnvironment
 from recollect.codebase.tree import open_tree
-from recollect.config import Settings
+from recollect.config import BUDGET_VARIABLES, Settings
 from recollect.domain.findings import CitationStatus
 from recollect.runs.roles import PRESETS, get_role
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs_src" / "codebase"
 PAGE = ROOT / "docs" / "codebase.md"
 
@@ -30,28 +28,21 @@ def elsewhere(tmp_path: Path) -> dict[str, str]:
 
 
 def test_the_page_shows_the_examples_and_what_they_print() -> None:
-    blocks = dict(
-        re.findall(r"<!-- (\S+) -->\n```\w*\n(.*?)```\n", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    )
-    assert sorted(blocks) == sorted(str(file.relative_to(ROOT)) for file in EXAMPLES.iterdir())
-    for file, text in blocks.items():
-        assert (ROOT / file).read_text(encoding="utf-8") == text, file
+    assert shown_on("codebase.md") == examples("codebase")
 
 
 @pytest.mark.system
 @pytest.mark.parametrize("name", ["explore.py", "orchestrator.py", "presets.py", "tools.py", "explore.sh"])
 def test_an_example_prints_what_the_page_shows(name: str, elsewhere: dict[str, str], tmp_path: Path) -> None:
     file = EXAMPLES / name
-    command = ["sh", "-eu", str(file)] if file.suffix == ".sh" else [sys.executable, str(file)]
     folder = tmp_path / "here"
     folder.mkdir()
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=elsewhere)
-    assert done.returncode == 0, done.stderr
+    said = printed(file, elsewhere, folder)
     if file.suffix == ".py":
-        assert done.stdout == (EXAMPLES / f"{file.stem}.out").read_text(encoding="utf-8")
+        assert said == (EXAMPLES / f"{file.stem}.out").read_text(encoding="utf-8")
     else:
-        assert "server.py:4-5 quoted" in done.stdout
-        assert "1. Where in the tree is this spoken of?" in done.stdout
+        assert "server.py:4-5 quoted" in said
+        assert "1. Where in the tree is this spoken of?" in said
 
 
 def test_the_page_names_every_tool_preset_setting_and_status(tmp_path: Path) -> None:
@@ -62,6 +53,8 @@ def test_the_page_names_every_tool_preset_setting_and_status(tmp_path: Path) -> 
         *PRESETS,
         *(row.name for row in settings),
         *(row.variable for row in settings),
+        *BUDGET_VARIABLES,
+        "RLM_MODEL",
         *(one.value for one in CitationStatus if one is not CitationStatus.UNCHECKED),
     ]
     for name in names:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.pages import ROOT, examples, printed, shown_on
 
 TALK = [
     {"speaker": "Ana", "content": "I moved from Lisbon to Porto last Saturday, into a flat near the river."},
@@ -78,31 +76,17 @@ def test_bad_options_get_a_line(cli) -> None:  # type: ignore[no-untyped-def]
 
 # The page about summaries --------------------------------------------------------------------------
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs_src" / "summaries"
-_BLOCK = re.compile(r"<!-- (?P<file>\S+) -->\n```\w+\n(?P<text>.*?)```\n", re.DOTALL)
 
 
 def test_the_page_shows_every_example_as_it_is() -> None:
-    page = (ROOT / "docs" / "summaries.md").read_text(encoding="utf-8")
-    shown = {block["file"]: block["text"] for block in _BLOCK.finditer(page)}
-    assert page.count("```") == 2 * len(shown)
-    assert shown == {
-        str(file.relative_to(ROOT)): file.read_text(encoding="utf-8") for file in sorted(EXAMPLES.iterdir())
-    }
+    assert shown_on("summaries.md") == examples("summaries")
 
 
 def test_the_examples_of_the_page_print_what_it_shows(newcomer: dict[str, str], tmp_path: Path) -> None:
-    def printed(*command: str) -> str:
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=newcomer, cwd=tmp_path, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
     expected = (EXAMPLES / "summaries.out").read_text(encoding="utf-8")
-    assert printed(sys.executable, str(EXAMPLES / "summaries.py")) == expected
-    lines = printed("sh", "-eu", str(EXAMPLES / "worker.sh")).splitlines()
+    assert printed(EXAMPLES / "summaries.py", newcomer, tmp_path) == expected
+    lines = printed(EXAMPLES / "worker.sh", newcomer, tmp_path).splitlines()
     assert lines[0].endswith("removed, 0 skipped")
     assert "Conversation coffee of Ana and Bob" in "".join(lines)
     assert lines[-1].endswith("jobs done")

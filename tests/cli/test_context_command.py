@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.pages import ROOT, examples, printed, shown_on
 
 Remember = Callable[..., str]
 QUESTION = "how do I drink my coffee"
@@ -106,33 +104,19 @@ def test_a_context_that_makes_no_sense_is_a_usage_error(cli: Any, args: list[str
 
 # The page about contexts ---------------------------------------------------------------------------
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs_src" / "context"
-_BLOCK = re.compile(r"<!-- (?P<file>\S+) -->\n```\w+\n(?P<text>.*?)```\n", re.DOTALL)
 
 
 def test_the_page_shows_every_example_as_it_is() -> None:
-    page = (ROOT / "docs" / "context.md").read_text(encoding="utf-8")
-    shown = {block["file"]: block["text"] for block in _BLOCK.finditer(page)}
-    assert page.count("```") == 2 * len(shown)
-    assert shown == {
-        str(file.relative_to(ROOT)): file.read_text(encoding="utf-8") for file in sorted(EXAMPLES.iterdir())
-    }
+    assert shown_on("context.md") == examples("context")
 
 
 def test_the_examples_of_the_page_print_what_it_shows(newcomer: dict[str, str], tmp_path: Path) -> None:
-    def printed(*command: str) -> str:
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=newcomer, cwd=tmp_path, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
     for name in ("prompt", "compare"):
         expected = (EXAMPLES / f"{name}.out").read_text(encoding="utf-8")
-        assert printed(sys.executable, str(EXAMPLES / f"{name}.py")) == expected
+        assert printed(EXAMPLES / f"{name}.py", newcomer, tmp_path) == expected
     assert "The staging server restarts every night at three" in printed(
-        "sh", "-eu", str(EXAMPLES / "pipe.sh")
+        EXAMPLES / "pipe.sh", newcomer, tmp_path
     )
     roles = [message["role"] for message in json.loads((tmp_path / "messages.json").read_text())]
     assert roles == ["system", "user"]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.pages import ROOT, examples, printed, shown_on
 
 GUIDE = """# Guide
 
@@ -129,31 +127,17 @@ def test_documents_are_kept_apart_by_scope(cli, guide: Path) -> None:  # type: i
 
 # The page about the library ------------------------------------------------------------------------
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs_src" / "library"
-_BLOCK = re.compile(r"<!-- (?P<file>\S+) -->\n```\w+\n(?P<text>.*?)```\n", re.DOTALL)
 
 
 def test_the_page_shows_every_example_as_it_is() -> None:
-    page = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
-    shown = {block["file"]: block["text"] for block in _BLOCK.finditer(page)}
-    assert page.count("```") == 2 * len(shown)
-    assert shown == {
-        str(file.relative_to(ROOT)): file.read_text(encoding="utf-8") for file in sorted(EXAMPLES.iterdir())
-    }
+    assert shown_on("library.md") == examples("library")
 
 
 def test_the_examples_of_the_page_print_what_it_shows(newcomer: dict[str, str], tmp_path: Path) -> None:
-    def printed(*command: str) -> str:
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=newcomer, cwd=tmp_path, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
     expected = (EXAMPLES / "library.out").read_text(encoding="utf-8")
-    assert printed(sys.executable, str(EXAMPLES / "library.py")) == expected
-    lines = printed("sh", "-eu", str(EXAMPLES / "library.sh")).splitlines()
+    assert printed(EXAMPLES / "library.py", newcomer, tmp_path) == expected
+    lines = printed(EXAMPLES / "library.sh", newcomer, tmp_path).splitlines()
     assert lines[0] == "1 added"
     assert lines[1].startswith("docs/setup.md\tSetup\t")
     assert lines[2].endswith("\tdocs/setup.md:3-3\tSetup\tThe service listens on port 8437.")

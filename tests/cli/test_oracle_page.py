@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.pages import ROOT, examples, shown_on
 
 from recollect import EventType
 from recollect.errors import InvalidInputError
@@ -16,18 +16,12 @@ from recollect.library.environment import LibraryEnvironment
 from recollect.library.extract import PlainMaterial
 from recollect.runs.roles import RECIPES, get_role
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs_src" / "oracle"
 PAGE = ROOT / "docs" / "oracle.md"
 
 
 def test_the_page_shows_the_examples_and_what_they_print() -> None:
-    blocks = dict(
-        re.findall(r"<!-- (\S+) -->\n```\w*\n(.*?)```\n", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    )
-    assert sorted(blocks) == sorted(str(file.relative_to(ROOT)) for file in EXAMPLES.iterdir())
-    for file, text in blocks.items():
-        assert (ROOT / file).read_text(encoding="utf-8") == text, file
+    assert shown_on("oracle.md") == examples("oracle")
 
 
 @pytest.mark.parametrize("name", ["consult.py", "agents.py", "consult.sh"])
