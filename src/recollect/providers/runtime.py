@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
@@ -78,6 +79,22 @@ def encode(tokenizer: Tokenizer, text: str, *, special: bool) -> Any:
 def cut_to(ids: list[int], limit: int) -> list[int]:
     """Token ids within a model's window; the last one, which ends the text, stays."""
     return ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]]
+
+
+def in_batches(run: Callable[[list[int]], None], lengths: Sequence[int], *, size: int, threads: int) -> None:
+    """Run the places of texts in batches of like length, so that little is spent on padding.
+
+    The longest first, so that no thread begins the largest batch when the others are done.
+    """
+    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+    batches = [order[start : start + size] for start in range(0, len(order), size)]
+    if len(batches) <= 1 or threads == 1:
+        for batch in batches:
+            run(batch)
+        return
+    # Threads made for this call and gone after it: a pool that stays would hang in a forked process.
+    with ThreadPoolExecutor(min(threads, len(batches))) as pool:
+        list(pool.map(run, batches))
 
 
 def usable_cores() -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from recollect.errors import InvalidInputError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
 from recollect.providers.embedders.vectors import Span, spans_by_tokens, unit_rows
 from recollect.providers.embedders.weights import check_weights, package_file
-from recollect.providers.runtime import cut_to, encode, open_session, open_tokenizer, usable_cores
+from recollect.providers.runtime import cut_to, encode, in_batches, open_session, open_tokenizer, usable_cores
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession  # type: ignore[import-untyped]
@@ -80,17 +79,15 @@ class Arctic:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit vector per text, of its first 256 tokens."""
         ids = [self._ids(text) for text in texts]
-        if len(ids) <= 1 or self._threads == 1:
-            rows = [self._forward(row) for row in ids]
-        else:
-            # The longest first, so that no thread begins one when the others are done. Threads made for this call
-            # and gone after it: a pool that stays would hang in a forked process.
-            order = sorted(range(len(ids)), key=lambda place: -len(ids[place]))
-            with ThreadPoolExecutor(min(self._threads, len(ids))) as pool:
-                made = dict(zip(order, pool.map(self._forward, [ids[place] for place in order]), strict=True))
-            rows = [made[place] for place in range(len(ids))]
-        raw = np.array(rows, dtype=np.float32).reshape(len(rows), DIMENSIONS)
-        return unit_rows(raw, name=self.space.name)
+        vectors = np.empty((len(ids), DIMENSIONS), dtype=np.float32)
+
+        def fill(batch: list[int]) -> None:
+            for place in batch:
+                vectors[place] = self._forward(ids[place])
+
+        # One by one: in a batch a text's vector would depend on its neighbours.
+        in_batches(fill, [len(row) for row in ids], size=1, threads=self._threads)
+        return unit_rows(vectors, name=self.space.name)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """The unit vector of a question."""

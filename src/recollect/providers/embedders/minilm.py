@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from recollect.errors import InvalidInputError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
 from recollect.providers.embedders.vectors import Span, spans_by_tokens, unit_rows
 from recollect.providers.embedders.weights import cached_bytes, check_weights, package_file, read_tensors
-from recollect.providers.runtime import cut_to, encode, open_session, open_tokenizer, usable_cores
+from recollect.providers.runtime import cut_to, encode, in_batches, open_session, open_tokenizer, usable_cores
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession  # type: ignore[import-untyped]
@@ -110,14 +109,7 @@ class MiniLm:
         def fill(batch: list[int]) -> None:
             vectors[batch] = self._forward([ids[index] for index in batch])
 
-        batches = _batches([len(row) for row in ids])
-        if len(batches) <= 1 or self._threads == 1:
-            for batch in batches:
-                fill(batch)
-        else:
-            # Threads made for this call and gone after it: a pool that stays would hang in a forked process.
-            with ThreadPoolExecutor(min(self._threads, len(batches))) as pool:
-                list(pool.map(fill, batches))
+        in_batches(fill, [len(row) for row in ids], size=BATCH_TEXTS, threads=self._threads)
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
@@ -144,10 +136,3 @@ class MiniLm:
         (sums,) = self._session.run(["sums"], {"embeddings": embeddings, "mask": mask})
         # The mean differs from the sum only in length, which is taken away here anyway.
         return unit_rows(np.asarray(sums), name=self.space.name)
-
-
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Positions of texts of like length together, so that little is spent on padding."""
-    # The longest first, so that no thread begins the largest batch when the others are done.
-    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
-    return [order[start : start + BATCH_TEXTS] for start in range(0, len(order), BATCH_TEXTS)]

@@ -8,7 +8,6 @@ checked by SHA-256.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from recollect.errors import EmbedderFailedError
 from recollect.providers.embedders.weights import file_sha256
 from recollect.providers.judge.wording import asked
-from recollect.providers.runtime import encode, open_session, open_tokenizer, usable_cores
+from recollect.providers.runtime import encode, in_batches, open_session, open_tokenizer, usable_cores
 
 WEIGHTS = Path(__file__).parent / "weights"
 SHA256 = {
@@ -81,14 +80,10 @@ class Judge:
             (verdict,) = self._session.run(["verdict"], {"embeddings": embeddings, "mask": mask})
             logits[batch] = verdict[:, 0]
 
-        batches = _batches([len(head) + len(tail) for head, tail in rows], self._threads)
-        if len(batches) <= 1 or self._threads == 1:
-            for batch in batches:
-                fill(batch)
-        else:
-            # Threads made for this call and gone after it: a pool that stays would hang in a forked process.
-            with ThreadPoolExecutor(min(self._threads, len(batches))) as pool:
-                list(pool.map(fill, batches))
+        # At least one batch for every thread.
+        size = max(1, min(BATCH_PAIRS, -(-len(rows) // self._threads)))
+        lengths = [len(head) + len(tail) for head, tail in rows]
+        in_batches(fill, lengths, size=size, threads=self._threads)
         return logits
 
     def _ids(self, text: str) -> list[int]:
@@ -108,10 +103,3 @@ class Judge:
             mask[row, :end] = 1
         words = self._words[ids].astype(np.float32) * self._scale[ids][:, :, None]
         return words + self._places[side, np.arange(longest)], mask
-
-
-def _batches(lengths: Sequence[int], threads: int) -> list[list[int]]:
-    """Places of pairs of like length together, the longest first; at least one batch for every thread."""
-    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
-    size = max(1, min(BATCH_PAIRS, -(-len(order) // threads)))
-    return [order[start : start + size] for start in range(0, len(order), size)]
