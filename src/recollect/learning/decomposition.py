@@ -18,6 +18,7 @@ from uuid import UUID
 import numpy as np
 
 from recollect import telemetry
+from recollect.domain.codec import decode_fields, encode_fields
 from recollect.domain.ids import new_id
 from recollect.domain.learning import DecompositionReport, RunOutcome
 from recollect.domain.trajectory import Trajectory
@@ -62,31 +63,18 @@ class TrainingState:
     turned_down_at: int = 0
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "baseline": self.baseline.value,
-            "count": self.baseline.count,
-            "exploration_rate": self.exploration_rate,
-            "trainings": self.trainings,
-            "runs": self.runs,
-            "mean_reward": self.mean_reward,
-            "turned_down_at": self.turned_down_at,
-        }
+        """As JSON; of the baseline its value and count."""
+        kept = {"baseline": self.baseline.value, "count": self.baseline.count}
+        return {**kept, **encode_fields(self, without={"baseline"})}
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> TrainingState:
         """From JSON; what is missing is as at the start."""
-        new = cls()
-        return cls(
-            baseline=replace(
-                new.baseline, value=document.get("baseline", 0.0), count=document.get("count", 0)
-            ),
-            exploration_rate=document.get("exploration_rate", new.exploration_rate),
-            trainings=document.get("trainings", 0),
-            runs=document.get("runs", 0),
-            mean_reward=document.get("mean_reward", 0.0),
-            turned_down_at=document.get("turned_down_at", 0),
+        count, value = document.get("count", 0), document.get("baseline", 0.0)
+        state: TrainingState = decode_fields(
+            cls, document, baseline=BaselineEMA(limit=1.0, value=value, count=count)
         )
+        return state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

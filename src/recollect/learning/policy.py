@@ -18,6 +18,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from recollect.domain.codec import encode_fields
 from recollect.errors import InvalidInputError
 
 __all__ = ["BASE_FILE", "MAX_WEIGHT", "PRIOR", "DecompositionPolicy", "Features", "Options", "base_policy"]
@@ -134,16 +135,11 @@ class DecompositionPolicy:
 
     def document(self) -> dict[str, Any]:
         """As JSON, with its version."""
-        return {
-            "version": VERSION,
-            "name": self.name,
-            "temperature": self.temperature,
-            "exploration": self.exploration,
-            "weights": {
-                template: {name: round(value, 6) for name, value in sorted(known.items())}
-                for template, known in sorted(self.weights.items())
-            },
+        weights = {
+            template: {name: round(value, 6) for name, value in sorted(known.items())}
+            for template, known in sorted(self.weights.items())
         }
+        return {"version": VERSION, **encode_fields(self, without={"weights"}), "weights": weights}
 
     @classmethod
     def read(cls, document: object) -> DecompositionPolicy:
