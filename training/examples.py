@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from worlds import visible
 
-from recollect.providers.judge.wording import statement
+from recollect.providers.judge.model import statement
 
 OUTDATED, RELATED = 0.8, 0.2
 #: Of the memories nearest to a question so many are negatives, and so many others; each epoch draws some of them.

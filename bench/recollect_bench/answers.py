@@ -20,7 +20,7 @@ import numpy as np
 
 from recollect.errors import InvalidInputError
 from recollect.providers.judge import open_judge
-from recollect.providers.judge.wording import statement
+from recollect.providers.judge.model import statement
 from recollect.retrieval.judge.verdict import NARROW
 from recollect_bench.questions import ALL, latency, spread
 from recollect_bench.result import Bar, Result, describe_environment, fingerprint

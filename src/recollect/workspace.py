@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from recollect.config import Settings
-from recollect.domaindb.tenants import DomainDatabases
+from recollect.domaindb.database import DomainDatabases
 from recollect.errors import EmbedderMismatchError, RecollectError
 from recollect.learning.events import EventLog
 from recollect.learning.strategies import PolicyBook, StrategyBook

@@ -304,8 +304,7 @@ def test_the_rounds_of_the_hour_and_of_the_night_reach_every_tenant(
     """The rounds are due, as the clock of a worker finds them."""
     from procrastinate.periodic import PeriodicDeferrer
 
-    from recollect.jobs.tasks import make_app
-    from recollect.jobs.worker import connect
+    from recollect.jobs.worker import connect, make_app
 
     client.add("The visitor's badge is 4711.", expires_at="2026-01-02", created_at="2026-01-01")
     fill(client)

@@ -14,8 +14,14 @@ from numpy.typing import NDArray
 from tests.profiles import examples
 
 from recollect.memories.summaries.abstract import ModelSentence, fenced, grounded, holds
-from recollect.memories.summaries.extract import MAX_SENTENCES, MAX_WORDS, choose
-from recollect.memories.summaries.sentences import Passage, candidates, count_words
+from recollect.memories.summaries.extract import (
+    MAX_SENTENCES,
+    MAX_WORDS,
+    Passage,
+    candidates,
+    choose,
+    count_words,
+)
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.providers.judge.wording import asked
+from recollect.providers.judge.model import asked
 
 
 @pytest.mark.parametrize(

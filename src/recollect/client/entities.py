@@ -2,7 +2,7 @@
 
 They check, hand over and decide nothing. Entities appear by themselves with the memories that name them; here they are
 declared, given other names, listed and forgotten (storage/entities.py). What an ontology is stands in
-domain/ontology.py, where it is stored in storage/ontology.py, how its database is asked in domaindb/.
+domain/ontology.py, where it is stored in storage/entities.py, how its database is asked in domaindb/.
 """
 
 from __future__ import annotations
@@ -101,12 +101,12 @@ class AsyncOntology(Face):
 
         The document has the shape of the `[ontology]` table of recollect.toml, and from now on wins over it.
         """
-        from recollect.storage import ontology
+        from recollect.storage import entities
 
         parse_ontology(document)
         workspace, context = await self._workspace(), self._context
         async with workspace.store.transaction(context) as tx:
-            await ontology.store_ontology(tx, document)
+            await entities.store_ontology(tx, document)
         workspace.domains.forget(context.tenant_id)
         return await workspace.domains.declared(context)
 
@@ -128,11 +128,11 @@ class AsyncOntology(Face):
 
     async def clear(self) -> bool:
         """Withdraw what was declared through `declare`; the one of recollect.toml counts again. Needs admin."""
-        from recollect.storage import ontology
+        from recollect.storage import entities
 
         workspace, context = await self._workspace(), self._context
         async with workspace.store.transaction(context) as tx:
-            cleared = await ontology.clear_ontology(tx)
+            cleared = await entities.clear_ontology(tx)
         workspace.domains.forget(context.tenant_id)
         return cleared
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from recollect.library.passages import MAX_NAME_CHARS, plain_heading
 from recollect.library.ranking import ANSWERED, CITED_SECTIONS, answer_curve
-from recollect.providers.judge.wording import statement
+from recollect.providers.judge.model import statement
 
 if TYPE_CHECKING:
     from recollect.providers.judge.model import Judge

@@ -1,4 +1,7 @@
-"""One look at the store: who asks what, on which ground, at everything or at groups of it; and what a stage took."""
+"""One look at the store: who asks what, on which ground, at everything or at groups of it; and what a stage took.
+
+`explain_query` understands a question with everything the workspace has, as a search would, and searches nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from recollect import telemetry
+from recollect.domain.ids import new_id
+from recollect.domain.query import QueryType, Strategy, Understanding
+from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.rank import Calibration, Pool
 from recollect.retrieval.request import SearchRequest
+from recollect.retrieval.understand import understand
+from recollect.storage import scopes
 from recollect.storage.grouped import ByScope, Grouping
 from recollect.storage.scopes import Caller
 from recollect.storage.store import Transaction
@@ -84,3 +92,28 @@ class Asking:
     request: SearchRequest
     part: Part
     watch: Stopwatch
+
+
+async def explain_query(
+    workspace: Workspace, context: TenantContext, request: SearchRequest
+) -> Understanding:
+    """How a search would read a query, learned weights included."""
+    async with workspace.store.transaction(context, keep_plans=True) as tx:
+        await scopes.describe_caller(tx, layers=request.layers)
+        if request.scope is not None:
+            await scopes.get_scope(tx, request.scope)
+        domain = await workspace.domain(context, tx)
+
+        async def strategy_for(kind: QueryType, default: Strategy) -> Strategy:
+            choice = await workspace.strategies.strategy_for(tx, kind, default, new_id())
+            return choice.strategy
+
+        return await understand(
+            tx,
+            request.query,
+            now=request.now,
+            timezone=request.timezone,
+            find_in_domain=None if domain is None else domain.find,
+            ontology=None if domain is None else domain.ontology,
+            strategy_for=strategy_for,
+        )

@@ -26,10 +26,10 @@ from recollect.domain.learning import Choice, ShownHit
 from recollect.domain.query import Understanding
 from recollect.domain.results import Hit, SearchResults
 from recollect.domain.tenancy import TenantContext
-from recollect.providers.judge.wording import without_runs
+from recollect.providers.judge.model import without_runs
 from recollect.providers.models.purse import Purse
 from recollect.retrieval.asking import EVERYTHING, Asking, Part, Stopwatch
-from recollect.retrieval.choose import chosen, judged
+from recollect.retrieval.choose import chosen, judged, missing_sides, to_event, to_hit, to_shown
 from recollect.retrieval.generate import (
     Wanted,
     calibration_of,
@@ -38,7 +38,6 @@ from recollect.retrieval.generate import (
     generate,
     generate_grouped,
 )
-from recollect.retrieval.hits import missing_sides, to_event, to_hit, to_shown
 from recollect.retrieval.judge import may_have_changed
 from recollect.retrieval.rank import Pool, Ranking, best_first, first_hits, rank
 from recollect.retrieval.request import Routing, SearchRequest

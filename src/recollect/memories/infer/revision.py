@@ -24,7 +24,7 @@ from recollect.runs.quotes import locate
 from recollect.storage import facts
 from recollect.storage.store import Row
 from recollect.text.facts import Statement
-from recollect.text.facts.subjects import spellings
+from recollect.text.facts.predicates import spellings
 from recollect.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -15,8 +15,14 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from recollect.memories.summaries.extract import MAX_SENTENCES, MAX_WORDS, Chosen
-from recollect.memories.summaries.sentences import CHATTER, Passage, count_words
+from recollect.memories.summaries.extract import (
+    CHATTER,
+    MAX_SENTENCES,
+    MAX_WORDS,
+    Chosen,
+    Passage,
+    count_words,
+)
 from recollect.storage.summaries import Place, Target
 from recollect.text.terms import terms
 

@@ -22,9 +22,8 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name
 from recollect.errors import ForbiddenError, InvalidInputError, ModelError, ModelOutputError, StoreBusyError
 from recollect.memories.summaries.abstract import Written, compose, most_shown, rephrase
-from recollect.memories.summaries.extract import Chosen, choose
+from recollect.memories.summaries.extract import Chosen, Passage, choose
 from recollect.memories.summaries.keeping import keep
-from recollect.memories.summaries.sentences import Passage
 from recollect.providers.models import ChatModel, Purse
 from recollect.storage import erasing, scopes, summaries
 from recollect.storage.faults import is_lost_race

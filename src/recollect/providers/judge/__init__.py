@@ -1,6 +1,6 @@
 """The judge: whether a memory answers a question.
 
-`wording` is how a memory is put to it, `model` the trained network. Importing this package loads neither.
+`model` is the trained network, and how a memory is put to it. Importing this package does not load it.
 """
 
 from __future__ import annotations

@@ -26,8 +26,7 @@ from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats, is_o
 from recollect.retrieval.judge.probability import logit, sigmoid
 from recollect.text.aim import FormModels
 from recollect.text.facts import Known, Relation, Statement, read_fact, relate
-from recollect.text.facts.predicates import Kind, read_predicate
-from recollect.text.facts.subjects import subject_key
+from recollect.text.facts.predicates import Kind, read_predicate, subject_key
 from recollect.text.sentences import split_sentences
 from recollect.text.terms import terms
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from recollect.domain.layers import Layer
 from recollect.domain.query import Resolution, Understanding, Want
 from recollect.domain.tenancy import TenantContext
-from recollect.providers.judge.wording import TEXT_CHARS, statement
+from recollect.providers.judge.model import TEXT_CHARS, statement
 from recollect.text.sentences import split_sentences
 from recollect.text.terms import query_terms, terms
 

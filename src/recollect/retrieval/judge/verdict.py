@@ -230,7 +230,9 @@ def _compare(
     signs = measure_signs(pairs, candidates, evidence, vectors, floor=calibration.floor)
     stated = [as_stated(asked.query, candidates[pair.earlier], candidates[pair.later]) for pair in pairs]
     likely = np.where(may_be_news(signs), replacing(signs), 0.0)
-    chances = np.array([chance if said is None else said for said, chance in zip(stated, likely, strict=True)])
+    chances = np.array(
+        [chance if said is None else said for said, chance in zip(stated, likely, strict=True)]
+    )
     best = int(np.argmax(scores))
     names = [f"{name} best" for name in SIGNS]
     compared = {

@@ -13,10 +13,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from recollect.text.facts import patterns as p
-from recollect.text.facts.predicates import OTHER_TIMES, Kind, is_attribute, read_predicate
+from recollect.text.facts.predicates import (
+    OTHER_TIMES,
+    Kind,
+    is_attribute,
+    is_certain,
+    is_named,
+    read_predicate,
+    read_subject,
+    subject_key,
+)
 from recollect.text.facts.screening import Clean, clean, why_no_fact
 from recollect.text.facts.statement import Reading, Skipped, Statement, period_in
-from recollect.text.facts.subjects import is_certain, is_named, read_subject, subject_key
 from recollect.text.facts.values import (
     DIETS,
     MARITAL,

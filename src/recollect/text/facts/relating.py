@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from recollect.text.facts.predicates import Kind, Predicate, read_predicate
+from recollect.text.facts.predicates import Kind, Predicate, read_predicate, subject_key
 from recollect.text.facts.statement import Statement
-from recollect.text.facts.subjects import subject_key
 from recollect.text.facts.values import comparable, has_form, same_value
 
 
