@@ -25,12 +25,11 @@ from recollect.providers.judge import open_judge
 from recollect.providers.models import ChatModel, model_of
 from recollect.providers.runtime import opened_once
 from recollect.storage import spaces
-from recollect.storage.jobs import Handover
 from recollect.storage.scopes import create_tenant
 from recollect.storage.search import TermCounts
 from recollect.storage.spaces import Space
 from recollect.storage.store import Store, Transaction
-from recollect.storage.upkeep import analyze
+from recollect.storage.upkeep import Handover, analyze
 
 if TYPE_CHECKING:
     import numpy as np

@@ -28,7 +28,7 @@ from procrastinate.schema import SchemaManager
 from recollect.config import Settings
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import StoreUnreachableError, TenantNotFoundError
-from recollect.storage.jobs import SCHEMA, enqueue, make_queue
+from recollect.storage.upkeep import SCHEMA, enqueue, make_queue
 from recollect.workspace import Workspace
 
 QUEUE = "recollect"

@@ -4,6 +4,10 @@
 in batches, a moment later and when the workspace closes. Whatever goes wrong there becomes one log line and a count:
 a search never fails because it could not be remembered. The query's text is stored only where the tenant keeps
 questions; its terms are, as keyed hashes that mean nothing outside this tenant of this store.
+
+Names that were guessed and turned out right become aliases (`Guesses`): a misspelt or shortened name in a question is
+read as a similar one; when a memory about that entity then served, the next question finds it by the alias. Guesses
+stay in this process, and not for long.
 """
 
 from __future__ import annotations
@@ -12,28 +16,60 @@ import asyncio
 import hashlib
 import logging
 import math
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from recollect.domain.learning import EventCounts, RetrievalEvent, ShownHit
+from recollect.domain.learning import EventCounts, Guess, RetrievalEvent, ShownHit
 from recollect.domain.query import QueryType
-from recollect.learning.aliases import Guesses
 from recollect.learning.rewards import UTILITY_REWARDS
 from recollect.learning.runs import run_row
 from recollect.learning.utility import read_baseline
+from recollect.storage import entities, runs
 from recollect.storage import learning as storage
-from recollect.storage import runs
 from recollect.storage.learning import HOUR
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
     from recollect.domain.trajectory import Trajectory
     from recollect.storage.store import Store, Transaction
+
+
+#: Searches whose guesses are kept; somebody who reports a use later than that teaches no alias.
+_KEPT = 1_000
+#: How sure an alias is that proved right once; the short form of a name is as sure.
+PROVEN = 0.95
+
+
+class Guesses:
+    """The guesses of the latest searches."""
+
+    def __init__(self) -> None:
+        self._by_search: OrderedDict[UUID, tuple[Guess, ...]] = OrderedDict()
+
+    def note(self, event: RetrievalEvent) -> None:
+        """Remember what a search guessed, if it did."""
+        if event.guesses:
+            self._by_search[event.query_id] = event.guesses
+            if len(self._by_search) > _KEPT:
+                self._by_search.popitem(last=False)
+
+    async def confirm(self, tx: Transaction, query_id: UUID, memory_ids: Collection[UUID]) -> None:
+        """Memories of a search served: learn the guesses about what they name."""
+        guesses = self._by_search.get(query_id, ())
+        if not guesses or not memory_ids:
+            return
+        named = await entities.named_among(tx, [guess.entity for guess in guesses], memory_ids)
+        for guess in guesses:
+            if guess.entity in named:
+                await entities.learn_alias(
+                    tx, guess.alias, guess.entity, confidence=max(guess.confidence, PROVEN)
+                )
+
 
 __all__ = ["EventLog", "RetrievalEvent", "ShownHit", "hash_terms", "is_refinement", "log_retrieval_event"]
 

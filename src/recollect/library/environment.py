@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.domain.findings import Finding
 from recollect.errors import InvalidInputError, ModelError, NotFoundError
-from recollect.library.catalogue import list_documents, read_document, search_pattern
 from recollect.library.extract import answering_lines, rank, summary_lines
 from recollect.library.leads import Leads, propose
 from recollect.library.material import (
@@ -41,7 +40,7 @@ from recollect.library.passages import (
     only,
 )
 from recollect.library.row_tools import row_tools
-from recollect.library.tool_parameters import (
+from recollect.library.tools import (
     ChunkBySize,
     ChunkByStructure,
     GetSection,
@@ -51,6 +50,9 @@ from recollect.library.tool_parameters import (
     RequestCapability,
     SearchPattern,
     Summarize,
+    list_documents,
+    read_document,
+    search_pattern,
 )
 from recollect.runs.environment import Action, CallContext, Observation, Tool
 from recollect.runs.quotes import locate

@@ -24,9 +24,9 @@ from recollect.library.passages import PASSAGES_VERSION
 from recollect.library.reading import read_document
 from recollect.providers.tokens import count_tokens
 from recollect.storage import library, scopes
-from recollect.storage.jobs import enqueue
 from recollect.storage.library import NewDocument
 from recollect.storage.store import Transaction
+from recollect.storage.upkeep import enqueue
 from recollect.workspace import Workspace
 
 MAX_TAGS = 50

@@ -24,8 +24,8 @@ from recollect.storage import entities, facts, reading, writing
 from recollect.storage.entities import Linked
 from recollect.storage.facts import DERIVED
 from recollect.text.facts import Relation, Statement, relate
-from recollect.text.facts.phrasing import sentence_of
 from recollect.text.facts.predicates import spellings
+from recollect.text.facts.relating import sentence_of
 from recollect.workspace import Workspace
 
 

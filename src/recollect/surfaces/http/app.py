@@ -1,14 +1,17 @@
 """The application behind `recollect serve`, put together from its parts.
 
 What no verb does is here: how the server is (alive, ready, what it counted; nothing of a tenant), and documents sent as
-the body of a request.
+the body of a request. Of several processes each writes its counts to a folder of theirs, every few seconds; the one
+that answers reads them all, and a label says whose each is. One process alone tells its own.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from http import HTTPStatus
 from importlib.metadata import version
@@ -31,18 +34,84 @@ from recollect.surfaces.http.problems import RESPONSES, respond
 from recollect.surfaces.http.reference import PATH as REFERENCE
 from recollect.surfaces.http.reference import add_reference
 from recollect.surfaces.http.routes import add_verbs, answer
-from recollect.surfaces.http.sharing import metrics_text
 from recollect.surfaces.roots import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from mcp.server.mcpserver import Context, MCPServer
+    from prometheus_client.metrics_core import Metric
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from recollect.client.async_client import AsyncRecollect
     from recollect.config import Settings
+
+
+_EVERY_S = 2.0
+_SUFFIX = ".prom"
+
+_place: tuple[Path, int] | None = None
+
+
+def share(folder: Path, worker: int) -> None:
+    """From now on, put what this process counts where the others find it."""
+    global _place
+    _place = (folder, worker)
+
+    def write() -> None:
+        while folder.is_dir():
+            _write(folder, worker)
+            threading.Event().wait(_EVERY_S)
+
+    threading.Thread(target=write, name="counts", daemon=True).start()
+
+
+def metrics_text() -> bytes:
+    """What was counted, in Prometheus's text format."""
+    if _place is None:
+        return telemetry.prometheus_text()
+    folder, worker = _place
+    _write(folder, worker)
+    texts = [(file.stem, file.read_text(encoding="utf-8")) for file in sorted(folder.glob(f"*{_SUFFIX}"))]
+    return _together(texts)
+
+
+def _write(folder: Path, worker: int) -> None:
+    """In one step: a reader never sees half of it."""
+    made = folder / f"{worker}.{threading.get_ident()}.new"
+    try:
+        made.write_bytes(telemetry.prometheus_text())
+        os.replace(made, folder / f"{worker}{_SUFFIX}")
+    except FileNotFoundError:  # the server has stopped, and the folder with it
+        return
+
+
+def _together(texts: Iterable[tuple[str, str]]) -> bytes:
+    from prometheus_client import CollectorRegistry, generate_latest
+
+    registry = CollectorRegistry()
+    registry.register(_Told(texts))
+    return generate_latest(registry)
+
+
+class _Told:
+    """The counts of several processes as one collection."""
+
+    def __init__(self, texts: Iterable[tuple[str, str]]) -> None:
+        self._texts = list(texts)
+
+    def collect(self) -> Iterator[Metric]:
+        """Each metric once, with the samples of all."""
+        from prometheus_client.metrics_core import Metric
+        from prometheus_client.parser import text_string_to_metric_families
+
+        found: dict[str, Any] = {}
+        for worker, text in self._texts:
+            for family in text_string_to_metric_families(text):
+                one = found.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+                for sample in family.samples:
+                    one.add_sample(sample.name, {**sample.labels, "worker": worker}, sample.value)
+        yield from found.values()
+
 
 _UNCOUNTED = "counting needs the OpenTelemetry SDK; run: pip install 'recollect[telemetry]', and start the server again"
 #: What belongs to no route: addresses are a client's words, and have no place among labels.

@@ -25,8 +25,7 @@ import uvicorn
 
 from recollect.errors import StoreError
 from recollect.surfaces.dashboard.addresses import ENTER_PATH
-from recollect.surfaces.http.app import create_app
-from recollect.surfaces.http.sharing import share
+from recollect.surfaces.http.app import create_app, share
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
