@@ -17,6 +17,7 @@ from recollect.errors import InvalidInputError, InvalidTextError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
 from recollect.providers.embedders.vectors import Span, spans_by_tokens, unit_rows
 from recollect.providers.embedders.weights import file_sha256, package_file, read_tensors
+from recollect.providers.runtime import encode, open_tokenizer
 
 PACKAGE = "wordllama"
 INSTALL = "pip install --force-reinstall wordllama"
@@ -46,8 +47,6 @@ class WordLlama:
     """The opened model; nothing here changes after opening."""
 
     def __init__(self, *, table: NDArray[np.floating], weights_sha256: str, tokenizer_file: Path) -> None:
-        from tokenizers import Tokenizer
-
         vocabulary = tokenizer_file.read_bytes()
         self.space = EmbeddingSpace(
             name="wordllama",
@@ -58,9 +57,7 @@ class WordLlama:
             ),
         )
         self._table = table
-        self._tokenizer = Tokenizer.from_buffer(vocabulary)
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
+        self._tokenizer = open_tokenizer(vocabulary)
 
     def split(self, text: str) -> list[str]:
         """Pieces of at most 256 tokens that overlap a little."""
@@ -85,15 +82,12 @@ class WordLlama:
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         try:
             if len(texts) == 1:  # no thread pool for a query
-                return [self._tokenizer.encode(texts[0], add_special_tokens=False).ids]
+                return [encode(self._tokenizer, texts[0], special=False).ids]
             encoded = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
             return [encoding.ids for encoding in encoded]
         except (TypeError, UnicodeEncodeError) as error:
             raise InvalidTextError(f"a text can't be embedded: {error}; pass valid Unicode text") from error
 
     def _token_spans(self, text: str) -> list[Span]:
-        try:
-            spans: list[Span] = self._tokenizer.encode(text, add_special_tokens=False).offsets
-            return spans
-        except (TypeError, UnicodeEncodeError) as error:
-            raise InvalidTextError(f"the text can't be split: {error}; pass valid Unicode text") from error
+        spans: list[Span] = encode(self._tokenizer, text, special=False).offsets
+        return spans

@@ -157,9 +157,13 @@ def invocation(ctx: typer.Context) -> Invocation:
 
 
 @contextmanager
-def opened(ctx: typer.Context) -> Iterator[tuple[Invocation, Recollect]]:
-    """The invocation of a command, and the client it asks for."""
+def opened(
+    ctx: typer.Context, question: str | None = None, *, yes: bool = True
+) -> Iterator[tuple[Invocation, Recollect]]:
+    """The invocation of a command, and the client it asks for, once the person has said yes to the question."""
     found = invocation(ctx)
+    if question is not None:
+        confirm(found, question, yes=yes)
     with found.client() as client:
         yield found, client
 

@@ -11,7 +11,6 @@ from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.invocation import (
     Invocation,
     YesOption,
-    confirm,
     invocation,
     noun_app,
     opened,
@@ -162,9 +161,7 @@ def reset(
 
     Every memory is rated the same again.
     """
-    inv = invocation(ctx)
-    confirm(inv, "Forget everything that was learned?", yes=yes)
-    with inv.client() as client:
+    with opened(ctx, "Forget everything that was learned?", yes=yes) as (inv, client):
         rows = client.learning.reset(events=events)
     inv.out.result({"rows": rows})
     inv.out.line(f"forgotten: {_counts({name: n for name, n in rows.items() if n}) or 'nothing was there'}")

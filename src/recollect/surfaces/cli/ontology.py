@@ -13,7 +13,6 @@ from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.invocation import (
     TimezoneOption,
     YesOption,
-    confirm,
     invocation,
     noun_app,
     opened,
@@ -74,9 +73,7 @@ def clear(ctx: typer.Context, yes: YesOption = False) -> None:
 
     The one of recollect.toml counts again.
     """
-    inv = invocation(ctx)
-    confirm(inv, "Withdraw the stored ontology?", yes=yes)
-    with inv.client() as client:
+    with opened(ctx, "Withdraw the stored ontology?", yes=yes) as (inv, client):
         cleared = client.ontology.clear()
     inv.out.result({"cleared": cleared})
     inv.out.line("withdrawn" if cleared else "none was stored")

@@ -13,9 +13,7 @@ from recollect.surfaces.cli.invocation import (
     Invocation,
     LayersOption,
     YesOption,
-    confirm,
     given,
-    invocation,
     noun_app,
     opened,
 )
@@ -76,9 +74,7 @@ def forget_tenant(
     yes: YesOption = False,
 ) -> None:
     """Erase a tenant and everything in it, and print a receipt."""
-    inv = invocation(ctx)
-    confirm(inv, f"Erase tenant {id} and everything in it for good?", yes=yes)
-    with inv.client() as client:
+    with opened(ctx, f"Erase tenant {id} and everything in it for good?", yes=yes) as (inv, client):
         receipt = client.tenants.forget(id)
     show_receipt(inv.out, receipt)
 
@@ -90,10 +86,9 @@ def set_retention(
     days: Annotated[str, typer.Argument(help="Days to keep its memories, or 'forever'.")],
 ) -> None:
     """Say how long a layer is kept; 'sweep' erases the rest."""
-    inv = invocation(ctx)
     if days != "forever" and not (days.isascii() and days.isdigit() and int(days) > 0):
         raise InvalidInputError(f"{days!r} is not a number of days; write 30, or 'forever'")
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         tenant = client.tenants.set_retention(layer, None if days == "forever" else int(days))
     _show_tenants(inv, tenant, [tenant])
 
@@ -113,11 +108,10 @@ def set_recursion(
     ] = None,
 ) -> None:
     """Say whether and from where on complex questions are decomposed."""
-    inv = invocation(ctx)
     choices = {"on": True, "off": False, "default": None}
     if routing not in choices:
         raise InvalidInputError(f"{routing!r} is none of 'on', 'off' and 'default'")
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         tenant = client.tenants.set_recursion(threshold=threshold, enabled=choices[routing])
     _show_tenants(inv, tenant, [tenant])
 
@@ -136,10 +130,9 @@ def set_traces(
 
     'drop', which is the default of a tenant, also erases what was kept.
     """
-    inv = invocation(ctx)
     if questions not in {"keep", "drop"}:
         raise InvalidInputError(f"{questions!r} is neither 'keep' nor 'drop'")
-    with inv.client() as client:
+    with opened(ctx) as (inv, client):
         tenant = client.tenants.set_traces(keep_questions=questions == "keep")
     _show_tenants(inv, tenant, [tenant])
 
@@ -203,9 +196,7 @@ def delete_scope(
     yes: YesOption = False,
 ) -> None:
     """Erase a scope with its memories, and print a receipt."""
-    inv = invocation(ctx)
-    confirm(inv, f"Erase {scope} with its memories for good?", yes=yes)
-    with inv.client() as client:
+    with opened(ctx, f"Erase {scope} with its memories for good?", yes=yes) as (inv, client):
         receipt = client.scopes.delete(scope)
     show_receipt(inv.out, receipt)
 
@@ -267,9 +258,7 @@ def forget_user(
     yes: YesOption = False,
 ) -> None:
     """Erase all that belongs to a user, and print a receipt."""
-    inv = invocation(ctx)
-    confirm(inv, f"Erase all that belongs to user {user} for good?", yes=yes)
-    with inv.client() as client:
+    with opened(ctx, f"Erase all that belongs to user {user} for good?", yes=yes) as (inv, client):
         receipt = client.forget_user(user)
     show_receipt(inv.out, receipt)
 
@@ -324,9 +313,7 @@ def make_link(ctx: typer.Context) -> None:
 @keys_app.command("revoke")
 def revoke_key(ctx: typer.Context, id: _KeyArgument, yes: YesOption = False) -> None:
     """End a key for good."""
-    inv = invocation(ctx)
-    confirm(inv, f"Revoke key {id} for good?", yes=yes)
-    with inv.client() as client:
+    with opened(ctx, f"Revoke key {id} for good?", yes=yes) as (inv, client):
         _show_keys(inv, [client.keys.revoke(id)], document=True)
 
 
