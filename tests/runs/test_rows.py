@@ -18,7 +18,7 @@ from recollect.domain.findings import Citation, CitationStatus
 from recollect.domain.oracle import OracleConsultResult
 from recollect.domain.rows import COUNT, Column, Condition, Row, Rows
 from recollect.errors import InvalidInputError
-from recollect.text.dense import wants_rows
+from recollect.text.aim import wants_rows
 
 QUESTION = "List every parameter that requires a restart."
 SETTINGS = """# Server settings

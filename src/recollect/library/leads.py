@@ -16,7 +16,7 @@ from recollect.files.patterns import escape
 from recollect.library.material import EVERYTHING, Lead
 from recollect.retrieval.assemble.compare import find_sides
 from recollect.runs.environment import Action
-from recollect.text.dense import wants_rows
+from recollect.text.aim import wants_rows
 
 _MAX_PARTS = 4
 #: The leads that come before whatever stands around them.

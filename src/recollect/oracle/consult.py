@@ -50,7 +50,7 @@ from recollect.runs.inquiry import Inquiry, Texts
 from recollect.runs.models import open_models
 from recollect.runs.roles import RECIPES, find_role
 from recollect.runs.tables import standing_tables
-from recollect.text.dense import wants_count
+from recollect.text.aim import wants_count
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext

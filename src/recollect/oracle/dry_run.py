@@ -15,7 +15,7 @@ from recollect.providers.tokens import count_tokens
 from recollect.runs.bounds import Bound, bound_of, bound_run, priced
 from recollect.runs.models import chosen_name
 from recollect.runs.pieces import estimated_rows, rows_room
-from recollect.text.dense import wants_rows
+from recollect.text.aim import wants_rows
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext

@@ -19,7 +19,7 @@ from recollect.library.material import FILE, Entry, Lead
 from recollect.oracle.material import ConsultedMaterial
 from recollect.oracle.request import ConsultRequest
 from recollect.runs.router import ComplexityRouter, RouteDecision
-from recollect.text.dense import wants_rows
+from recollect.text.aim import wants_rows
 
 if TYPE_CHECKING:
     import numpy as np

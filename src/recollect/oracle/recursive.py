@@ -18,7 +18,7 @@ from recollect.runs.planners.contract import Planner
 from recollect.runs.planners.learned import LearnedPlanner
 from recollect.runs.planners.rows import RowsPlanner
 from recollect.runs.quotes import locate
-from recollect.text.dense import wants_rows
+from recollect.text.aim import wants_rows
 
 if TYPE_CHECKING:
     from recollect.config import Settings

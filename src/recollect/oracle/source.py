@@ -8,7 +8,7 @@ from recollect.oracle.consult import consult
 from recollect.oracle.request import ConsultRequest
 from recollect.oracle.shelves import Shelves
 from recollect.runs.source import Question, Told
-from recollect.text.dense import wants_rows
+from recollect.text.aim import wants_rows
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext

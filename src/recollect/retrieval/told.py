@@ -21,7 +21,7 @@ from recollect.runs.row_book import ITEM, ask_all
 from recollect.runs.source import Question, Told
 from recollect.runs.synthesis import compare, put_into_words, synthesise
 from recollect.runs.tables import write_tables
-from recollect.text.dense import wants_count, wants_rows
+from recollect.text.aim import wants_count, wants_rows
 
 if TYPE_CHECKING:
     from recollect.domain.results import Hit, SearchResults

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from recollect.domain.rows import Column, Row, Rows, Value
 from recollect.runs.pieces import Piece, check_columns
-from recollect.text.dense import TELL
+from recollect.text.aim import TELL
 from recollect.text.sentences import BULLET
 from recollect.text.terms import query_terms, terms
 
