@@ -29,7 +29,7 @@ PATIENCE_S = 90.0
 RESTLESS = """
 import asyncio, os
 from recollect import Settings
-from recollect.jobs.worker import work
+from recollect.jobs import work
 print(asyncio.run(work(Settings.load(), rounds=False, heartbeat_s=0.5, stalled_s=2.0)).rescued)
 """
 
@@ -304,7 +304,7 @@ def test_the_rounds_of_the_hour_and_of_the_night_reach_every_tenant(
     """The rounds are due, as the clock of a worker finds them."""
     from procrastinate.periodic import PeriodicDeferrer
 
-    from recollect.jobs.worker import connect, make_app
+    from recollect.jobs import connect, make_app
 
     client.add("The visitor's badge is 4711.", expires_at="2026-01-02", created_at="2026-01-01")
     fill(client)

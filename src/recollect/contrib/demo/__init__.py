@@ -2,5 +2,5 @@
 
 `world/` is data: people and scopes (company.json), memories and conversations written by hand, tables for the
 everyday noise (bulk.json), and questions with the memories that answer them. `world.py` reads it and stores
-it through the client's public verbs. Showing it is the command line's business (surfaces/cli/demo.py).
+it through the client's public verbs. Showing it is `cli.py`.
 """

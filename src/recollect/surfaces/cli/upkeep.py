@@ -203,7 +203,7 @@ def worker(
     From the first start on, adding memories hands work to it. Several workers share the queue, on one machine or
     on many; Ctrl-C or SIGTERM lets a running job end first.
     """
-    from recollect.jobs.worker import work
+    from recollect.jobs import work
 
     inv = invocation(ctx)
     report = asyncio.run(work(inv.logged_settings(), once=once))

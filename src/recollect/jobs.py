@@ -1,4 +1,6 @@
-"""What workers do, and a worker: it takes jobs off the queue until it is told to stop, or until the queue is empty.
+"""Work that nobody waits for, and a worker: it takes jobs off the queue until told to stop, or until it is empty.
+
+Jobs are rows of the same PostgreSQL (storage/upkeep.py), so they survive the process, and several workers share them.
 
 Every task may run twice: a job whose worker died is run again. A task gets ids and works as an administrator of the
 job's tenant, which row-level security confines to it; the worker that runs it puts the open workspace into the job's
