@@ -64,7 +64,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "explorations": f"{_HERE}.explore",
     },
     "Your own database": {
-        "ontology": f"{_HERE}.ontology",
+        "ontology": f"{_HERE}.entities",
     },
     "Who sees what": {
         "tenants": f"{_HERE}.tenancy",
