@@ -63,7 +63,7 @@ def test_the_frames_of_a_trace_are_not_places_as_well():
         (
             "\tat com.shop.Cart.pay(Cart.java:42)",
             "frames",
-            (Place(path="com/shop/Cart.java", line=42, function="pay"),),
+            (Place(path="com/shop/Cart.java", line=42),),
         ),
         ("  ", "hinted_names", ()),
     ],

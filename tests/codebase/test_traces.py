@@ -14,9 +14,7 @@ Traceback (most recent call last):
 shop.pay.Declined
 """
     first, second = read_frames(text)
-    assert first == Place(
-        path="/venv/lib/python3.9/site-packages/shop/pay/card.py", line=88, function="charge"
-    )
+    assert first == Place(path="/venv/lib/python3.9/site-packages/shop/pay/card.py", line=88)
     assert second.path.endswith("shop/cart.py")
 
 
@@ -25,10 +23,7 @@ def test_a_trace_of_a_notebook_is_one_trace_though_source_stands_between_its_fra
     text = (
         f"File ~/shop/cart.py:12, in Cart.checkout(self)\n{between}\nFile ~/shop/card.py:88, in charge(x)\n"
     )
-    assert [(frame.path, frame.function) for frame in read_frames(text)] == [
-        ("~/shop/card.py", "charge"),
-        ("~/shop/cart.py", "checkout"),
-    ]
+    assert [frame.path for frame in read_frames(text)] == ["~/shop/card.py", "~/shop/cart.py"]
 
 
 def test_two_python_traces_stay_apart():
@@ -42,52 +37,52 @@ def test_two_python_traces_stay_apart():
     [
         (
             "TypeError: x is undefined\n    at Cart.pay (/srv/app/src/cart.js:10:15)\n    at /srv/app/src/main.js:3:1",
-            [("/srv/app/src/cart.js", 10, "pay"), ("/srv/app/src/main.js", 3, "")],
+            [("/srv/app/src/cart.js", 10), ("/srv/app/src/main.js", 3)],
         ),
         (
             "    at async charge (file:///srv/app/src/card.mjs:7:2)",
-            [("/srv/app/src/card.mjs", 7, "charge")],
+            [("/srv/app/src/card.mjs", 7)],
         ),
         (
             'Exception in thread "main" java.lang.IllegalStateException\n'
             "\tat com.shop.cart.Cart.pay(Cart.java:42)\n"
             "\tat app//com.shop.Main.main(Main.java:7)",
-            [("com/shop/cart/Cart.java", 42, "pay"), ("com/shop/Main.java", 7, "main")],
+            [("com/shop/cart/Cart.java", 42), ("com/shop/Main.java", 7)],
         ),
         (
             "panic: boom\n\ngoroutine 1 [running]:\n"
             "example.com/shop/cart.(*Cart).Pay(0xc000, 0x1)\n\t/home/me/shop/cart/cart.go:31 +0x1d",
-            [("/home/me/shop/cart/cart.go", 31, "Pay")],
+            [("/home/me/shop/cart/cart.go", 31)],
         ),
         (
             "stack backtrace:\n   3: shop::cart::pay\n             at ./src/cart.rs:14:9",
-            [("./src/cart.rs", 14, "pay")],
+            [("./src/cart.rs", 14)],
         ),
         (
             "thread 'main' panicked at src/cart.rs:14:9:\nno money",
-            [("src/cart.rs", 14, "")],
+            [("src/cart.rs", 14)],
         ),
         (
             "   at Shop.Cart.Pay(Int32 sum) in /src/Shop/Cart.cs:line 20",
-            [("/src/Shop/Cart.cs", 20, "Pay")],
+            [("/src/Shop/Cart.cs", 20)],
         ),
         (
             "app/models/cart.rb:9:in 'pay': no money (RuntimeError)\n\tfrom app/main.rb:3:in '<main>'",
-            [("app/models/cart.rb", 9, "pay"), ("app/main.rb", 3, "")],
+            [("app/models/cart.rb", 9), ("app/main.rb", 3)],
         ),
         (
             "#0 /srv/shop/src/Cart.php(17): Shop\\Cart->pay()",
-            [("/srv/shop/src/Cart.php", 17, "pay")],
+            [("/srv/shop/src/Cart.php", 17)],
         ),
         (
             "#1  0x0000555 in cart_pay (cart=0x0, sum=3) at src/cart.c:77",
-            [("src/cart.c", 77, "cart_pay")],
+            [("src/cart.c", 77)],
         ),
     ],
     ids=["node", "node module", "java", "go", "rust", "rust panic", "c#", "ruby", "php", "gdb"],
 )
 def test_traces_of_other_languages_are_read_from_their_first_line(text, expected):
-    assert [(frame.path, frame.line, frame.function) for frame in read_frames(text)] == expected
+    assert [(frame.path, frame.line) for frame in read_frames(text)] == expected
 
 
 def test_paths_of_windows_are_written_with_slashes():

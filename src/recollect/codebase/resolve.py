@@ -22,14 +22,13 @@ MAX_MATCHES = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """Files that may be meant, all equally well: `parts` of their paths agree; `whole`: all parts of theirs do."""
+    """Files that may be meant, all equally well: `parts` of their paths agree."""
 
     files: tuple[int, ...]
     parts: int
-    whole: bool
 
 
-NOTHING = Match(files=(), parts=0, whole=False)
+NOTHING = Match(files=(), parts=0)
 
 
 class PathTable:
@@ -74,7 +73,7 @@ class PathTable:
                 if module_parts(self._parts[number])[-length:] == wanted
             ]
             if numbers:
-                return Match(files=tuple(numbers), parts=length, whole=False), length
+                return Match(files=tuple(numbers), parts=length), length
         return NOTHING, 0
 
     def stands_for_folder(self, file: int) -> bool:
@@ -113,20 +112,19 @@ class PathTable:
     @staticmethod
     def _longest(wanted: tuple[str, ...], candidates: Sequence[tuple[int, tuple[str, ...]]]) -> Match:
         best: list[int] = []
-        most, whole = 0, False
+        most = 0
         for number, parts in candidates:
             agreeing = 0
             for mine, theirs in zip(reversed(parts), reversed(wanted), strict=False):
                 if mine != theirs:
                     break
                 agreeing += 1
-            complete = agreeing == len(parts)
-            rank = agreeing + complete
+            rank = agreeing + (agreeing == len(parts))
             if rank > most:
-                best, most, whole = [number], rank, complete
+                best, most = [number], rank
             elif rank == most:
                 best.append(number)
-        return Match(files=tuple(best), parts=most, whole=whole) if best else NOTHING
+        return Match(files=tuple(best), parts=most) if best else NOTHING
 
 
 def module_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -144,14 +142,10 @@ def _wanted(named: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A file as a text names it, perhaps only its end, and a line (from one), when one is given.
-
-    `function` is the name a stack trace gives beside it.
-    """
+    """A file as a text names it, perhaps only its end, and a line (from one), when one is given."""
 
     path: str
     line: int | None = None
-    function: str = ""
 
 
 #: Frames of one text: a recursion error repeats the same three lines a thousand times.
@@ -201,29 +195,24 @@ _FIRST_FIRST = (
         rf"^\s*#\d{{1,4}}\s+(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>,]{{1,200}}) ?\("
         rf"[^\n]{{0,500}} at {_PATH}:{_NUMBER}\s*$"
     ),
-    # Go: a tab, the path and an offset; the function stands on the line before, as in a Rust backtrace.
+    # Go: a tab, the path and an offset; Rust: the path alone.
     re.compile(rf"^\s+(?:at )?{_PATH}:{_NUMBER}(?::\d{{1,7}})?(?: \+0x[0-9a-f]+)?\s*$"),
     re.compile(
         rf"^\s*(?:thread '[^'\n]{{0,100}}'.{{0,300}} at |-->\s*)(?P<path>[^\s:]{{1,400}}\.rs):{_NUMBER}:\d{{1,7}}"
     ),
 )
 _JAVA_FILE = re.compile(r"\w+\.(?:java|kt|scala|groovy)")
-_GO_FUNCTION = re.compile(r"^(?P<function>[\w./*()-]{1,300}?)\([^()\n]{0,300}\)\s*$")
-_RUST_FUNCTION = re.compile(
-    r"^\s*\d{1,4}: (?:0x[0-9a-f]+ - )?(?P<function>[\w:<>{}# ]{1,300}?)(?:::h[0-9a-f]{16})?\s*$"
-)
 
 
 def read_frames(text: str) -> tuple[Place, ...]:
     """The frames of all traces in a text, innermost first within each trace, in the order of the traces."""
     places: list[Place] = []
     waiting: list[Place] = []
-    before = ""
     quiet = 0
     for line in text.split("\n"):
         if len(line) > _MAX_LINE_CHARS:
             continue
-        place = _match(_LAST_FIRST, line, before)
+        place = _match(_LAST_FIRST, line)
         if place is not None:
             waiting.append(place)
             quiet = 0
@@ -233,18 +222,16 @@ def read_frames(text: str) -> tuple[Place, ...]:
             if waiting and quiet > 25:
                 places += reversed(waiting)
                 waiting = []
-            place = _match(_FIRST_FIRST, line, before)
+            place = _match(_FIRST_FIRST, line)
             if place is not None:
                 places.append(place)
-        if line.strip():
-            before = line
         if len(places) + len(waiting) >= MAX_FRAMES:
             break
     places += reversed(waiting)
     return tuple(places)
 
 
-def _match(patterns: tuple[re.Pattern[str], ...], line: str, before: str) -> Place | None:
+def _match(patterns: tuple[re.Pattern[str], ...], line: str) -> Place | None:
     for pattern in patterns:
         match = pattern.match(line)
         if match is None:
@@ -253,30 +240,10 @@ def _match(patterns: tuple[re.Pattern[str], ...], line: str, before: str) -> Pla
         path = groups["path"].strip().replace("\\", "/")
         if "." not in path.rsplit("/", 1)[-1]:
             continue
-        function = groups.get("function") or _function_before(before)
         if _JAVA_FILE.fullmatch(path):
             # `com.shop.Cart.pay(Cart.java:42)`: the package says which of several files of this name it is.
-            package = takewhile(lambda part: part[:1].islower(), function.split("."))
+            package = takewhile(lambda part: part[:1].islower(), (groups.get("function") or "").split("."))
             path = "/".join([*package, path])
         number = groups.get("line")
-        return Place(path=path, line=int(number) if number else None, function=_last_name(function))
+        return Place(path=path, line=int(number) if number else None)
     return None
-
-
-def _function_before(line: str) -> str:
-    match = _RUST_FUNCTION.match(line) or _GO_FUNCTION.match(line)
-    return match["function"] if match else ""
-
-
-def _last_name(function: str) -> str:
-    """`a/b.(*T).f` -> f, `crate::m::f` -> f, `C.m` -> m; `<module>` and closures have no name."""
-    if function.startswith("<"):
-        return ""
-    for name in reversed(re.split(r"[.:/\\ #>$-]+", function)):
-        if (
-            name
-            and re.fullmatch(r"\w+", name)
-            and not re.fullmatch(r"func\d+|\d+|lambda|closure|anonymous", name)
-        ):
-            return name
-    return ""
