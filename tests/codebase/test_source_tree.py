@@ -16,6 +16,7 @@ import pytest
 
 from recollect.codebase.grep import grep
 from recollect.codebase.index import CodeIndex
+from recollect.codebase.outline import outline
 from recollect.codebase.tree import MAX_READ_BYTES, SourceTree, open_tree
 from recollect.errors import ForbiddenError, InvalidInputError, SourceError, SourceNotFoundError
 from recollect.files.jail import Jail
@@ -79,7 +80,7 @@ def test_lines_are_read_as_they_are_numbered(root: Path) -> None:
     tree = open_tree(root)
     assert tree.read("a.py", 2, 3).text == "two = 2\nthree = 3"
     whole = tree.read("a.py")
-    assert (whole.first_line, whole.last_line, whole.total_lines, whole.truncated) == (1, 3, 3, False)
+    assert (whole.last_line, whole.total_lines) == (3, 3)
     assert tree.read("a.py", 3, 99).last_line == 3
     assert tree.read(str(root / "a.py"), 1, 1).path == "a.py"
     with pytest.raises(SourceError, match="has 3 lines"):
@@ -254,14 +255,13 @@ def test_one_endless_line_is_cut(root: Path, tmp_path: Path) -> None:
     write(root, {"min.js": "var a=1;" * 200_000, "short.js": "var bb;\n"})
     tree = open_tree(root)
     read = tree.read("min.js")
-    assert read.truncated
     assert len(read.text) == MAX_READ_BYTES
-    assert (read.first_line, read.last_line, read.total_lines) == (1, 1, 1)
+    assert (read.last_line, read.total_lines) == (1, 1)
     found = grep(tree, "var a", ["min.js"])
     assert [len(match.text) < 500 for match in found.matches] == [True]
     with CodeIndex.open(tree, tmp_path / "store") as index:
         assert any(note.path == "min.js" and "only grep reads it" in note.why for note in index.skipped)
-        assert index.defining_files("bb").tolist() == [index.file_number("short.js")]
+        assert index.defining_files("bb").tolist() == [[file.path for file in index.files].index("short.js")]
 
 
 def test_nul_bytes_make_a_file_binary_whatever_its_name(root: Path, tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_nul_bytes_make_a_file_binary_whatever_its_name(root: Path, tmp_path: Pa
         tree.read("data.py")
     assert [note.path for note in grep(tree, "x").skipped] == ["data.py"]
     with CodeIndex.open(tree, tmp_path / "store") as index:
-        assert index.file_number("data.py") is None
+        assert "data.py" not in {file.path for file in index.files}
 
 
 def test_encodings_are_told_apart_and_lines_stay_the_same_everywhere(root: Path, tmp_path: Path) -> None:
@@ -388,6 +388,6 @@ def test_nothing_in_the_tree_is_written(root: Path, tmp_path: Path) -> None:
     grep(tree, "def")
     tree.read("a.py")
     with CodeIndex.open(tree, tmp_path / "store") as index:
-        index.outline()
+        outline(index)
         index.definitions("b")
     assert state() == before

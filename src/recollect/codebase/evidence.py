@@ -32,7 +32,7 @@ class Pages:
         """All lines of a file; None when it can't be read."""
         if path not in self._lines:
             try:
-                self._lines[path] = lines_of(text_of(self._tree.read_bytes(path))[0])
+                self._lines[path] = lines_of(text_of(self._tree.read_bytes(path)))
             except (RecollectError, OSError):
                 self._lines[path] = None
         return self._lines[path]

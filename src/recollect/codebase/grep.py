@@ -186,12 +186,12 @@ def _read(jail: Jail, file: SourceFile) -> tuple[bytes | None, str]:
     if data.find(b"\x00", 0, _SNIFFED_BYTES) >= 0:
         if looks_binary(data):
             return None, BINARY
-        return text_of(data)[0].encode("utf-8", "replace"), ""
+        return text_of(data).encode("utf-8", "replace"), ""
     if not data.isascii():
         try:
             data.decode("utf-8")
         except UnicodeDecodeError:
-            return text_of(data)[0].encode("utf-8", "replace"), ""
+            return text_of(data).encode("utf-8", "replace"), ""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return data, ""

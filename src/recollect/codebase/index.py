@@ -178,7 +178,7 @@ class CodeIndex:
         file = int(self._arrays["definition_files"][id])
         first = int(self._arrays["definition_first"][file])
         return Definition(
-            id=id, file=file, path=self.files[file].path, symbol=self._definitions_of(file)[id - first]
+            id=id, file=file, path=self.files[file].path, symbol=self.definitions_in(file)[id - first]
         )
 
     def references(self, name: str, *, limit: int = 1_000) -> list[FoundReference]:
@@ -200,10 +200,6 @@ class CodeIndex:
         if row is None or row[0] is None:
             return None
         return unpack_symbols(row[2], row[3], language=row[0], lines=row[1])
-
-    def file_number(self, path: str) -> int | None:
-        """The number of a file, or None."""
-        return self._numbers.get(path)
 
     # ------------------------------------------------------------ statistics, as arrays
 
@@ -257,27 +253,7 @@ class CodeIndex:
             weights=self._arrays["graph_weights"],
         )
 
-    # ------------------------------------------------------------ the map
-
-    def outline(
-        self,
-        *,
-        folder: str = "",
-        max_files: int = 100,
-        max_tokens: int = 4_000,
-        weights: FloatArray | None = None,
-    ) -> str:
-        """The map: files with their most used definitions, as many as there is room for, in the order of their paths.
-
-        `weights` says by number of file which matter most; by default those do that the others use most.
-        """
-        from recollect.codebase.outline import outline
-
-        return outline(self, folder=folder, max_files=max_files, max_tokens=max_tokens, weights=weights)
-
-    def definitions_in(self, file: int) -> tuple[SymbolInfo, ...]:
-        """The definitions of a file by its number, in the order of its text."""
-        return self._definitions_of(file)
+    # ------------------------------------------------------------ texts
 
     def vectors(
         self, embedder: Embedder, texts: Sequence[str], *, seconds: float | None = None
@@ -324,7 +300,8 @@ class CodeIndex:
         ids: IntArray = self._arrays["name_ids"][self._arrays.found("name", term_key(name))]
         return ids
 
-    def _definitions_of(self, file: int) -> tuple[SymbolInfo, ...]:
+    def definitions_in(self, file: int) -> tuple[SymbolInfo, ...]:
+        """The definitions of a file by its number, in the order of its text."""
         with self._lock:
             found = self._unpacked.get(file)
             if found is None:

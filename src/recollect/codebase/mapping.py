@@ -15,6 +15,8 @@ from recollect.codebase.definitions import TYPES, Answers, rank_definitions
 from recollect.codebase.evidence import Pages
 from recollect.codebase.grep import grep
 from recollect.codebase.looking import search_seconds
+from recollect.codebase.outline import outline as draw
+from recollect.codebase.outline import use_of_files
 from recollect.codebase.query import CodeQuery, read_query
 from recollect.codebase.ranking import RankedFile, RankedSpan, rank
 from recollect.codebase.reading import described
@@ -43,7 +45,6 @@ _FALL = 3.0
 _ANSWER_LINES, _WINDOW_LINES = 45, 24
 #: Of a type its head is cited: its methods are answers of their own.
 _TYPE_LINES = 16
-_MAP_TOKENS = 4_000
 _SMALL = frozenset({"variable", "constant", "field"})
 _TEST_NAME = re.compile(r"(?:^|\.)(?:tests?\.|[Tt]est_?[A-Z_a-z]*)")
 #: Of a file that no definition speaks for, so many lines are looked through for those that do.
@@ -296,8 +297,7 @@ def _most_used(view: View, index: CodeIndex, folder: str) -> Observation:
     """Files by how much of the tree uses them, with their most used definitions."""
     import numpy as np
 
-    graph = index.graph
-    used = np.bincount(graph.targets, weights=graph.weights, minlength=len(index.files))
+    used = use_of_files(index)
     prefix = "" if folder == "." else f"{folder}/"
     order = [
         number
@@ -337,14 +337,13 @@ def _most_used(view: View, index: CodeIndex, folder: str) -> Observation:
                 "places": places,
             }
         )
-    text = index.outline(folder="" if folder == "." else folder, max_tokens=_MAP_TOKENS)
     return Observation(
         value={
             "summary": f"{len(index.files)} files; most used {', '.join(row['path'] for row in rows[:3])}",
             "files": rows,
             "spans": [],
         },
-        text=text,
+        text=draw(index, folder=folder),
         findings=tuple(findings),
     )
 

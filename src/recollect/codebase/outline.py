@@ -1,39 +1,37 @@
 """The map of a tree: its files with their most used definitions, in as many tokens as there is room for.
 
-Files come by how much the others use them, or by weights the caller has; they are shown in the order of their paths, so
-that a reader sees the shape of the tree.
+Files come by how much the others use them; they are shown in the order of their paths, so that a reader sees the shape
+of the tree.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recollect.codebase.symbols.values import SymbolInfo
 
 if TYPE_CHECKING:
-    from recollect.codebase.index import CodeIndex, FloatArray
+    from recollect.codebase.index import CodeIndex
 
-#: Definitions of one file on the map.
-_PER_FILE = 12
+#: Files of one map, and definitions of one file.
+_FILES, _PER_FILE = 100, 12
 #: A token of code is about so many characters.
 _TOKEN_CHARS = 3.5
 _SHOWN = frozenset("function method class interface struct enum trait type macro module namespace".split())
 _SIGNATURE_CHARS = 110
 
 
-def outline(
-    index: CodeIndex, *, folder: str, max_files: int, max_tokens: int, weights: FloatArray | None
-) -> str:
+def outline(index: CodeIndex, *, folder: str = "", max_tokens: int = 4_000) -> str:
     """The map of a folder, or of the whole tree."""
     prefix = "" if folder in {"", "."} else folder.strip("/") + "/"
     inside = [number for number, file in enumerate(index.files) if file.path.startswith(prefix)]
-    worth = _use(index) if weights is None else np.asarray(weights, dtype=np.float32)
+    worth = use_of_files(index)
     best = sorted(inside, key=lambda number: (-float(worth[number]), index.files[number].path))
     room = int(max_tokens * _TOKEN_CHARS)
     shown: dict[int, str] = {}
-    for number in best[:max_files]:
+    for number in best[:_FILES]:
         block = _block(index, number)
         if len(block) > room:
             break
@@ -46,10 +44,10 @@ def outline(
     return "\n".join(lines)
 
 
-def _use(index: CodeIndex) -> FloatArray:
+def use_of_files(index: CodeIndex) -> np.ndarray[Any, np.dtype[Any]]:
     """How much the other files use each."""
     graph = index.graph
-    return np.bincount(graph.targets, weights=graph.weights, minlength=len(index.files)).astype(np.float32)
+    return np.bincount(graph.targets, weights=graph.weights, minlength=len(index.files))
 
 
 def _block(index: CodeIndex, number: int) -> str:

@@ -64,18 +64,14 @@ class Skipped:
 class SourceText:
     """Lines of a file, counted from one; between them stands one line feed, whatever the file has.
 
-    `sha256` is of the whole file's bytes. `truncated` says that a limit was reached before the end of what was asked
-    for; `notes` say how the bytes became text where that was not plain.
+    `sha256` is of the whole file's bytes. A limit may end it before the last line that was asked for.
     """
 
     path: str
     text: str
-    first_line: int
     last_line: int
     total_lines: int
     sha256: str
-    notes: tuple[str, ...] = ()
-    truncated: bool = False
 
 
 class SourceTree:
@@ -148,21 +144,16 @@ class SourceTree:
             )
         name = self.resolve(path)
         data = self.read_bytes(name)
-        text, notes = text_of(data)
-        lines = text.split("\n")
+        lines = text_of(data).split("\n")
         if first > len(lines):
             raise SourceError(f"{name!r} has {len(lines):,} lines, none is number {first:,}")
-        wanted = lines[first - 1 : end]
-        kept, truncated = _within(wanted, MAX_READ_BYTES)
+        kept = _within(lines[first - 1 : end], MAX_READ_BYTES)
         return SourceText(
             path=name,
             text="\n".join(kept),
-            first_line=first,
             last_line=first + len(kept) - 1,
             total_lines=len(lines),
             sha256=hashlib.sha256(data).hexdigest(),
-            notes=notes,
-            truncated=truncated,
         )
 
     def read_bytes(self, path: str, *, limit: int = MAX_FILE_BYTES) -> bytes:
@@ -218,25 +209,23 @@ def read_text_file(jail: Jail, path: str, *, limit: int = MAX_FILE_BYTES) -> tup
     return data, ""
 
 
-def text_of(data: bytes) -> tuple[str, tuple[str, ...]]:
-    """The text of a file's bytes with one kind of line end, and notes on how it was read."""
+def text_of(data: bytes) -> str:
+    """The text of a file's bytes with one kind of line end."""
     if data.isascii() and _UNUSUAL.search(data) is None:
-        return data.decode("ascii").rstrip(), ()
-    text, notes = decode(data)
-    text, more = canonical(text)
-    return text, (*notes, *more)
+        return data.decode("ascii").rstrip()
+    return canonical(decode(data)[0])[0]
 
 
-def _within(lines: Sequence[str], limit: int) -> tuple[Sequence[str], bool]:
-    """As many lines as fit, and whether that is not all; of a first line that is too long its beginning."""
+def _within(lines: Sequence[str], limit: int) -> Sequence[str]:
+    """As many lines as fit; of a first line that is too long its beginning."""
     size = 0
     for number, line in enumerate(lines):
         size += len(line.encode("utf-8", "replace")) + 1
         if size > limit + 1:
             if number == 0:
-                return [line.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")], True
-            return lines[:number], True
-    return lines, False
+                return [line.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")]
+            return lines[:number]
+    return lines
 
 
 class _Filled:
