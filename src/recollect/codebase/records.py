@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recollect.codebase.symbols.reading import REFERENCE_KINDS, USE, Columns, read_columns
-from recollect.codebase.symbols.values import FileSymbols, Import, Reference, SymbolInfo
+from recollect.codebase.symbols.values import FileSymbols, Reference, SymbolInfo
 from recollect.codebase.tree import text_of
 from recollect.errors import GrammarMissingError
 from recollect.text.terms import IDENTIFIER, identifier_terms, term_key
@@ -80,7 +80,7 @@ def read_record(data: bytes, *, path: str, language: str | None) -> FileRecord:
         return _empty(
             language, data.count(b"\n") + 1, f"it has more than {limit:,} bytes, so only grep reads it"
         )
-    text, _ = text_of(data)
+    text = text_of(data)
     lines = text.split("\n")
     if len(data) > _PACKED_FROM_BYTES and len(text) / len(lines) > _MAX_MEAN_LINE_CHARS:
         return _empty(
@@ -277,22 +277,8 @@ def unpack_definitions(blob: bytes) -> tuple[SymbolInfo, ...]:
 
 def unpack_symbols(definitions: bytes, references: bytes, *, language: str, lines: int) -> FileSymbols:
     """Everything a record says about its file."""
-    names, numbers, places, kinds, imports, errors = (
-        json.loads(zlib.decompress(references)) if references else ([], [], [], [], [], 0)
-    )
-    return FileSymbols(
-        language=language,
-        lines=lines,
-        definitions=unpack_definitions(definitions),
-        references=tuple(
-            Reference(name=names[number], line=line, kind=REFERENCE_KINDS[kind])
-            for number, line, kind in zip(numbers, places, kinds, strict=True)
-        ),
-        imports=tuple(
-            Import(module=module, names=tuple(taken), line=line) for module, taken, line in imports
-        ),
-        errors=errors,
-    )
+    used = json.loads(zlib.decompress(references)) if references else ([], [], [], [], [], 0)
+    return Columns(unpack_definitions(definitions), *used).symbols(language, lines=lines)
 
 
 def references_to(references: bytes, name: str) -> list[Reference]:

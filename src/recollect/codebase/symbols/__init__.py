@@ -29,25 +29,10 @@ _NODE_CHARS = 80
 
 def parse(text: str | bytes, language: str) -> FileSymbols:
     """Read one file. Text with faults is read as far as it goes; it never raises for what stands in the file."""
-    from recollect.codebase.symbols.reading import REFERENCE_KINDS, read_columns
+    from recollect.codebase.symbols.reading import read_columns
 
     data = _bytes(text)
-    columns = read_columns(data, language)
-    return FileSymbols(
-        language=language,
-        lines=data.count(b"\n") + 1,
-        definitions=tuple(columns.definitions),
-        references=tuple(
-            Reference(name=columns.names[name], line=line, kind=REFERENCE_KINDS[kind])
-            for name, line, kind in zip(
-                columns.reference_names, columns.reference_lines, columns.reference_kinds, strict=True
-            )
-        ),
-        imports=tuple(
-            Import(module=module, names=names, line=line) for module, names, line in columns.imports
-        ),
-        errors=columns.errors,
-    )
+    return read_columns(data, language).symbols(language, lines=data.count(b"\n") + 1)
 
 
 def parse_ast(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from recollect.codebase.symbols.naming import (
     receiver_name,
     scope_name,
 )
-from recollect.codebase.symbols.values import ReferenceKind, SymbolInfo
+from recollect.codebase.symbols.values import FileSymbols, Import, Reference, ReferenceKind, SymbolInfo
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -52,11 +53,11 @@ _ANNOTATION = re.compile(r"^\s*(?:@|#\[|\[|template\b)")
 _QUOTES = re.compile(r"""^[rRbBuUfF]{0,2}(?:\"\"\"|'''|"|')""")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Columns:
     """What was read. A reference is a number of `names`, a line, and a number of `REFERENCE_KINDS`, in text order."""
 
-    definitions: list[SymbolInfo]
+    definitions: Sequence[SymbolInfo]
     names: list[str]
     reference_names: list[int]
     reference_lines: list[int]
@@ -64,6 +65,23 @@ class Columns:
     imports: list[tuple[str, tuple[str, ...], int]]
     errors: int
     gave_up: bool = False
+
+    def symbols(self, language: str, *, lines: int) -> FileSymbols:
+        """The same as objects."""
+        references = zip(self.reference_names, self.reference_lines, self.reference_kinds, strict=True)
+        return FileSymbols(
+            language=language,
+            lines=lines,
+            definitions=tuple(self.definitions),
+            references=tuple(
+                Reference(name=self.names[name], line=line, kind=REFERENCE_KINDS[kind])
+                for name, line, kind in references
+            ),
+            imports=tuple(
+                Import(module=module, names=tuple(names), line=line) for module, names, line in self.imports
+            ),
+            errors=self.errors,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +101,7 @@ def read_columns(data: bytes, language: str) -> Columns:
     grammar = get_grammar(language)
     tree = parse_tree(grammar, data)
     if tree is None:
-        return Columns(definitions=[], names=[], reference_names=[], reference_lines=[], reference_kinds=[], imports=[],
-                       errors=1, gave_up=True)  # fmt: skip
+        return Columns([], [], [], [], [], [], errors=1, gave_up=True)
     from tree_sitter import QueryCursor
 
     captured = QueryCursor(grammar.query).captures(tree.root_node)
@@ -93,16 +110,7 @@ def read_columns(data: bytes, language: str) -> Columns:
     imports, strong = _imports(captured, language, data, lines)
     definitions = _finished(named, captured.get("scope", []), data, lines, language)
     names, columns = _references(captured, taken, strong, data, lines)
-    root = tree.root_node
-    return Columns(
-        definitions=definitions,
-        names=names,
-        reference_names=columns[0],
-        reference_lines=columns[1],
-        reference_kinds=columns[2],
-        imports=imports,
-        errors=1 if root.has_error else 0,
-    )
+    return Columns(definitions, names, *columns, imports, errors=1 if tree.root_node.has_error else 0)
 
 
 def parse_tree(grammar: Grammar, data: bytes) -> Tree | None:
