@@ -57,6 +57,7 @@ def audit_document(
     record = None if result.record is None else mask_values(result.record.document())
     if record is not None and result.record is not None:
         _keep_verifiable(record, result.record.document())
+    trajectory = result.trajectory.document()
     return {
         "version": VERSION,
         "kind": KIND,
@@ -73,7 +74,9 @@ def audit_document(
         "stopped_by": result.stopped_by,
         "error": None if result.error is None else mask(result.error),
         "synthesis": mask(result.synthesis),
-        "trajectory": mask_values(_trajectory(result)),
+        "trajectory": mask_values(
+            {name: trajectory[name] for name in ("steps", "total_subcalls", "cached_hits")}
+        ),
         "findings": [masked_finding(finding) for finding in result.findings],
         "citations": [masked_citation(citation.document()) for citation in result.citations],
         "usage": result.usage.document(),
@@ -86,7 +89,7 @@ def audit_document(
 def write_audit(folder: Path, task_id: str, document: Mapping[str, Any]) -> Path:
     """Write a record, whole or not at all."""
     target = audit_path(folder, task_id)
-    make_folder(folder)
+    private_folder(folder)
     text = json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False)
     with whole_file(target) as file:
         file.write(text)
@@ -114,11 +117,6 @@ def read_audit(place: str | os.PathLike[str]) -> dict[str, Any]:
     return document
 
 
-def make_folder(folder: Path) -> None:
-    """The folder for records, its owner's alone when it is new."""
-    private_folder(folder)
-
-
 def masked_finding(finding: Finding) -> dict[str, Any]:
     """A finding for a file."""
     document: dict[str, Any] = mask_values(finding.document())
@@ -143,11 +141,6 @@ def _keep_verifiable(masked: Any, real: Any) -> None:
     elif isinstance(real, list):
         for ours, one in zip(masked, real, strict=True):
             _keep_verifiable(ours, one)
-
-
-def _trajectory(result: RLMResult) -> dict[str, Any]:
-    document = result.trajectory.document()
-    return {name: document[name] for name in ("steps", "total_subcalls", "cached_hits")}
 
 
 def _moment(when: datetime) -> str:

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from recollect.codebase.audit import file_name, make_folder, masked_finding
+from recollect.codebase.audit import file_name, masked_finding
 from recollect.codebase.planner import RLMAgent
 from recollect.codebase.secrets import mask, mask_values
 from recollect.domain.findings import Finding
 from recollect.errors import BudgetExhaustedError
-from recollect.files.jail import private_file
+from recollect.files.jail import private_file, private_folder
 from recollect.runs.cache import Cache, cache_key, canonical
 from recollect.runs.environment import Action, CallContext, Environment, Observation, Tool
 from recollect.runs.planners.contract import Call, Plan, Situation
@@ -65,7 +65,7 @@ class Journal:
     def begin(self, header: Mapping[str, Any], *, append: bool = False) -> None:
         """Start a new one, or go on in the one that is there."""
         try:
-            make_folder(self.path.parent)
+            private_folder(self.path.parent)
             self._file = open(self.path, "a" if append else "w", encoding="utf-8", opener=private_file)  # noqa: SIM115
         except OSError as error:
             self._give_up(error)

@@ -35,7 +35,7 @@ class Course:
     """How to go about a question: where to begin and what to look at. Presets have courses of their own.
 
     `question` is what was asked, without what a model is told beside it. `focused`: the map is drawn around it, else
-    by what is used most. `searches` are patterns for `grep`.
+    by what is used most.
     """
 
     question: str = ""
@@ -43,7 +43,6 @@ class Course:
     focused: bool = True
     reads: int = READS
     uses: int = USES
-    searches: tuple[str, ...] = ()
 
 
 class RLMAgent:
@@ -66,21 +65,17 @@ class RLMAgent:
             return self._first(situation)
         if self._model is None:
             return self._next(situation)
+        paid: dict[str, Any] = {}
         if self.model_failure is None:
             try:
                 plan = await self._model.plan(situation)
+                self.remember(plan, situation)
+                return plan
             except PlannerError as error:
                 # Somebody asked a question: what can be answered without the model still is.
                 self.model_failure = str(error)
-                return replace(
-                    self._next(situation, taken=tuple(situation.offered)),
-                    tokens=error.tokens,
-                    usd=error.usd,
-                    model_calls=error.model_calls,
-                )
-            self.remember(plan, situation)
-            return plan
-        return self._next(situation, taken=tuple(situation.offered))
+                paid = {"tokens": error.tokens, "usd": error.usd, "model_calls": error.model_calls}
+        return replace(self._next(situation), findings=tuple(situation.offered), **paid)
 
     def remember(self, plan: Plan, situation: Situation) -> None:
         """What the model said in a plan is the model's, also when the plan comes from a journal."""
@@ -92,25 +87,16 @@ class RLMAgent:
         focus = asked if self._course.focused else ""
         # The hints were given for the question at the root; those below it are questions of their own.
         hints = self._course.hints if situation.depth == 0 else ()
-        parameters: dict[str, Any] = {"focus": focus[:20_000], "hints": list(hints)}
-        calls = [Call(tool="outline", parameters=parameters)]
-        calls += [
-            Call(tool="grep", parameters={"pattern": pattern, "context_lines": 0})
-            for pattern in self._course.searches
-        ]
-        plan = Plan(
+        return Plan(
             thought="Where in the tree is this spoken of?" if focus else "What is this tree made of?",
-            calls=tuple(calls[: max(situation.remaining.subcalls_this_step, 1)]),
+            calls=(Call(tool="outline", parameters={"focus": focus[:20_000], "hints": list(hints)}),),
             next_direction="outline",
+            # A model says itself what matters; what the map offers is kept only if it never does.
+            findings=None if self._model is None else (),
         )
-        # A model says itself what matters; what the map offers is kept only if it never does.
-        return replace(plan, findings=()) if self._model is not None else plan
 
-    def _next(self, situation: Situation, taken: tuple[Finding, ...] | None = None) -> Plan:
-        """A step by rule; `taken` is what a planner that chooses its findings takes over."""
-        return replace(self._by_rule(situation), findings=taken)
-
-    def _by_rule(self, situation: Situation) -> Plan:
+    def _next(self, situation: Situation) -> Plan:
+        """A step by rule."""
         done = _asked(situation)
         places = list(_places(situation))
         wanted = [
