@@ -197,7 +197,7 @@ def test_no_limit_is_ever_passed_by_one_call(
     environment = Watched(CodebaseEnvironment(MemoryTree(), model=sage))
     limits = SubCallBudgetManager(
         max_subcalls, per_iteration, 60, max_tokens=max_tokens, max_usd=max_usd
-    ).budget.limits
+    ).limits
     ended = runner.run(
         run("what is this?", environment=environment, planner=Rogue(seed), limits=limits)  # type: ignore[arg-type]
     )
@@ -216,16 +216,16 @@ def test_no_limit_is_ever_passed_by_one_call(
 def test_the_manager_counts_and_limits_as_the_engine_does() -> None:
     manager = SubCallBudgetManager(3, 2, timeout_seconds=60)
     manager.start_iteration()
-    assert manager.budget.reserve() is not None
-    assert manager.budget.remaining().subcalls_this_step == 1
-    held = manager.budget.reserve()
+    assert manager.reserve() is not None
+    assert manager.remaining().subcalls_this_step == 1
+    held = manager.reserve()
     assert held is not None
-    assert manager.budget.reserve() is None
+    assert manager.reserve() is None
     held.settle()
-    assert (manager.subcall_count, manager.remaining_subcalls) == (1, 1)
+    assert (manager.subcall_count, manager.remaining_subcalls) == (2, 1)
     manager.start_iteration()
-    assert manager.budget.reserve() is not None
-    assert manager.budget.exhausted() == "subcalls"
+    assert manager.reserve() is not None
+    assert manager.exhausted() == "subcalls"
     assert manager.remaining_seconds is not None
 
 

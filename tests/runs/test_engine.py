@@ -258,7 +258,7 @@ def test_what_a_planner_raises_ends_the_run_with_what_was_found() -> None:
     assert found(result) == ["room 1"]
     usage = result.trajectory.usage
     assert (usage.tokens, usage.usd, usage.model_calls) == (16, 0.5, 2)
-    assert (budget.spent_tokens, budget.spent_usd) == (16, 0.5)
+    assert (budget.purse.spent.tokens, budget.purse.spent.usd) == (16, 0.5)
 
 
 @pytest.mark.parametrize("broken", [lambda situation: 1 / 0, lambda situation: asyncio.sleep(0, "a plan")])
@@ -340,7 +340,7 @@ def test_a_broken_tool_is_an_error_of_its_calls_and_the_sums_stay_right(broken: 
     assert calls(result)[0].error
     assert found(result) == ["room 1"]
     assert result.trajectory.usage.subcalls == budget.spent_subcalls == 2
-    assert result.trajectory.usage.tokens == budget.spent_tokens
+    assert result.trajectory.usage.tokens == budget.purse.spent.tokens
 
 
 def test_an_environment_that_can_t_hash_its_material_works_without_the_cache() -> None:
@@ -516,10 +516,10 @@ def test_no_planner_gets_past_a_limit_and_the_record_adds_up(steps: Any, limits:
     assert result.stopped_by in STOPPED_BY
     assert usage.subcalls == budget.spent_subcalls <= limits.max_subcalls
     assert len(rooms.entered) <= usage.subcalls
-    assert usage.tokens == budget.spent_tokens
+    assert usage.tokens == budget.purse.spent.tokens
     if limits.max_tokens is not None:
         assert usage.tokens <= limits.max_tokens
-    assert usage.usd == pytest.approx(budget.spent_usd)
+    assert usage.usd == pytest.approx(budget.purse.spent.usd)
     if limits.max_usd is not None:
         assert usage.usd <= limits.max_usd + 1e-9
     assert usage.max_depth <= limits.max_depth

@@ -249,7 +249,7 @@ def test_tokens_are_counted_to_the_request(server: ModelServer) -> None:
     budget = Budget(Limits(max_tokens=6_000, timeout_s=None, planner_timeout_s=None))
     result = ask(server.url, budget=budget)
     assert result.stopped_by == "tokens"
-    assert result.trajectory.usage.tokens == budget.spent_tokens <= 6_000
+    assert result.trajectory.usage.tokens == budget.purse.spent.tokens <= 6_000
     assert found(result) == [f"room {at}" for at in range(len(server.asked))]
 
 

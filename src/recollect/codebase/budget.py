@@ -1,7 +1,4 @@
-"""`SubCallBudgetManager`: the engine's budget under the names that explorations use for it.
-
-It decides nothing: reserving, settling and the tree of budgets are `runs/budget.py`.
-"""
+"""`SubCallBudgetManager`: the engine's budget (`runs/budget.py`) under the names that explorations use for it."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ MAX_STEPS = 25
 TOOL_TIMEOUT_S = 30.0
 
 
-class SubCallBudgetManager:
+class SubCallBudgetManager(Budget):
     """Counts and limits the sub-calls of one exploration; calls answered from the cache are free."""
 
     def __init__(
@@ -44,28 +41,18 @@ class SubCallBudgetManager:
             timeout_s=timeout_seconds,
             sub_call_timeout_s=TOOL_TIMEOUT_S,
         )
-        self.budget = Budget(limits, clock=clock)
+        super().__init__(limits, clock=clock)
         self.cached_subcalls = 0
 
-    def start_iteration(self) -> None:
-        """A new step: its allowance of sub-calls is whole again."""
-        self.budget.start_step()
-
-    def count_cached(self) -> None:
-        """A call was answered from the cache."""
-        self.cached_subcalls += 1
-
-    @property
-    def subcall_count(self) -> int:
-        """Sub-calls so far."""
-        return self.budget.spent_subcalls
+    start_iteration = Budget.start_step
+    subcall_count = Budget.spent_subcalls
 
     @property
     def remaining_subcalls(self) -> int:
         """Sub-calls that are left."""
-        return self.budget.remaining().subcalls
+        return self.remaining().subcalls
 
     @property
     def remaining_seconds(self) -> float | None:
         """Seconds that are left; None without a limit."""
-        return self.budget.remaining().seconds
+        return self.remaining().seconds

@@ -56,7 +56,7 @@ class REPLToolSurface:
         self._calls = LiveCalls(
             query="",
             environment=self.environment,
-            budget=self.budget.budget,
+            budget=self.budget,
             cache=cache if cache is not None else Cache(),
             start_run=_no_run,
         )
@@ -153,8 +153,7 @@ class REPLToolSurface:
             )
         if record.error is not None:
             raise RunError(record.error)
-        if record.cached:
-            self.budget.count_cached()
+        self.budget.cached_subcalls += record.cached
         return dict(record.result), answered.text
 
 

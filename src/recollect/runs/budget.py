@@ -2,7 +2,8 @@
 
 The worst that a call may cost is reserved before it runs and the rest given back afterwards, in the run's own budget
 and in every one above it. So calls that run at the same time, and runs that calls start, can't pass a limit together.
-Nothing here waits: between a check and the reservation no other task of the event loop gets a turn.
+Nothing here waits: between a check and the reservation no other task of the event loop gets a turn. Tokens and dollars
+are a purse (`providers/models/purse.py`); calls, steps, depth and time are counted here.
 
 Running out is no error: `exhausted()` gives the word that a run ends with, `reserve()` gives None.
 """
@@ -16,12 +17,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from recollect.errors import DepthLimitError, InvalidInputError
+from recollect.providers.models.purse import Purse, Spent, rounded_up
 from recollect.runs.planners.contract import Remaining
 
 #: Seconds for an answer or a consultation, where the setting `budget` says nothing.
 ANSWER_TIMEOUT_S = 900.0
-#: Money is counted in whole billionths of a dollar: sums of floats would drift across a limit.
-_PER_USD = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,59 +65,62 @@ class Limits:
 
 
 class Reservation:
-    """The worst case of one call, held until the call says what it was."""
+    """The worst case of one call, held until the call says what it was: a sub-call or none, `tokens` and `usd`."""
 
-    def __init__(self, budget: Budget, *, subcalls: int, tokens: int, nano_usd: int) -> None:
-        self._budget = budget
-        self._held = (subcalls, tokens, nano_usd)
+    def __init__(self, budget: Budget, subcalls: int) -> None:
+        self._budget, self._subcalls = budget, subcalls
+        self.tokens, self.usd = 0, 0.0
         self._open = True
-
-    @property
-    def tokens(self) -> int:
-        """How many tokens are held."""
-        return self._held[1]
-
-    @property
-    def usd(self) -> float:
-        """How much money is held."""
-        return self._held[2] / _PER_USD
 
     def extend(self, *, tokens: int = 0, usd: float = 0.0) -> str | None:
         """Hold more, if it is there; else the word of the limit that is in the way."""
-        more = (0, _whole(tokens), _nano(usd))
-        word = self._budget._refusal(more)
-        if word is None:
-            self._budget._hold(more)
-            self._held = (self._held[0], self._held[1] + more[1], self._held[2] + more[2])
+        word = self._budget.refusal(subcalls=0, tokens=tokens, usd=usd)
+        if word is None and (tokens or usd):
+            self._budget.purse.hold(tokens, usd)
+            self.tokens, self.usd = self.tokens + tokens, self.usd + rounded_up(usd)
         return word
 
     def settle(self, *, tokens: int = 0, usd: float = 0.0) -> None:
         """What it was. More than was held is counted all the same: a record that lies is worse than a limit passed."""
-        spent = (self._held[0], _whole(tokens), _nano(usd))
-        if self._open:
-            self._open = False
-            self._budget._settle(self._held, spent)
+        _check(tokens, usd)
+        self._end(0, tokens, usd)
 
     def release(self) -> None:
         """It never ran: everything is given back."""
+        self._end(self._subcalls, 0, 0.0)
+
+    def _end(self, unused: int, tokens: int, usd: float) -> None:
         if self._open:
             self._open = False
-            self._budget._settle(self._held, (0, 0, 0))
+            if unused:
+                self._budget._count(-unused)
+            if self.tokens or self.usd or tokens or usd:
+                spent = Spent(input_tokens=tokens, usd=usd)
+                self._budget.purse.settle("", (self.tokens, self.usd), spent)
 
 
 class Budget:
     """One node of the tree: the budget of a run. What it uses, its parents use."""
 
-    def __init__(self, limits: Limits | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        parent: Budget | None = None,
+    ) -> None:
         self.limits = limits or Limits()
-        self.depth = 0
+        self.depth: int = 0 if parent is None else parent.depth
         self.steps = 0
-        self._clock = clock
-        self._parent: Budget | None = None
+        most: Any = {"max_usd": self.limits.max_usd, "max_tokens": self.limits.max_tokens}
+        #: What was read, and what models have used.
+        self.purse: Purse = Purse(**most) if parent is None else parent.purse.child(**most)
+        limited = any(one is not None for one in most.values())
+        self._priced: bool = limited or (parent is not None and parent._priced)
+        self._clock, self._parent = clock, parent
         self._started = clock()
-        self._spent = (0, 0, 0)
-        self._reserved = (0, 0, 0)
-        self._this_step = 0
+        #: Used or held: in all, and in this step.
+        self._subcalls = self._this_step = 0
 
     def child(self, limits: Limits | None = None) -> Budget:
         """The budget of a run one level deeper; `limits` of its own can only narrow it.
@@ -135,25 +138,12 @@ class Budget:
 
     def branch(self, limits: Limits | None = None) -> Budget:
         """A budget of the same depth that spends this one: several runs, each with a count of its own."""
-        made = Budget(limits or self.limits, clock=self._clock)
-        made.depth = self.depth
-        made._parent = self
-        return made
+        return Budget(limits or self.limits, clock=self._clock, parent=self)
 
     @property
     def spent_subcalls(self) -> int:
-        """Sub-calls so far, those of children included."""
-        return self._spent[0]
-
-    @property
-    def spent_tokens(self) -> int:
-        """Tokens so far, those of children included."""
-        return self._spent[1]
-
-    @property
-    def spent_usd(self) -> float:
-        """Dollars so far, those of children included."""
-        return self._spent[2] / _PER_USD
+        """Sub-calls so far, those of children and those under way included."""
+        return self._subcalls
 
     def start_step(self) -> None:
         """Count a step; its allowance of sub-calls is whole again."""
@@ -162,37 +152,29 @@ class Budget:
 
     def reserve(self, *, subcalls: int = 1, tokens: int = 0, usd: float = 0.0) -> Reservation | None:
         """Hold the worst case of one call; None when it doesn't fit, `refusal` then says why."""
-        wanted = (_whole(subcalls), _whole(tokens), _nano(usd))
-        if self._refusal(wanted) is not None:
+        if self.refusal(subcalls=subcalls, tokens=tokens, usd=usd) is not None:
             return None
-        self._hold(wanted)
-        self._this_step += subcalls
-        return Reservation(self, subcalls=wanted[0], tokens=wanted[1], nano_usd=wanted[2])
+        self._count(subcalls)
+        held = Reservation(self, subcalls)
+        held.extend(tokens=tokens, usd=usd)
+        return held
 
     def refusal(self, *, subcalls: int = 1, tokens: int = 0, usd: float = 0.0) -> str | None:
         """Which limit a call of this worst case would pass, as a word of `STOPPED_BY`."""
-        return self._refusal((_whole(subcalls), _whole(tokens), _nano(usd)))
+        _check(tokens, usd)
+        if subcalls and subcalls > self._calls_left()[1]:
+            return "subcalls"
+        return self.purse.refusal(tokens, usd) if self._priced else None
 
     def remaining(self) -> Remaining:
         """What is left, after what is used and what is held."""
-        subcalls = min(node.limits.max_subcalls - node._taken(0) for node in self._chain())
-        tokens = [
-            node.limits.max_tokens - node._taken(1)
-            for node in self._chain()
-            if node.limits.max_tokens is not None
-        ]
-        usd = [
-            _floor_nano(node.limits.max_usd) - node._taken(2)
-            for node in self._chain()
-            if node.limits.max_usd is not None and math.isfinite(node.limits.max_usd)
-        ]
-        this_step = self.limits.max_subcalls_per_step - self._this_step
+        subcalls, this_step = self._calls_left()
         return Remaining(
-            subcalls=max(0, subcalls),
-            subcalls_this_step=max(0, min(subcalls, this_step)),
+            subcalls=subcalls,
+            subcalls_this_step=this_step,
             depth=max(0, min(node.limits.max_depth for node in self._chain()) - self.depth),
-            tokens=max(0, min(tokens)) if tokens else None,
-            usd=max(0, min(usd)) / _PER_USD if usd else None,
+            tokens=self.purse.tokens_left() if self._priced else None,
+            usd=self.purse.usd_left() if self._priced else None,
             seconds=self._seconds(),
         )
 
@@ -217,8 +199,15 @@ class Budget:
             yield node
             node = node._parent
 
-    def _taken(self, at: int) -> int:
-        return self._spent[at] + self._reserved[at]
+    def _calls_left(self) -> tuple[int, int]:
+        """Sub-calls in all, and in this step."""
+        left = max(0, min(node.limits.max_subcalls - node._subcalls for node in self._chain()))
+        return left, max(0, min(left, self.limits.max_subcalls_per_step - self._this_step))
+
+    def _count(self, subcalls: int) -> None:
+        self._this_step = max(0, self._this_step + subcalls)
+        for node in self._chain():
+            node._subcalls += subcalls
 
     def _seconds(self) -> float | None:
         left = [
@@ -228,52 +217,9 @@ class Budget:
         ]
         return max(0.0, min(left)) if left else None
 
-    def _refusal(self, wanted: tuple[int, int, int]) -> str | None:
-        subcalls, tokens, nano_usd = wanted
-        if subcalls and self._this_step + subcalls > self.limits.max_subcalls_per_step:
-            return "subcalls"
-        for node in self._chain():
-            limits = node.limits
-            if subcalls and node._taken(0) + subcalls > limits.max_subcalls:
-                return "subcalls"
-            if limits.max_tokens is not None and node._taken(1) + tokens > limits.max_tokens:
-                return "tokens"
-            if (
-                limits.max_usd is not None
-                and math.isfinite(limits.max_usd)
-                and node._taken(2) + nano_usd > _floor_nano(limits.max_usd)
-            ):
-                return "usd"
-        return None
 
-    def _hold(self, wanted: tuple[int, int, int]) -> None:
-        for node in self._chain():
-            node._reserved = _add(node._reserved, wanted)
-
-    def _settle(self, held: tuple[int, int, int], spent: tuple[int, int, int]) -> None:
-        if spent[0] < held[0]:
-            self._this_step = max(0, self._this_step - (held[0] - spent[0]))
-        for node in self._chain():
-            node._reserved = _add(node._reserved, (-held[0], -held[1], -held[2]))
-            node._spent = _add(node._spent, spent)
-
-
-def _add(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, int, int]:
-    return (one[0] + other[0], one[1] + other[1], one[2] + other[2])
-
-
-def _whole(value: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InvalidInputError(f"a cost of {value!r} is not a whole number from 0 on")
-    return value
-
-
-def _nano(usd: float) -> int:
-    """Rounded up, so that what was reserved is never less than what it may be."""
+def _check(tokens: int, usd: float) -> None:
+    if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
+        raise InvalidInputError(f"a cost of {tokens!r} is not a whole number from 0 on")
     if not math.isfinite(usd) or usd < 0:
         raise InvalidInputError(f"a cost of {usd!r} dollars is not a number from 0 on")
-    return math.ceil(round(usd * _PER_USD, 3))
-
-
-def _floor_nano(usd: float) -> int:
-    return math.floor(round(usd * _PER_USD, 3))

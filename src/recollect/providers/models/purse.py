@@ -1,14 +1,20 @@
-"""What requests to models use, counted where they are sent, and the limit that no request passes.
+"""What is paid for with tokens and dollars, and the limits that nothing passes.
 
-A run has one purse; what a step or a call uses is a purse of its own below it. Before a request is sent its worst case
-is held in all of them, or it is not sent; afterwards what its server says it was. A request that was cut off is counted
-as its worst case: somebody may have to pay for it. One that never reached a server, or was turned away, costs nothing.
+A run has one purse for its requests to models, counted where they are sent; what a step or a call uses is a purse of
+its own below it. Before a request is sent its worst case is held in all of them, or it is not sent; afterwards what its
+server says it was. A request that was cut off is counted as its worst case: somebody may have to pay for it. One that
+never reached a server, or was turned away, costs nothing. What the calls of a run may use, with a model or without one,
+is a purse of its budget (`runs/budget.py`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+
+#: Money is compared in whole billionths of a dollar: sums of floats would drift across a limit.
+_PER_USD = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +54,11 @@ class Purse:
         self.max_tokens = max_tokens
         self.by_model: dict[str, Spent] = {}
         self._above: Purse | None = None
-        self._held = [0, 0.0]
+        self._held = [0, 0]
 
-    def child(self) -> Purse:
+    def child(self, *, max_usd: float | None = None, max_tokens: int | None = None) -> Purse:
         """A purse for one step or call: what it uses, this one uses."""
-        below = Purse()
+        below = Purse(max_usd=max_usd, max_tokens=max_tokens)
         below._above = self
         return below
 
@@ -75,43 +81,56 @@ class Purse:
 
     def usd_left(self) -> float | None:
         """Dollars that neither are spent nor held; None without a limit."""
-        left = [
-            one.max_usd - one.spent.usd - one._held[1] for one in self._chain() if one.max_usd is not None
-        ]
-        return max(0.0, min(left)) if left else None
+        left = self._left()[1]
+        return None if math.isinf(left) else max(0, left) / _PER_USD
 
     def tokens_left(self) -> int | None:
         """Tokens that neither are spent nor held; None without a limit."""
-        left = [
-            one.max_tokens - one.spent.tokens - int(one._held[0])
-            for one in self._chain()
-            if one.max_tokens is not None
-        ]
-        return max(0, min(left)) if left else None
+        left = self._left()[0]
+        return None if math.isinf(left) else max(0, int(left))
 
     def refusal(self, tokens: int, usd: float) -> str | None:
         """Which limit a request of this worst case would pass: "tokens" or "usd"."""
-        most_tokens, most_usd = self.tokens_left(), self.usd_left()
-        if most_tokens is not None and tokens > most_tokens:
+        most_tokens, most_usd = self._left()
+        if tokens > most_tokens:
             return "tokens"
-        # A billionth of a dollar is what sums of floats may be off by.
-        return "usd" if most_usd is not None and usd > most_usd + 1e-9 else None
+        return "usd" if _up(usd) > most_usd else None
 
     def hold(self, tokens: int, usd: float) -> None:
         """Set the worst case of a request aside."""
         for one in self._chain():
             one._held[0] += tokens
-            one._held[1] += usd
+            one._held[1] += _up(usd)
 
     def settle(self, name: str, held: tuple[int, float], spent: Spent) -> None:
         """What the request was. More than was held is counted all the same: a record must not lie."""
         for one in self._chain():
             one._held[0] -= held[0]
-            one._held[1] = max(0.0, one._held[1] - held[1])
+            one._held[1] -= _up(held[1])
             one.by_model[name] = one.by_model.get(name, Spent()) + spent
+
+    def _left(self) -> tuple[float, float]:
+        """Tokens and billionths of a dollar; less than none where more was used than held, no end without a limit."""
+        tokens = usd = math.inf
+        for one in self._chain():
+            if one.max_tokens is not None:
+                tokens = min(tokens, one.max_tokens - one.spent.tokens - one._held[0])
+            if one.max_usd is not None and math.isfinite(one.max_usd):
+                most = math.floor(round(one.max_usd * _PER_USD, 3))
+                usd = min(usd, most - round(one.spent.usd * _PER_USD) - one._held[1])
+        return tokens, usd
 
     def _chain(self) -> Iterator[Purse]:
         purse: Purse | None = self
         while purse is not None:
             yield purse
             purse = purse._above
+
+
+def _up(usd: float) -> int:
+    return math.ceil(round(usd * _PER_USD, 3))
+
+
+def rounded_up(usd: float) -> float:
+    """To a billionth: what is held is never less than what it may be."""
+    return _up(usd) / _PER_USD
