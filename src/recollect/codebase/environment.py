@@ -31,7 +31,7 @@ from recollect.codebase.tool_parameters import (
 )
 from recollect.codebase.view import ROOM_CHARS, View
 from recollect.errors import GrammarMissingError, ModelError
-from recollect.runs.environment import Action, CallContext, Observation, Tool
+from recollect.runs.environment import Action, CallContext, Observation, Tool, refused
 from recollect.runs.readings import ask_about, worst_reading
 
 if TYPE_CHECKING:
@@ -114,10 +114,7 @@ class CodebaseEnvironment:
                 "list_files", "Files of a folder whose names match a glob.", ListFiles, reading.list_files
             ),
             self._tool(
-                "read_file",
-                "Lines of a file, numbered; a long file in parts.",
-                ReadFile,
-                reading.read_file,
+                "read_file", "Lines of a file, numbered; a long file in parts.", ReadFile, reading.read_file
             ),
             self._tool("grep", "Lines that match a regular expression.", Grep, looking.grep_tree),
             self._tool(
@@ -142,10 +139,10 @@ class CodebaseEnvironment:
                 mapping.outline,
             ),
             Tool(
-                name="llm_query",
-                description="Ask a second reader about a text or lines of a file; without them it explores.",
-                parameters=LlmQuery,
-                run=self._llm_query,
+                "llm_query",
+                "Ask a second reader about a text or lines of a file; without them it explores.",
+                LlmQuery,
+                self._llm_query,
                 model_call=self._model is not None,
                 cacheable=self._cacheable,
                 max_output_chars=self._output_chars,
@@ -167,14 +164,8 @@ class CodebaseEnvironment:
             finally:
                 self._tell_missing(name)
 
-        return Tool(
-            name=name,
-            description=description,
-            parameters=parameters,
-            run=run,
-            cacheable=self._cacheable,
-            max_output_chars=self._output_chars,
-        )
+        most = self._output_chars
+        return Tool(name, description, parameters, run, cacheable=self._cacheable, max_output_chars=most)
 
     async def _llm_query(self, wanted: LlmQuery, call: CallContext) -> Observation:
         if not wanted.context.strip():
@@ -246,8 +237,3 @@ def prompt() -> str:
 
 def _without_secrets(seen: Observation) -> Observation:
     return replace(seen, value=mask_values(seen.value), text=mask(seen.text))
-
-
-def refused(message: str) -> Observation:
-    """What can't be done, as something a planner can read and mend."""
-    return Observation(value={"error": message, "spans": []}, text=f"error: {message}")

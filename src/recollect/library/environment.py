@@ -9,7 +9,7 @@ may choose from is `leads.py`; naming a part of it is in `material.py`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import resources
@@ -54,7 +54,7 @@ from recollect.library.tools import (
     read_document,
     search_pattern,
 )
-from recollect.runs.environment import Action, CallContext, Observation, Tool
+from recollect.runs.environment import Action, CallContext, Observation, Tool, refused
 from recollect.runs.quotes import locate
 from recollect.runs.readings import Reading, ask_about, worst_reading
 from recollect.runs.row_book import RowBook
@@ -132,82 +132,73 @@ class LibraryEnvironment:
         most = 2 * self._room_chars + 10_000
         tools = [
             Tool(
-                name="list_documents",
-                description="The documents there are: id, size, title.",
-                parameters=ListDocuments,
-                run=self._list_documents,
+                "list_documents",
+                "The documents there are: id, size, title.",
+                ListDocuments,
+                self._list_documents,
             ),
             Tool(
-                name="read_document",
-                description="A whole document, or a range of its lines, numbered.",
-                parameters=ReadDocument,
-                run=self._read_document,
+                "read_document",
+                "A whole document, or a range of its lines, numbered.",
+                ReadDocument,
+                self._read_document,
             ),
             Tool(
-                name="search_pattern",
-                description="Lines that match a regular expression, in one document, some, or all.",
-                parameters=SearchPattern,
-                run=self._search_pattern,
+                "search_pattern",
+                "Lines that match a regular expression, in one document, some, or all.",
+                SearchPattern,
+                self._search_pattern,
             ),
             Tool(
-                name="get_section",
-                description="The text of a section and of those below it.",
-                parameters=GetSection,
-                run=self._get_section,
+                "get_section", "The text of a section and of those below it.", GetSection, self._get_section
             ),
             Tool(
-                name="chunk_by_size",
-                description="Cut a document into pieces of at most so many tokens; gives their lines.",
-                parameters=ChunkBySize,
-                run=self._chunk_by_size,
+                "chunk_by_size",
+                "Cut a document into pieces of at most so many tokens; gives their lines.",
+                ChunkBySize,
+                self._chunk_by_size,
             ),
             Tool(
-                name="chunk_by_structure",
-                description="The sections of a document, with their paths, lines and sizes.",
-                parameters=ChunkByStructure,
-                run=self._chunk_by_structure,
+                "chunk_by_structure",
+                "The sections of a document, with their paths, lines and sizes.",
+                ChunkByStructure,
+                self._chunk_by_structure,
             ),
             Tool(
-                name="query_subset",
-                description="Answer a question from a part of the documents.",
-                parameters=QuerySubset,
-                run=self._query_subset,
+                "query_subset",
+                "Answer a question from a part of the documents.",
+                QuerySubset,
+                self._query_subset,
                 model_call=asks,
                 worst=worst,
             ),
             Tool(
-                name="summarize",
-                description="Say in short what a part of the documents says.",
-                parameters=Summarize,
-                run=self._summarize,
+                "summarize",
+                "Say in short what a part of the documents says.",
+                Summarize,
+                self._summarize,
                 model_call=asks,
                 worst=worst,
             ),
-            *row_tools(
-                self._material,
-                self.book,
-                model=self._model,
-                resolve=self._resolve,
-                max_tokens=self._max_rows_tokens,
-            ),
+            *row_tools(self._material, self.book, self._resolve, self._max_rows_tokens),
             Tool(
-                name="request_capability",
-                description="Say what is missing to answer: a tool, or a document that could not be read.",
-                parameters=RequestCapability,
-                run=self._request_capability,
+                "request_capability",
+                "Say what is missing to answer: a tool, or a document that could not be read.",
+                RequestCapability,
+                self._request_capability,
                 cacheable=False,
             ),
         ]
-        return [replace(tool, max_output_chars=max(tool.max_output_chars, most)) for tool in tools]
+        return [
+            replace(tool, run=_reading(tool.run), max_output_chars=max(tool.max_output_chars, most))
+            for tool in tools
+        ]
 
     async def _list_documents(self, wanted: ListDocuments, call: CallContext) -> Observation:
         return await list_documents(self._material, wanted, self._room_chars)
 
     async def _read_document(self, wanted: ReadDocument, call: CallContext) -> Observation:
-        try:
-            seen, volume = await read_document(self._material, wanted, self._room_chars)
-        except NotFoundError as error:
-            return _refused(str(error))
+        seen, volume = await read_document(self._material, wanted, self._room_chars)
         return replace(seen, findings=self._offer(volume, seen.value["spans"], call.query))
 
     async def _search_pattern(self, wanted: SearchPattern, call: CallContext) -> Observation:
@@ -219,14 +210,11 @@ class LibraryEnvironment:
                 confidence=self._leads.around,
                 offered=None if self._quotable else _OFFERED,
             )
-        except (NotFoundError, InvalidInputError) as error:
-            return _refused(str(error))
+        except InvalidInputError as error:
+            return _refused(error)
 
     async def _get_section(self, wanted: GetSection, call: CallContext) -> Observation:
-        try:
-            volume = await self._material.open(wanted.doc_id)
-        except NotFoundError as error:
-            return _refused(str(error))
+        volume = await self._material.open(wanted.doc_id)
         sections = find_sections(volume, wanted.section_path)
         if not sections:
             near = suggest_sections(volume, wanted.section_path)
@@ -252,10 +240,7 @@ class LibraryEnvironment:
         )
 
     async def _chunk_by_size(self, wanted: ChunkBySize, call: CallContext) -> Observation:
-        try:
-            volume = await self._material.open(wanted.doc_id)
-        except NotFoundError as error:
-            return _refused(str(error))
+        volume = await self._material.open(wanted.doc_id)
         chunks = chunks_by_size(volume, max_tokens=wanted.max_tokens)
         rows = [
             {
@@ -274,10 +259,7 @@ class LibraryEnvironment:
         )
 
     async def _chunk_by_structure(self, wanted: ChunkByStructure, call: CallContext) -> Observation:
-        try:
-            volume = await self._material.open(wanted.doc_id)
-        except NotFoundError as error:
-            return _refused(str(error))
+        volume = await self._material.open(wanted.doc_id)
         rows: list[dict[str, Any]] = [
             {"path": section.path, "lines": [section.line_start, section.line_end], "level": section.level}
             for section in volume.sections[:_MAX_CHUNKS]
@@ -393,10 +375,7 @@ class LibraryEnvironment:
         named = parse_reference(content, self._material.entries)
         if named is None:
             return None
-        try:
-            volume = await self._material.open(named.doc_id)
-        except NotFoundError as error:
-            return _refused(str(error))
+        volume = await self._material.open(named.doc_id)
         if named.lines is not None:
             first, last = named.lines
             if not 1 <= first <= last or first > len(volume.lines):
@@ -506,11 +485,20 @@ def prompt(name: str) -> str:
     return resources.files(__package__).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
 
 
-def _refused(message: str, *, suggestions: Sequence[str] = ()) -> Observation:
-    """What can't be done, as something a planner can read and mend."""
-    return Observation(
-        value={"error": message, "suggestions": list(suggestions), "spans": []}, text=f"error: {message}"
-    )
+def _refused(message: object, *, suggestions: Sequence[str] = ()) -> Observation:
+    return refused(message, suggestions=list(suggestions))
+
+
+def _reading(run: Callable[[Any, CallContext], Awaitable[Observation]]) -> Any:
+    """A tool that says which documents there are where it is asked for one that there is not."""
+
+    async def reading(wanted: Any, call: CallContext) -> Observation:
+        try:
+            return await run(wanted, call)
+        except NotFoundError as error:
+            return _refused(error)
+
+    return reading
 
 
 def _found(parts: Sequence[tuple[Volume, Lead]]) -> Observation:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -16,11 +15,7 @@ from recollect.library.prose import begins_block, is_open, sentences_of, table_h
 from recollect.runs.environment import CallContext, Observation, Tool
 from recollect.runs.match import Sentence, match_sentences
 from recollect.runs.pieces import Piece
-from recollect.runs.readings import worst_reading
 from recollect.runs.row_book import MapParameters, RowBook
-
-if TYPE_CHECKING:
-    from recollect.providers.models import ChatModel
 
 #: A paragraph that is told whole.
 _SHORT_CHARS = 400
@@ -40,35 +35,21 @@ class MapSections(MapParameters):
     )
 
 
-def row_tools(
-    material: Material, book: RowBook, *, model: ChatModel | None, resolve: Resolve, max_tokens: int | None
-) -> list[Tool]:
+def row_tools(material: Material, book: RowBook, resolve: Resolve, max_tokens: int | None) -> list[Tool]:
     """`map_sections` and `query_rows` over some documents."""
 
     async def map_sections(wanted: MapSections, call: CallContext) -> Observation:
-        try:
-            pieces, missing = await _pieces(material, wanted.source, resolve, max_tokens)
-        except InvalidInputError as error:
-            return Observation(value={"error": str(error), "spans": []}, text=f"error: {error}")
+        pieces, missing = await _pieces(material, wanted.source, resolve, max_tokens)
         return await book.map(wanted, pieces, call, what="sections", match=_match, missing=missing)
 
-    return [
-        Tool(
-            name="map_sections",
-            description=(
-                "Put a question to every section, one after another, and get what each holds as typed rows with "
-                "quotes. For questions that want all of something, how many, or a comparison of many: it leaves no "
-                "section out, which reading here and there does. Gives a table for query_rows."
-            ),
-            parameters=MapSections,
-            run=map_sections,
-            model_call=model is not None,
-            cacheable=False,
-            lasts=True,
-            worst=lambda wanted: worst_reading(model, 500),
-        ),
-        book.tool(),
-    ]
+    return book.tools(
+        "map_sections",
+        "Put a question to every section, one after another, and get what each holds as typed rows with "
+        "quotes. For questions that want all of something, how many, or a comparison of many: it leaves no "
+        "section out, which reading here and there does.",
+        MapSections,
+        map_sections,
+    )
 
 
 async def _pieces(

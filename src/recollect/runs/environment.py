@@ -67,7 +67,12 @@ class CallContext:
     cache: Cache | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def refused(message: object, **more: Any) -> Observation:
+    """What can't be done, as something a planner can read and mend."""
+    return Observation(value={"error": str(message), **more, "spans": []}, text=f"error: {message}")
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """A named, read-only operation. `parameters` is a pydantic model; `run` gets an instance of it.
 

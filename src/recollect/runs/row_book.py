@@ -1,13 +1,13 @@
 """The tables of one run: `RowBook` names them, so that a planner can filter, group, count and join what was found.
 
-An environment that can put a question to all of its material makes a book and offers `query_rows` beside its own tool.
+An environment that can put a question to all of its material makes a book and offers its `tools`.
 What a table shows it also offers as findings: a row with its place, a count with the places of all rows in it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,13 +15,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from recollect.domain.findings import Finding
 from recollect.domain.rows import Column, Condition, Row, Rows
-from recollect.errors import InvalidInputError
+from recollect.errors import InvalidInputError, NotFoundError
 from recollect.providers.models.purse import Spent
 from recollect.runs.bounds import Bound
-from recollect.runs.environment import CallContext, Observation, Tool
+from recollect.runs.environment import CallContext, Observation, Tool, refused
 from recollect.runs.fan_out import FanOut, Mapped
 from recollect.runs.match import Match
 from recollect.runs.pieces import Piece, bound_rows
+from recollect.runs.readings import worst_reading
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
@@ -117,19 +118,42 @@ class RowBook:
         """The tables that questions to the material made, with how much was looked at for each."""
         return tuple(table for table in self._tables.values() if table.total)
 
-    def tool(self) -> Tool:
-        """`query_rows`, for the tools of an environment."""
-        return Tool(
-            name="query_rows",
-            description=(
-                "Filter, join, group, count and order a table of rows, exactly; gives a new table. "
-                "Its counts cite every row that was counted."
+    def tools(
+        self,
+        name: str,
+        description: str,
+        parameters: type[MapParameters],
+        run: Callable[[Any, CallContext], Awaitable[Observation]],
+    ) -> list[Tool]:
+        """A tool that maps questions over some material (`run` calls `map`), and `query_rows`."""
+
+        async def mapped(wanted: MapParameters, call: CallContext) -> Observation:
+            try:
+                return await run(wanted, call)
+            except (InvalidInputError, NotFoundError) as error:
+                return refused(error)
+
+        return [
+            Tool(
+                name,
+                f"{description} Gives a table for query_rows.",
+                parameters,
+                mapped,
+                model_call=self._model is not None,
+                cacheable=False,
+                lasts=True,
+                worst=lambda wanted: worst_reading(self._model, 500),
             ),
-            parameters=QueryRows,
-            run=self._query,
-            cacheable=False,
-            max_output_chars=2 * self._room_chars + 10_000,
-        )
+            Tool(
+                "query_rows",
+                "Filter, join, group, count and order a table of rows, exactly; gives a new table. "
+                "Its counts cite every row that was counted.",
+                QueryRows,
+                self._query,
+                cacheable=False,
+                max_output_chars=2 * self._room_chars + 10_000,
+            ),
+        ]
 
     async def map(
         self,
@@ -178,7 +202,7 @@ class RowBook:
         try:
             made = self._made(wanted)
         except InvalidInputError as error:
-            return Observation(value={"error": str(error), "spans": []}, text=f"error: {error}")
+            return refused(error)
         name = self._keep(wanted.model_dump_json(exclude={"skip", "in_answer"}), made, wanted.in_answer)
         return Observation(
             value={**_record(name, made), "spans": []},

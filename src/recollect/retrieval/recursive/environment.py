@@ -182,41 +182,41 @@ class MemoryEnvironment:
     def _make_tools(self) -> list[Tool]:
         return [
             Tool(
-                name="search_layer",
-                description="Search the memories of a layer, of some scopes (each by itself), or of a period.",
-                parameters=SearchLayer,
-                run=self._search_layer,
+                "search_layer",
+                "Search the memories of a layer, of some scopes (each by itself), or of a period.",
+                SearchLayer,
+                self._search_layer,
             ),
             Tool(
-                name="drill_down",
-                description="Find the scopes of a lower layer, of those whose parent's name matches the filter.",
-                parameters=DrillDown,
-                run=self._drill_down,
+                "drill_down",
+                "Find the scopes of a lower layer, of those whose parent's name matches the filter.",
+                DrillDown,
+                self._drill_down,
             ),
             Tool(
-                name="filter_by_relevance",
-                description="Let go of what was found with a lower score.",
-                parameters=FilterByRelevance,
-                run=self._filter_by_relevance,
+                "filter_by_relevance",
+                "Let go of what was found with a lower score.",
+                FilterByRelevance,
+                self._filter_by_relevance,
             ),
             Tool(
-                name="filter_by_recency",
-                description="Let go of what was found and is older.",
-                parameters=FilterByRecency,
-                run=self._filter_by_recency,
+                "filter_by_recency",
+                "Let go of what was found and is older.",
+                FilterByRecency,
+                self._filter_by_recency,
             ),
             Tool(
-                name="recursive_call",
-                description="Ask a simpler question, which may be split further.",
-                parameters=RecursiveCall,
-                run=self._recursive_call,
+                "recursive_call",
+                "Ask a simpler question, which may be split further.",
+                RecursiveCall,
+                self._recursive_call,
                 cacheable=False,
             ),
             Tool(
-                name="aggregate",
-                description="Bring what was found together: combine, compare or summarize.",
-                parameters=Aggregate,
-                run=self._aggregate,
+                "aggregate",
+                "Bring what was found together: combine, compare or summarize.",
+                Aggregate,
+                self._aggregate,
             ),
             *(self._row_tools(self._model) if self._model is not None else ()),
         ]
@@ -233,7 +233,7 @@ class MemoryEnvironment:
             return await read_memories(looking.workspace, looking.context, asked, looking.request)
 
         book = RowBook(model=model, room_chars=max(self._room_chars, 6_000), max_tokens=most)
-        return memory_row_tools(book, read, model=model, keep=self._keep)
+        return memory_row_tools(book, read, self._keep)
 
     def _keep(self, memories: Sequence[Memory]) -> None:
         """Memories that a model found rows in, among what was found."""

@@ -13,18 +13,15 @@ from recollect.domain.findings import Citation, CitationStatus, span_hash
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.memory import Memory
 from recollect.domain.rows import Column, Rows
-from recollect.errors import InvalidInputError, NotFoundError
 from recollect.runs.environment import CallContext, Observation, Tool
 from recollect.runs.match import Sentence, match_sentences
 from recollect.runs.pieces import Piece
-from recollect.runs.readings import worst_reading
 from recollect.runs.row_book import MapParameters, RowBook
 from recollect.storage import reading, scopes
 from recollect.storage.filters import Moment
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
-    from recollect.providers.models import ChatModel
     from recollect.retrieval.request import SearchRequest
     from recollect.workspace import Workspace
 
@@ -133,17 +130,12 @@ def match_memories(question: str, columns: Sequence[Column], pieces: Sequence[Pi
 def memory_row_tools(
     book: RowBook,
     read: Callable[[MapMemories], Awaitable[tuple[list[Memory], list[str]]]],
-    *,
-    model: ChatModel | None,
     keep: Callable[[Sequence[Memory]], None],
 ) -> list[Tool]:
     """`map_memories` and `query_rows`. `read` gives memories and notes; `keep` takes those that rows were found in."""
 
     async def map_memories(wanted: MapMemories, call: CallContext) -> Observation:
-        try:
-            memories, notes = await read(wanted)
-        except (InvalidInputError, NotFoundError) as error:
-            return Observation(value={"error": str(error)}, text=f"error: {error}")
+        memories, notes = await read(wanted)
         seen = await book.map(
             wanted, pieces_of(memories), call, what="memories", match=match_memories, missing=notes
         )
@@ -151,19 +143,10 @@ def memory_row_tools(
         keep([memory for memory in memories if str(memory.id) in cited])
         return seen
 
-    return [
-        Tool(
-            name="map_memories",
-            description=(
-                "Put a question to every memory, not only to the nearest, and get what each holds as typed rows with "
-                "quotes. For questions that want all of something or how many. Gives a table for query_rows."
-            ),
-            parameters=MapMemories,
-            run=map_memories,
-            model_call=model is not None,
-            cacheable=False,
-            lasts=True,
-            worst=lambda wanted: worst_reading(model, 500),
-        ),
-        book.tool(),
-    ]
+    return book.tools(
+        "map_memories",
+        "Put a question to every memory, not only to the nearest, and get what each holds as typed rows with "
+        "quotes. For questions that want all of something or how many.",
+        MapMemories,
+        map_memories,
+    )
