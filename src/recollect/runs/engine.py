@@ -273,17 +273,8 @@ class Loop:
         at["parameters"] = call.parameters
         self._tell(CallStarted, **at)
         answered = await self._calls.answer(call, span=span, iteration=iteration, place=place)
-        record = answered.record
-        self._tell(
-            CallEnded,
-            **at,
-            duration_ms=record.duration_ms,
-            error=record.error,
-            cached=record.cached,
-            refused=record.refused,
-            tokens=record.tokens,
-            usd=record.usd,
-        )
+        how = ("duration_ms", "error", "cached", "refused", "tokens", "usd")
+        self._tell(CallEnded, **at, **{name: getattr(answered.record, name) for name in how})
         return answered
 
     async def _start(self, iteration: int, place: int, query: str, keep: Callable[[Run], None]) -> Run:

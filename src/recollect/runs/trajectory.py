@@ -8,16 +8,17 @@ the times. No model is asked and no material is read; the same record comes out,
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
-from recollect.domain.trajectory import STOPPED_BY, VERSION, CallRecord, Trajectory
+from recollect.domain.trajectory import STOPPED_BY, VERSION, Trajectory
 from recollect.errors import InvalidInputError
 from recollect.runs.budget import Budget, Limits
 from recollect.runs.cache import Cache
 from recollect.runs.calls import Answered
 from recollect.runs.engine import Loop, Run
-from recollect.runs.environment import Action, Tool
 from recollect.runs.events import Publisher
 from recollect.runs.planners.contract import Call, Plan
 from recollect.runs.planners.replay import ReplayPlanner
@@ -86,9 +87,11 @@ async def replay(document: Mapping[str, Any] | str | bytes | Trajectory) -> Run:
 async def _play(record: Trajectory) -> Run:
     budget = Budget(_ENDLESS)
     budget.depth = record.depth
+    #: The name of the material, and nothing else of it.
+    environment: Any = SimpleNamespace(name=record.environment)
     loop = _Replay(
         record.query,
-        environment=_Recorded(record.environment),
+        environment=environment,
         planner=ReplayPlanner(record),
         budget=budget,
         cache=Cache(),
@@ -117,32 +120,4 @@ class RecordedCalls:
         """The recorded outcome."""
         recorded = self._record.steps[iteration - 1].tool_calls[place]
         child = None if recorded.child is None else (await _play(recorded.child)).trajectory
-        record = CallRecord(
-            tool=call.tool,
-            parameters=call.parameters,
-            started_at=span.started_at,
-            duration_ms=span.end()[1],
-            result=recorded.result,
-            error=recorded.error,
-            cached=recorded.cached,
-            refused=recorded.refused,
-            model_call=recorded.model_call,
-            tokens=recorded.tokens,
-            usd=recorded.usd,
-            child=child,
-        )
-        return Answered(record=record, text="")
-
-
-class _Recorded:
-    """The name of the material, and nothing else of it."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.tools: Mapping[str, Tool] = {}
-
-    def content_hash(self, tool: str, parameters: Mapping[str, Any]) -> str:
-        return ""
-
-    def actions(self, query: str, depth: int, step: int) -> Sequence[Action]:
-        return ()
+        return Answered(record=replace(recorded, child=child), text="")

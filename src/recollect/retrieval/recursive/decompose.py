@@ -120,7 +120,6 @@ class Decomposition:
     query: str
     topic: str
     signals: ComplexitySignals
-    over_time: bool = False
     recent: bool = False
     hops: bool = False
     from_layer: Layer | None = None
@@ -155,11 +154,11 @@ def decompose(
         query=asked.query,
         topic=topic,
         signals=signals,
-        over_time=over_time,
         recent=not _RECENT.isdisjoint(folded),
         hops=not _HOPPING.isdisjoint(folded),
         from_layer=above.layer if above else None,
-        to_layer=layer or (groups and scopes_layer(scopes, groups[0])) or None,
+        to_layer=layer
+        or next((node.layer for node in scopes if groups and node.label == groups[0].label), None),
         scope_filter=above.name if above else "",
         groups=groups,
         # Sides that are scopes are asked as scopes.
@@ -167,11 +166,6 @@ def decompose(
         periods=_periods(asked, over_time, earliest),
         clauses=_clauses(asked.query),
     )
-
-
-def scopes_layer(scopes: Sequence[ScopeNode], group: ScopeGroup) -> Layer | None:
-    """The layer of a group's own scope."""
-    return next((node.layer for node in scopes if node.label == group.label), None)
 
 
 def _asked_layer(folded: Sequence[str]) -> Layer | None:

@@ -7,7 +7,7 @@ planner without a model can choose from is `templates.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
@@ -25,7 +25,7 @@ from recollect.domain.trajectory import Trajectory
 from recollect.errors import InvalidInputError
 from recollect.retrieval.asking import EVERYTHING, Groups, Part
 from recollect.retrieval.pipeline import Found
-from recollect.retrieval.recursive.decompose import Decomposition, ScopeGroup
+from recollect.retrieval.recursive.decompose import Decomposition, ScopeGroup, scopes_under
 from recollect.retrieval.recursive.gathered import AggregationStrategy, Gathered, older_than
 from recollect.retrieval.recursive.looking import Looking
 from recollect.retrieval.recursive.memory_rows import MapMemories, Range, memory_row_tools, read_memories
@@ -294,7 +294,12 @@ class MemoryEnvironment:
         return hit if group is None else replace(hit, group=group)
 
     async def _drill_down(self, wanted: DrillDown, call: CallContext) -> Observation:
-        groups = self._looking.scopes_below(wanted.to_layer, wanted.from_layer, wanted.filter)
+        groups = scopes_under(
+            self._looking.scopes,
+            to_layer=wanted.to_layer,
+            from_layer=wanted.from_layer,
+            matching=wanted.filter,
+        )
         if call.depth == 0 and wanted.to_layer is self._whole.to_layer and self._whole.groups:
             groups = self._whole.groups
         self._within |= {group.label: group for group in groups}
@@ -305,13 +310,15 @@ class MemoryEnvironment:
         return Observation(value=labels, text="\n".join(labels))
 
     async def _filter_by_relevance(self, wanted: FilterByRelevance, call: CallContext) -> Observation:
-        self._progress_of(call.depth, call.query).used.add("filter_relevance")
-        gone = self._gathered.keep_relevant(wanted.min_score)
-        return Observation(value={"dropped": gone, "left": len(self._gathered)}, text=f"{gone} dropped")
+        return self._filter("relevance", call, lambda hit: hit.score >= wanted.min_score)
 
     async def _filter_by_recency(self, wanted: FilterByRecency, call: CallContext) -> Observation:
-        self._progress_of(call.depth, call.query).used.add("filter_recency")
-        gone = self._gathered.keep_recent(older_than(self._looking.request.now, wanted.max_age_days))
+        since = older_than(self._looking.request.now, wanted.max_age_days)
+        return self._filter("recency", call, lambda hit: hit.created_at >= since)
+
+    def _filter(self, by: str, call: CallContext, wanted: Callable[[Hit], bool]) -> Observation:
+        self._progress_of(call.depth, call.query).used.add(f"filter_{by}")
+        gone = self._gathered.keep(wanted)
         return Observation(value={"dropped": gone, "left": len(self._gathered)}, text=f"{gone} dropped")
 
     async def _recursive_call(self, wanted: RecursiveCall, call: CallContext) -> Observation:

@@ -102,17 +102,10 @@ class Gathered:
             )
         return new
 
-    def keep_relevant(self, min_score: float) -> int:
-        """Let go of what scores less; returns how many went."""
-        return self._keep(lambda held: held.hit.score >= min_score)
-
-    def keep_recent(self, since: datetime) -> int:
-        """Let go of what is older; returns how many went."""
-        return self._keep(lambda held: held.hit.created_at >= since)
-
-    def _keep(self, wanted: Callable[[Held], bool]) -> int:
+    def keep(self, wanted: Callable[[Hit], bool]) -> int:
+        """Let go of the other hits; returns how many went."""
         before = len(self._held)
-        self._held = {id: held for id, held in self._held.items() if wanted(held)}
+        self._held = {id: held for id, held in self._held.items() if wanted(held.hit)}
         return before - len(self._held)
 
     def content_hash(self) -> str:

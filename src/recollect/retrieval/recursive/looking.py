@@ -11,7 +11,7 @@ from recollect.domain.layers import Layer
 from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.asking import EVERYTHING, Part, Stopwatch
 from recollect.retrieval.pipeline import Found, look
-from recollect.retrieval.recursive.decompose import Decomposition, ScopeGroup, ScopeNode, scopes_under
+from recollect.retrieval.recursive.decompose import Decomposition, ScopeNode
 from recollect.retrieval.request import SearchRequest
 from recollect.runs.router import ComplexityRouter
 from recollect.workspace import Workspace
@@ -47,12 +47,6 @@ class Looking:
         assert found is not None  # only a look that may leave comes back without anything
         self.notes.extend(note for note in found.notes if note not in self.notes)
         return found
-
-    def scopes_below(
-        self, to_layer: Layer, from_layer: Layer | None, matching: str
-    ) -> tuple[ScopeGroup, ...]:
-        """The scopes of a layer, below those that match."""
-        return scopes_under(self.scopes, to_layer=to_layer, from_layer=from_layer, matching=matching)
 
     def part_of(self, query: str) -> Decomposition:
         """A question that another was split into: it is asked as it is, and followed where it leads."""

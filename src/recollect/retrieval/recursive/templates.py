@@ -6,8 +6,8 @@ word of the question, so what is learned from one question serves another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -50,13 +50,10 @@ class Progress:
         return self.new / self.hits if self.hits else 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Offer:
-    template: str
-    calls: Calls
-    cost: float
-    thought: str
-    done: bool = False
+def _offer(template: str, calls: Calls, cost: float, thought: str, *, done: bool = False) -> Action:
+    return Action(
+        template=template, calls=calls, features={"cost": min(cost, 1.0)}, thought=thought, done=done
+    )
 
 
 def propose(
@@ -72,25 +69,16 @@ def propose(
 ) -> list[Action]:
     """The actions that make sense now. While scopes that were drilled down to wait, searching them is the only one."""
     if progress.drilled and "scopes" not in progress.used:
-        offers = [_search_scopes(split, progress.drilled)]
+        call = ("search_layer", {"query": split.topic, "scopes": list(progress.drilled)})
+        offers = [_offer("by_scope", (call,), _scopes_cost(len(progress.drilled)), "search each scope")]
     else:
         offers = [*_looks(split, progress), *_hops(split, progress, gathered, depth, max_depth)]
         if progress.looked and not _owes(split, progress):
             offers += [*_filters(split, progress, gathered, limit, now), _ending(split, gathered, depth)]
     shared = _features(split, progress, gathered, depth=depth, step=step, limit=limit)
     return [
-        Action(
-            template=offer.template,
-            calls=offer.calls,
-            features={
-                **shared,
-                "cost": min(offer.cost, 1.0),
-                "repeated": float(offer.template in progress.used),
-            },
-            thought=offer.thought,
-            done=offer.done,
-        )
-        for offer in offers
+        replace(one, features={**shared, **one.features, "repeated": float(one.template in progress.used)})
+        for one in offers
     ]
 
 
@@ -103,65 +91,45 @@ def _owes(split: Decomposition, progress: Progress) -> bool:
     return bool(split.periods) and "by_period" not in progress.used
 
 
-def _looks(split: Decomposition, progress: Progress) -> list[_Offer]:
+def _looks(split: Decomposition, progress: Progress) -> list[Action]:
     """The splits that were not tried yet."""
-    offers: list[_Offer] = []
+    offers: list[Action] = []
     calls: Calls
     if "search" not in progress.used:
         call = ("search_layer", {"query": split.query})
-        offers.append(_Offer(template="search", calls=(call,), cost=_LOOK_COST, thought="search the whole"))
+        offers.append(_offer("search", (call,), _LOOK_COST, "search the whole"))
     if split.groups and "by_scope" not in progress.used and split.to_layer is not None:
         parameters = {
             "to_layer": split.to_layer.value,
             "from_layer": split.from_layer.value if split.from_layer else None,
             "filter": split.scope_filter,
         }
-        offers.append(
-            _Offer(
-                template="by_scope",
-                calls=(("drill_down", parameters),),
-                cost=_scopes_cost(len(split.groups)),
-                thought=f"ask each of {len(split.groups)} scopes",
-            )
-        )
+        cost = _scopes_cost(len(split.groups))
+        thought = f"ask each of {len(split.groups)} scopes"
+        offers.append(_offer("by_scope", (("drill_down", parameters),), cost, thought))
     if split.sides and "by_entity" not in progress.used:
         calls = tuple(
             ("recursive_call", {"sub_query": side.query, "group": side.label, "split": "by_entity"})
             for side in split.sides
         )
-        offers.append(
-            _Offer(template="by_entity", calls=calls, cost=_cost(calls), thought="ask of each side")
-        )
+        offers.append(_offer("by_entity", calls, _cost(calls), "ask of each side"))
     if split.periods and "by_period" not in progress.used:
         periods = [
             {"since": period.start.isoformat(), "until": period.end.isoformat(), "label": period.phrase}
             for period in split.periods
             if period.start is not None and period.end is not None
         ]
-        offers.append(
-            _Offer(
-                template="by_period",
-                calls=(("search_layer", {"query": split.topic, "periods": periods}),),
-                cost=_scopes_cost(len(periods)),
-                thought="ask of each period",
-            )
-        )
+        calls = (("search_layer", {"query": split.topic, "periods": periods}),)
+        offers.append(_offer("by_period", calls, _scopes_cost(len(periods)), "ask of each period"))
     if split.clauses and "parts" not in progress.used:
         calls = tuple(("recursive_call", {"sub_query": clause, "split": "parts"}) for clause in split.clauses)
-        offers.append(_Offer(template="parts", calls=calls, cost=_cost(calls), thought="ask part by part"))
+        offers.append(_offer("parts", calls, _cost(calls), "ask part by part"))
     return offers
-
-
-def _search_scopes(split: Decomposition, scopes: Sequence[str]) -> _Offer:
-    call = ("search_layer", {"query": split.topic, "scopes": list(scopes)})
-    return _Offer(
-        template="by_scope", calls=(call,), cost=_scopes_cost(len(scopes)), thought="search each scope"
-    )
 
 
 def _hops(
     split: Decomposition, progress: Progress, gathered: Gathered, depth: int, max_depth: int
-) -> list[_Offer]:
+) -> list[Action]:
     """What the best hits name and the question does not: each becomes a question of its own."""
     if not split.hops or not progress.looked or progress.hops >= _HOPS or depth + 1 > max_depth:
         return []
@@ -179,12 +147,12 @@ def _hops(
         ("recursive_call", {"sub_query": f"{name} {split.topic}", "split": "bridge", "bridge": name})
         for name in chosen
     )
-    return [_Offer(template="bridge", calls=calls, cost=_cost(calls), thought="follow what the hits name")]
+    return [_offer("bridge", calls, _cost(calls), "follow what the hits name")]
 
 
 def _filters(
     split: Decomposition, progress: Progress, gathered: Gathered, limit: int, now: datetime
-) -> list[_Offer]:
+) -> list[Action]:
     """What may be let go of, where there is more than twice what is wanted."""
     if len(gathered) <= 2 * limit:
         return []
@@ -197,19 +165,19 @@ def _filters(
         newest = sorted((held.hit.created_at for held in gathered), reverse=True)[limit - 1]
         days = max((now - newest).total_seconds() / 86_400, 0.0) + 0.01
         offers.append(("filter_recency", ("filter_by_recency", {"max_age_days": days}), "drop what is old"))
-    return [_Offer(template=name, calls=(call,), cost=0.0, thought=thought) for name, call, thought in offers]
+    return [_offer(name, (call,), 0.0, thought) for name, call, thought in offers]
 
 
-def _ending(split: Decomposition, gathered: Gathered, depth: int) -> _Offer:
+def _ending(split: Decomposition, gathered: Gathered, depth: int) -> Action:
     if depth > 0 or not len(gathered):
-        return _Offer(template="stop", calls=(), cost=0.0, thought="this is answered", done=True)
+        return _offer("stop", (), 0.0, "this is answered", done=True)
     strategy = AggregationStrategy.COMBINE
     if split.groups or split.sides or split.periods:
         strategy = (
             AggregationStrategy.COMPARE if split.signals.has_comparison else AggregationStrategy.SUMMARIZE
         )
     call = ("aggregate", {"strategy": strategy.value})
-    return _Offer(template="aggregate", calls=(call,), cost=0.0, thought="bring it together", done=True)
+    return _offer("aggregate", (call,), 0.0, "bring it together", done=True)
 
 
 def _features(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from recollect.domain.findings import Citation, CitationStatus, Finding, span_hash
@@ -43,9 +44,16 @@ def findings_of(claims: Sequence[Claim], situation: Situation) -> tuple[Finding,
 
 def _found(claim: Claim, situation: Situation, plains: dict[int, str]) -> Finding:
     evidence = claim.quote.strip()[:_MAX_CHARS]
-    description = claim.description.strip()[:_MAX_CHARS] or evidence
-    confidence = min(max(claim.confidence, 0.0), 1.0)
-    group = " ".join(claim.group.split())[:_MAX_CHARS] or None
+    unseen = _citation("", span_hash(""), evidence, CitationStatus.UNSUPPORTED)
+    unsupported = Finding(
+        description=claim.description.strip()[:_MAX_CHARS] or evidence,
+        evidence=evidence,
+        source_file="",
+        confidence=0.0,
+        group=" ".join(claim.group.split())[:_MAX_CHARS] or None,
+        citations=(unseen,),
+    )
+    found = replace(unsupported, confidence=min(max(claim.confidence, 0.0), 1.0))
     for spelling in spellings(evidence):
         quote = plain(spelling)
         if len(quote) < MIN_QUOTE_CHARS:
@@ -53,34 +61,17 @@ def _found(claim: Claim, situation: Situation, plains: dict[int, str]) -> Findin
         for name, seen in _observed(situation, claim.observation):
             offered = _offered(quote, seen, plains)
             if offered is not None:
-                return Finding(
-                    description=description,
-                    evidence=evidence,
+                return replace(
+                    found,
                     source_file=offered.source_file,
                     line_range=offered.line_range,
-                    confidence=confidence,
-                    group=group or offered.group,
+                    group=found.group or offered.group,
                     citations=offered.citations,
                 )
             if quote in _plain_of(seen.text, plains, id(seen)):
                 cited = _citation(name, span_hash(seen.text), evidence, CitationStatus.UNCHECKED)
-                return Finding(
-                    description=description,
-                    evidence=evidence,
-                    source_file=name,
-                    confidence=confidence,
-                    group=group,
-                    citations=(cited,),
-                )
-    unseen = _citation("", span_hash(""), evidence, CitationStatus.UNSUPPORTED)
-    return Finding(
-        description=description,
-        evidence=evidence,
-        source_file="",
-        confidence=0.0,
-        group=group,
-        citations=(unseen,),
-    )
+                return replace(found, source_file=name, citations=(cited,))
+    return unsupported
 
 
 def _offered(quote: str, seen: Seen, plains: dict[int, str]) -> Finding | None:
