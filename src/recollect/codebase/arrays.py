@@ -43,7 +43,6 @@ class Numbers:
     reference_keys: Array
     strong: Array
     weak: Array
-    names: list[str]
     modules: list[str]
     lines: int
     length: int
@@ -53,32 +52,18 @@ def split_numbers(blob: bytes) -> Numbers:
     """Take a record's numbers apart."""
     terms, postings, definitions, references, lines, length = _HEADER.unpack_from(blob)
     offset = _HEADER.size
-    parts: list[Array] = []
-    for kind, count in (
-        (np.uint64, terms), (np.uint64, definitions), (np.uint64, references), (np.uint32, terms),
-        (np.uint32, definitions), (np.uint16, postings), (np.uint16, postings), (np.uint16, postings),
-        (np.uint16, references), (np.uint16, references), (np.uint8, definitions),
+    parts: dict[str, Array] = {}
+    for name, kind, count in (
+        ("term_keys", np.uint64, terms), ("definition_keys", np.uint64, definitions),
+        ("reference_keys", np.uint64, references), ("term_counts", np.uint32, terms),
+        ("definition_lengths", np.uint32, definitions), ("posting_definitions", np.uint16, postings),
+        ("posting_terms", np.uint16, postings), ("posting_counts", np.uint16, postings),
+        ("strong", np.uint16, references), ("weak", np.uint16, references), ("definition_kinds", np.uint8, definitions),
     ):  # fmt: skip
-        parts.append(np.frombuffer(blob, dtype=kind, count=count, offset=offset))
-        offset += parts[-1].nbytes
-    names, _, modules = blob[offset:].decode("utf-8", "replace").partition("\x00")
-    return Numbers(
-        term_keys=parts[0],
-        definition_keys=parts[1],
-        reference_keys=parts[2],
-        term_counts=parts[3],
-        definition_lengths=parts[4],
-        posting_definitions=parts[5],
-        posting_terms=parts[6],
-        posting_counts=parts[7],
-        strong=parts[8],
-        weak=parts[9],
-        definition_kinds=parts[10],
-        names=names.split("\n") if names else [],
-        modules=modules.split("\n") if modules else [],
-        lines=lines,
-        length=length,
-    )
+        parts[name] = np.frombuffer(blob, dtype=kind, count=count, offset=offset)
+        offset += parts[name].nbytes
+    modules = blob[offset:].decode("utf-8", "replace").partition("\x00")[2]
+    return Numbers(**parts, modules=modules.split("\n") if modules else [], lines=lines, length=length)
 
 
 class Arrays:

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from recollect.codebase.index import ReferenceGraph
 
     Array = np.ndarray[Any, np.dtype[Any]]
@@ -211,10 +209,7 @@ class _Finder:
                 elif part not in {"", ".", "..", "@"}:
                     clean.append(part)
             return clean[:-1] if len(clean) > 1 and clean[-1] in _FOLDER_FILES else clean
-        words = [
-            part for part in _SEPARATORS.split(module) if part and part not in {"crate", "self", "super"}
-        ]
-        return words
+        return [part for part in _SEPARATORS.split(module) if part and part not in {"crate", "self", "super"}]
 
     def _ending(self, family: int, parts: Sequence[str], folder: str) -> list[int]:
         candidates = self._by_last.get((family, parts[-1]), []) if parts else []
@@ -247,15 +242,11 @@ BACKWARDS = 0.5
 ITERATIONS = 20
 
 
-def personalised_pagerank(
-    graph: ReferenceGraph, seeds: FloatArray, *, damping: float = DAMPING, iterations: int = ITERATIONS
-) -> FloatArray:
+def personalised_pagerank(graph: ReferenceGraph, seeds: FloatArray) -> FloatArray:
     """How often a walker from the seeds (weights by number of file) stands at each file; it sums to one.
 
     Without a seed it is zero everywhere. A file without edges sends the walker back to the seeds.
     """
-    import numpy as np
-
     files = len(seeds)
     total = float(seeds.sum())
     if total <= 0:
@@ -269,7 +260,7 @@ def personalised_pagerank(
     out = np.bincount(source, weight, minlength=files)
     share = weight / np.maximum(out[source], 1e-12)
     mass = start
-    for _ in range(iterations):
-        moved = damping * np.bincount(target, mass[source] * share, minlength=files)
+    for _ in range(ITERATIONS):
+        moved = DAMPING * np.bincount(target, mass[source] * share, minlength=files)
         mass = moved + (1.0 - moved.sum()) * start
     return mass

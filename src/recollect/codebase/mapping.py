@@ -18,7 +18,7 @@ from recollect.codebase.looking import search_seconds
 from recollect.codebase.outline import outline as draw
 from recollect.codebase.outline import use_of_files
 from recollect.codebase.query import CodeQuery, read_query
-from recollect.codebase.ranking import RankedFile, RankedSpan, rank
+from recollect.codebase.ranking import RankedFile, RankedSpan, rank, span_of
 from recollect.codebase.reading import described
 from recollect.codebase.symbols.values import SymbolInfo
 from recollect.codebase.tool_parameters import Outline
@@ -97,18 +97,8 @@ def _answering(view: View, answers: Answers, query: CodeQuery) -> Observation:
         path, symbol = one.definition.path, one.definition.symbol
         behind = math.exp((one.score - ranked[0].score) / _FALL) * (1 - 0.001 * order)
         confidence = max(answers.chance * behind, 0.01 * 0.9**order)
-        span = RankedSpan(
-            name=symbol.qualified_name,
-            kind=symbol.kind,
-            start_line=symbol.start_line,
-            end_line=symbol.end_line,
-            score=one.score,
-            why=f"similarity {one.similarity:.2f}" if one.similarity else "",
-        )
-        row = rows.setdefault(
-            path,
-            {"path": path, "confidence": round(confidence, 4), "score": round(one.score, 4), "places": []},
-        )
+        span = span_of(symbol, one.score, f"similarity {one.similarity:.2f}" if one.similarity else "")
+        row = rows.setdefault(path, _row(path, confidence, round(one.score, 4)))
         row["places"].append(_place(view, span, symbol))
         first, last = lines_to_cite(symbol, pages.lines(path) or (), words)
         made = pages.find(path, first, last, description=described(symbol), confidence=confidence)
@@ -158,25 +148,17 @@ def _focused(view: View, ranked: Sequence[RankedFile], query: CodeQuery) -> Obse
     for file in ranked:
         symbols = _symbols(view, file.path)
         spans = _best_spans(file.spans, words, tests=query.about_tests)
-        places = []
+        row = _row(file.path, file.confidence, round(file.score, 4))
         for order, span in enumerate(spans):
             symbol = _symbol_at(symbols, span)
-            places.append(_place(view, span, symbol))
+            row["places"].append(_place(view, span, symbol))
             # Places of a file rank below its first one, and never below the next file's.
-            made = _finding(pages, file, span, symbol, confidence=file.confidence * (1 - 0.02 * order))
+            made = _finding(pages, file.path, span, symbol, confidence=file.confidence * (1 - 0.02 * order))
             if made is not None:
                 findings.append(made)
         if not spans and (head := _head(pages, file, words)) is not None:
             findings.append(head)
-        rows.append(
-            {
-                "path": file.path,
-                "confidence": round(file.confidence, 4),
-                "score": round(file.score, 4),
-                "places": places,
-            }
-        )
-    text = _text(rows)
+        rows.append(row)
     first = ", ".join(row["path"] for row in rows[:3])
     return Observation(
         value={
@@ -184,9 +166,13 @@ def _focused(view: View, ranked: Sequence[RankedFile], query: CodeQuery) -> Obse
             "files": rows,
             "spans": [],
         },
-        text=text or "no file of the tree speaks about it; try other words, grep or list_files",
+        text=_text(rows) or "no file of the tree speaks about it; try other words, grep or list_files",
         findings=tuple(findings),
     )
+
+
+def _row(path: str, confidence: float, score: float) -> dict[str, Any]:
+    return {"path": path, "confidence": round(confidence, 4), "score": score, "places": []}
 
 
 def _text(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -221,13 +207,13 @@ def _best_spans(spans: Sequence[RankedSpan], words: Mapping[str, float], *, test
 
 
 def _finding(
-    pages: Pages, file: RankedFile, span: RankedSpan, symbol: SymbolInfo | None, *, confidence: float
+    pages: Pages, path: str, span: RankedSpan, symbol: SymbolInfo | None, *, confidence: float
 ) -> Finding | None:
     last = (
         span.end_line if span.end_line - span.start_line < _WHOLE_LINES else span.start_line + _HEAD_LINES - 1
     )
     description = described(symbol) if symbol else _said(span)
-    return pages.find(file.path, span.start_line, last, description=description, confidence=confidence)
+    return pages.find(path, span.start_line, last, description=description, confidence=confidence)
 
 
 def _said(span: RankedSpan) -> str:
@@ -261,16 +247,12 @@ def _place(view: View, span: RankedSpan, symbol: SymbolInfo | None) -> dict[str,
         "lines": [span.start_line, span.end_line],
         "score": round(span.score, 4),
         "why": span.why[:200],
-        "defined_in": _defined_in(view, symbol),
+        # A name that many files define says little about who uses this one.
+        "defined_in": 1
+        if view.index is None or symbol is None
+        else len(view.index.defining_files(symbol.name)),
         "about": about or span.why[:200],
     }
-
-
-def _defined_in(view: View, symbol: SymbolInfo | None) -> int:
-    """How many files define this name: one that many do says little about who uses this one."""
-    if view.index is None or symbol is None:
-        return 1
-    return len(view.index.defining_files(symbol.name))
 
 
 def _symbols(view: View, path: str) -> Sequence[SymbolInfo]:
@@ -314,29 +296,13 @@ def _most_used(view: View, index: CodeIndex, folder: str) -> Observation:
             (symbol for symbol in symbols if symbol.kind not in _SMALL and "." not in symbol.qualified_name),
             key=lambda one: -int(index.referencing_files(one.name).counts.sum()),
         )[:MAX_SPANS]
-        places = []
+        rows.append(_row(path, 0.9 - 0.04 * rank_, float(used[number])))
         for at, one in enumerate(sorted(tops, key=lambda one: one.start_line)):
-            span = RankedSpan(
-                name=one.qualified_name,
-                kind=one.kind,
-                start_line=one.start_line,
-                end_line=one.end_line,
-                score=float(used[number]),
-                why="used most",
-            )
-            places.append(_place(view, span, one))
-            file = RankedFile(path=path, score=float(used[number]), confidence=0.9, spans=(), signals={})
-            made = _finding(pages, file, span, one, confidence=0.9 - 0.04 * rank_ - 0.002 * at)
+            span = span_of(one, float(used[number]), "used most")
+            rows[-1]["places"].append(_place(view, span, one))
+            made = _finding(pages, path, span, one, confidence=0.9 - 0.04 * rank_ - 0.002 * at)
             if made is not None:
                 findings.append(made)
-        rows.append(
-            {
-                "path": path,
-                "confidence": round(0.9 - 0.04 * rank_, 4),
-                "score": float(used[number]),
-                "places": places,
-            }
-        )
     return Observation(
         value={
             "summary": f"{len(index.files)} files; most used {', '.join(row['path'] for row in rows[:3])}",

@@ -10,7 +10,7 @@ graph from these) are put together by a small linear formula. Taking a query apa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.codebase.languages import Role, role_of
@@ -239,7 +239,7 @@ def _spans(
     spans: dict[tuple[int, int], RankedSpan] = {}
     for number in matching:
         symbol = index.definition(number).symbol
-        _keep(spans, _span(symbol, float(scores[number]), reasons.get(number, "")))
+        _keep(spans, span_of(symbol, float(scores[number]), reasons.get(number, "")))
     # Where nothing else was found, a name or a line that is meant still counts.
     unit = float(scores[matching[0]]) if matching else 1.0
     named = {name: share for name, (files, share) in evidence.defined.items() if file in files}
@@ -249,7 +249,7 @@ def _spans(
         name = by_last.get(symbol.name, "")
         if name and f".{symbol.qualified_name}".endswith(f".{name}"):
             score = float(scores[first + offset]) + named[name] * unit
-            _keep(spans, _span(symbol, score, f"defines {name}"))
+            _keep(spans, span_of(symbol, score, f"defines {name}"))
     for order, (line, why) in enumerate(evidence.lines.get(file, ())[:MAX_SPANS]):
         _keep(spans, _at_line(index, file, line, why, score=(3.0 - 0.1 * order) * unit))
     ranked = sorted(spans.values(), key=lambda span: (-span.score, span.start_line))
@@ -262,19 +262,12 @@ def _keep(spans: dict[tuple[int, int], RankedSpan], span: RankedSpan) -> None:
     known = spans.get(key)
     if known is not None:
         why = known.why if span.why in known.why else f"{span.why}; {known.why}"
-        better = span if span.score > known.score else known
-        span = RankedSpan(
-            name=better.name,
-            kind=better.kind,
-            start_line=span.start_line,
-            end_line=span.end_line,
-            score=better.score,
-            why=why,
-        )
+        span = replace(span if span.score > known.score else known, why=why)
     spans[key] = span
 
 
-def _span(symbol: SymbolInfo, score: float, why: str) -> RankedSpan:
+def span_of(symbol: SymbolInfo, score: float, why: str) -> RankedSpan:
+    """The lines of a definition."""
     return RankedSpan(
         name=symbol.qualified_name,
         kind=symbol.kind,
@@ -307,4 +300,4 @@ def _at_line(index: CodeIndex, file: int, line: int, why: str, *, score: float) 
     why = f"line {line} is {why}"
     if not around:
         return RankedSpan(name="", kind="line", start_line=line, end_line=line, score=score, why=why)
-    return _span(min(around, key=lambda symbol: symbol.end_line - symbol.start_line), score, why)
+    return span_of(min(around, key=lambda symbol: symbol.end_line - symbol.start_line), score, why)

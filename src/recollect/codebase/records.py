@@ -15,6 +15,7 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from recollect.codebase.symbols.reading import REFERENCE_KINDS, USE, Columns, read_columns
@@ -47,6 +48,8 @@ KINDS = (
     "function", "method", "class", "interface", "struct", "enum", "trait", "module", "namespace", "type", "variable",
     "constant", "field", "macro", "prototype",
 )  # fmt: skip
+#: A definition as a row of its fields.
+_FIELDS = attrgetter(*SymbolInfo.__dataclass_fields__)
 _KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 _CPP_HEADER = re.compile(
     r"^\s*(?:class\s+\w+[^;]*$|namespace\b|template\s*<|public:|private:|using\s+\w)|std::", re.MULTILINE
@@ -115,18 +118,7 @@ def _record(language: str | None, lines: list[str], columns: Columns | None, not
     definitions = columns.definitions if columns is not None else []
     terms, postings, lengths, length = _count(lines, definitions)
     numbers = _numbers(terms, postings, lengths, columns, lines=len(lines), length=length)
-    kept = [
-        [
-            definition.name,
-            definition.qualified_name,
-            definition.kind,
-            definition.start_line,
-            definition.end_line,
-            definition.signature,
-            definition.doc,
-        ]
-        for definition in definitions
-    ]
+    kept = [_FIELDS(definition) for definition in definitions]
     used: list[Any] = []
     if columns is not None:
         used = [columns.names, columns.reference_names, columns.reference_lines, columns.reference_kinds]
@@ -261,18 +253,7 @@ def unpack_definitions(blob: bytes) -> tuple[SymbolInfo, ...]:
     """The definitions of a record."""
     if not blob:
         return ()
-    return tuple(
-        SymbolInfo(
-            name=name,
-            qualified_name=qualified,
-            kind=kind,
-            start_line=start,
-            end_line=end,
-            signature=signature,
-            doc=doc,
-        )
-        for name, qualified, kind, start, end, signature, doc in json.loads(zlib.decompress(blob))
-    )
+    return tuple(SymbolInfo(*row) for row in json.loads(zlib.decompress(blob)))
 
 
 def unpack_symbols(definitions: bytes, references: bytes, *, language: str, lines: int) -> FileSymbols:

@@ -53,13 +53,14 @@ def refine(
         for finding in findings
         if _is_file(finding) and not _is_use(finding) and finding.source_file in ranked
     ]
-    answers = answers_of(record)
+    # Where the definitions stand that answer the question, best first; nothing when files were ranked instead.
+    answers = [(str(path), (first, last)) for path, first, last in map_of(record).get("answers", ())]
     if answers:
         by_lines = {(place.source_file, place.line_range): place for place in places}
         kept = [by_lines[key] for key in answers if key in by_lines]
     else:
         kept = _by_file(places, ranked, record.spans(), weights_of(query), pages)
-    uses = _in_turns(sorted(uses, key=lambda one: is_test(one.source_file) is not tests))
+    uses = _in_turns(sorted(uses, key=lambda one: bool(_TEST.search(one.source_file)) is not tests))
     # A long text that mentions uses is a report, not a question for them.
     named = bool(query.identifiers or query.dotted or not answers)
     asked = named and len(query.text) <= _QUESTION_CHARS and asks_for_uses(query.text)
@@ -108,11 +109,6 @@ def _in_turns(uses: Sequence[Finding]) -> list[Finding]:
     return [use for *_, use in sorted(placed, key=lambda row: row[:2])]
 
 
-def is_test(path: str) -> bool:
-    """Whether a file holds tests, by its name."""
-    return _TEST.search(path) is not None
-
-
 def map_of(record: Trajectory) -> Mapping[str, Any]:
     """The run's first map that names files, as its call gave it back."""
     for call in record.calls():
@@ -130,11 +126,6 @@ def ranks_of(record: Trajectory) -> dict[str, float]:
         most = min(most * 0.999, float(file["confidence"]))
         ranks.setdefault(str(file["path"]), max(most, 0.001))
     return ranks
-
-
-def answers_of(record: Trajectory) -> list[tuple[str, tuple[int, int]]]:
-    """Where the definitions stand that answer the question, best first; nothing when files were ranked instead."""
-    return [(str(path), (first, last)) for path, first, last in map_of(record).get("answers", ())]
 
 
 def path_of(record: Trajectory) -> list[str]:

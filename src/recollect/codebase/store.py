@@ -18,7 +18,7 @@ import time
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
@@ -119,8 +119,7 @@ class Store:
 
     def files(self, tree: int) -> dict[str, KnownFile]:
         """What was known of a tree's files, by path."""
-        return {row[0]: KnownFile(row[1], row[2], row[3], bool(row[4]), row[5], row[6]) for row in
-                self._run("tree_files", tree=tree)}  # fmt: skip
+        return {path: KnownFile(*known) for path, *known in self._run("tree_files", tree=tree)}
 
     def any_content(self) -> bool:
         """Whether there is any record at all."""
@@ -132,35 +131,13 @@ class Store:
 
     def add_content(self, sha256: str, record: FileRecord) -> None:
         """Keep a record."""
-        self._run(
-            "add_content",
-            sha256=sha256,
-            language=record.language,
-            lines=record.lines,
-            note=record.note,
-            day=_today(),
-        )
-        self._run(
-            "add_record",
-            sha256=sha256,
-            numbers=record.numbers,
-            definitions=record.definitions,
-            symbol_references=record.references,
-        )
+        values = {**asdict(record), "sha256": sha256, "day": _today()}
+        self._run("add_content", **values)
+        self._run("add_record", **values)
 
     def put_file(self, tree: int, path: str, known: KnownFile) -> None:
         """Remember a file as it was seen."""
-        self._run(
-            "put_file",
-            tree=tree,
-            path=path,
-            size=known.size,
-            mtime_ns=known.mtime_ns,
-            inode=known.inode,
-            settled=int(known.settled),
-            sha256=known.sha256,
-            note=known.note,
-        )
+        self._run("put_file", tree=tree, path=path, **asdict(known))
 
     def drop_files(self, tree: int, paths: Iterable[str]) -> None:
         """Forget files that are gone."""

@@ -69,7 +69,7 @@ on conflict (sha256) do update set used_day = :day;
 -- name: add_record
 -- What was read from it.
 insert into record (sha256, numbers, definitions, symbol_references)
-values (:sha256, :numbers, :definitions, :symbol_references)
+values (:sha256, :numbers, :definitions, :references)
 on conflict (sha256) do nothing;
 
 -- name: put_file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -82,7 +82,7 @@ def said_in(text: str, words: Mapping[str, float]) -> float:
 
 def stems_of(text: str) -> set[str]:
     """The stems of a text's words; of an identifier, those of its parts."""
-    return {_stem(term) for term in _each(code_terms(text))}
+    return {_stem(term) for term in code_terms(text) if term not in _COMMON}
 
 
 def best_window(
@@ -120,15 +120,7 @@ def is_across(question: str) -> bool:
     return asks_for_uses(question) or _ACROSS.search(question) is not None
 
 
-def _each(terms: Iterable[str]) -> Iterable[str]:
-    return (term for term in terms if term not in _COMMON)
-
-
-@lru_cache(maxsize=50_000)
-def _stem(word: str) -> str:
-    return stem_english(word)
-
-
+_stem = lru_cache(maxsize=50_000)(stem_english)
 #: Another form of a word counts a little less than the word itself.
 OTHER_FORM = 0.8
 #: How soon repeating a word in the query stops to matter, as BM25's k3.

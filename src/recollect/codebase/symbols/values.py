@@ -10,7 +10,7 @@ SymbolKind = str
 ReferenceKind = Literal["call", "import", "inherit", "use"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SymbolInfo:
     """A definition. Lines are counted from one, both ends belong to it; `qualified_name` is dotted (`Class.method`)."""
 
