@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from recollect.codebase.secrets import mask, mask_values
-from recollect.domain.codebase import KIND, ExplorationTrajectory, RLMResult, RLMUsage
-from recollect.domain.findings import Citation, Finding
+from recollect.domain.codebase import KIND, ExplorationTrajectory, RLMResult
+from recollect.domain.codec import decode_fields
+from recollect.domain.findings import Finding
 from recollect.errors import InvalidInputError, NotFoundError
 from recollect.files.jail import private_folder
 from recollect.files.whole import whole_file
@@ -151,25 +152,14 @@ def result_of(document: Mapping[str, Any], *, file: str | None = None) -> RLMRes
     """The result that a record is of. `InvalidInputError` says what is wrong with a damaged one."""
     record = read_trajectory(document["record"])
     try:
-        usage = {name: document["usage"][name] for name in RLMUsage.__dataclass_fields__}
-        return RLMResult(
-            task_id=document["task_id"],
-            success=document["success"],
-            findings=tuple(Finding.read(one) for one in document["findings"]),
-            synthesis=document["synthesis"],
+        result: RLMResult = decode_fields(
+            RLMResult,
+            document,
             trajectory=ExplorationTrajectory.of(record),
-            usage=RLMUsage(**usage),
-            citations=tuple(Citation.read(one) for one in document["citations"]),
-            error=document["error"],
-            query=document["query"],
-            root=document["root"],
-            stopped_by=document["stopped_by"],
-            model=document["model"],
-            notes=tuple(document["notes"]),
-            capability_requests=tuple(document["capability_requests"]),
             audit_file=file,
             record=record,
         )
+        return result
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidInputError(f"the record is damaged: {error!r}") from error
 

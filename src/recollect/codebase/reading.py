@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import re
 from dataclasses import asdict
-from typing import Any
 
 from recollect.codebase.evidence import cite, found, numbered
 from recollect.codebase.symbols.values import SymbolInfo
@@ -141,23 +140,13 @@ def parse_syntax(view: View, wanted: ParseAst) -> Observation:
     if language is None:
         raise GrammarMissingError(f"{path!r} is in no language there is a grammar for")
     parsed = parse_ast(view.tree.read_bytes(path), language, path=path, max_nodes=_MAX_NODES)
-    nodes: list[dict[str, Any]] = [asdict(node) for node in parsed.nodes]
     listed = "\n".join(
         f"{'  ' * node.depth}{node.kind} {node.start_line}-{node.end_line}: {node.text}"
         for node in parsed.nodes
     )
     cut = "\n... more nodes" if parsed.truncated else ""
     return Observation(
-        value={
-            "summary": f"{len(nodes)} nodes of {path}",
-            "path": path,
-            "language": parsed.language,
-            "lines": parsed.lines,
-            "nodes": nodes,
-            "errors": parsed.errors,
-            "truncated": parsed.truncated,
-            "spans": [],
-        },
+        value={"summary": f"{len(parsed.nodes)} nodes of {path}", **asdict(parsed), "spans": []},
         text=f"{path} ({parsed.language})\n{listed}{cut}",
     )
 

@@ -41,18 +41,10 @@ class ToolCall(Value):
     @classmethod
     def of(cls, call: CallRecord) -> ToolCall:
         """From the engine's record."""
-        return cls(
-            tool=call.tool,
-            parameters=call.parameters,
-            duration_ms=call.duration_ms,
-            summary=_summary(call.result),
-            error=call.error,
-            cached=call.cached,
-            refused=call.refused,
-            model_call=call.model_call,
-            tokens=call.tokens,
-            child=None if call.child is None else ExplorationTrajectory.of(call.child),
-        )
+        same = ("tool", "parameters", "duration_ms", "error", "cached", "refused", "model_call", "tokens")
+        child = None if call.child is None else ExplorationTrajectory.of(call.child)
+        said: Any = {name: getattr(call, name) for name in same}
+        return cls(summary=_summary(call.result), child=child, **said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
