@@ -13,8 +13,6 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.codebase import looking, mapping, reading
@@ -32,7 +30,8 @@ from recollect.codebase.tool_parameters import (
 from recollect.codebase.view import ROOM_CHARS, View
 from recollect.errors import GrammarMissingError, ModelError
 from recollect.runs.environment import Action, CallContext, Observation, Tool, refused
-from recollect.runs.readings import ask_about, worst_reading
+from recollect.runs.fences import read_prompt
+from recollect.runs.readings import ask_about, without_model, worst_reading
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -177,22 +176,14 @@ class CodebaseEnvironment:
         try:
             about = await ask_about(
                 model,
-                prompt(),
+                read_prompt(__package__, "prompts/llm_query.md"),
                 await asyncio.to_thread(mask, text),
                 question=wanted.prompt,
                 max_tokens=wanted.max_tokens,
             )
         except ModelError as error:
             plain = await asyncio.to_thread(looking.answering, self.view, wanted.prompt, text, span)
-            note = f"the model did not answer ({error}); these are the lines that speak about it"
-            return Observation(
-                value={**plain.value, "note": note},
-                text=f"{note}\n{plain.text}",
-                tokens=model.purse.spent.tokens,
-                usd=model.purse.spent.usd,
-                findings=plain.findings,
-                passing=True,
-            )
+            return without_model(plain, model, error)
         left_out = [f"[{about.left_out} tokens of the text were not shown]"] if about.left_out else []
         return Observation(
             value={
@@ -227,12 +218,6 @@ class CodebaseEnvironment:
                 self._on_capability(
                     f"read the definitions of .{suffix} files: there is no grammar for them", context
                 )
-
-
-@cache
-def prompt() -> str:
-    """What the model of `llm_query` is told."""
-    return resources.files(__package__).joinpath("prompts", "llm_query.md").read_text(encoding="utf-8")
 
 
 def _without_secrets(seen: Observation) -> Observation:

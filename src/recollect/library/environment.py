@@ -11,8 +11,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from recollect.domain.findings import Finding
@@ -55,8 +53,9 @@ from recollect.library.tools import (
     search_pattern,
 )
 from recollect.runs.environment import Action, CallContext, Observation, Tool, refused
+from recollect.runs.fences import read_prompt
 from recollect.runs.quotes import locate
-from recollect.runs.readings import Reading, ask_about, worst_reading
+from recollect.runs.readings import ask_about, without_model, worst_reading
 from recollect.runs.row_book import RowBook
 
 if TYPE_CHECKING:
@@ -399,21 +398,14 @@ class LibraryEnvironment:
         spans: Spans = [[volume.doc_id, first, last] for volume, first, last in parts]
         model = self._model.charged_to(self._model.purse.child())
         try:
-            reading: Reading = await ask_about(
-                model, prompt("summarize" if question is None else "query_subset"), text, question=question
-            )
+            told = f"prompts/{'summarize' if question is None else 'query_subset'}.md"
+            reading = await ask_about(model, read_prompt(__package__, told), text, question=question)
         except ModelError as error:
             lines = summary_lines(text) if question is None else answering_lines(question, text)
-            note = f"the model did not answer ({error}); these are the lines that speak about it"
             findings = await self._places(parts, lines)
-            return Observation(
-                value={"answer": lines, "note": note, "spans": spans},
-                text="\n".join([note, *lines]),
-                tokens=model.purse.spent.tokens,
-                usd=model.purse.spent.usd,
-                findings=findings,
-                passing=True,
-            )
+            value = {"answer": lines, "spans": spans}
+            plain = Observation(value=value, text="\n".join(lines), findings=findings)
+            return without_model(plain, model, error)
         findings = await self._places(parts, reading.quotes)
         placed = [
             f"{finding.source_file}:{finding.line_range[0]}: {finding.evidence}"
@@ -421,21 +413,12 @@ class LibraryEnvironment:
             if finding.line_range
         ]
         read = ", ".join(f"{doc_id}:{first}-{last}" for doc_id, first, last in spans)
-        left_out = (
-            [f"[{reading.left_out} tokens of the text were not shown to the reader]"]
-            if reading.left_out
-            else []
-        )
+        left_out = f"[{reading.left_out} tokens of the text were not shown to the reader]"
+        lines = [reading.answer or "the text says nothing about it", *(placed or reading.quotes)]
+        lines += [f"[read: {read[:2_000]}]"] if read else []
         return Observation(
             value={"answer": reading.answer, "quotes": list(reading.quotes), "spans": spans},
-            text="\n".join(
-                [
-                    reading.answer or "the text says nothing about it",
-                    *(placed or reading.quotes),
-                    *([f"[read: {read[:2_000]}]"] if read else []),
-                    *left_out,
-                ]
-            ),
+            text="\n".join([*lines, left_out] if reading.left_out else lines),
             tokens=reading.spent.tokens,
             usd=reading.spent.usd,
             findings=findings,
@@ -477,12 +460,6 @@ class LibraryEnvironment:
             volume.find(lead.line_start, lead.line_end, confidence=self._leads.around * lead.score / top)
             for lead in leads
         )
-
-
-@cache
-def prompt(name: str) -> str:
-    """What the model of a tool is told."""
-    return resources.files(__package__).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
 
 
 def _refused(message: object, *, suggestions: Sequence[str] = ()) -> Observation:

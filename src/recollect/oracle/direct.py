@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.domain.findings import Finding
@@ -13,7 +11,7 @@ from recollect.library.material import Lead, Volume
 from recollect.oracle.material import ConsultedMaterial
 from recollect.providers.models.contract import AtMost
 from recollect.providers.tokens import count_tokens, first_tokens
-from recollect.runs.fences import fence, new_boundary, preface
+from recollect.runs.fences import fence, new_boundary, preface, read_prompt
 from recollect.runs.quotes import locate
 
 if TYPE_CHECKING:
@@ -77,12 +75,6 @@ class Injected:
     dropped: int = 0
 
 
-@cache
-def instructions() -> str:
-    """What the model is told, with a place for the boundary."""
-    return resources.files(__package__).joinpath("prompts", "direct.md").read_text(encoding="utf-8")
-
-
 async def look_once(material: ConsultedMaterial, leads: Sequence[Lead]) -> tuple[Finding, ...]:
     """The places of a first look as findings."""
     found = []
@@ -114,7 +106,7 @@ async def ask_once(
         texts.append(fence(f"{volume.kind} {volume.doc_id!r} lines {first} to {last}", text, boundary))
     form: Any = DirectAnswer if small else DirectBlocks
     answer = await model.answer(
-        instructions()
+        read_prompt(__package__, "prompts/direct.md")
         .replace("{length}", _SHORT if small else _LONG)
         .replace("{guidance}", guidance)
         .strip(),

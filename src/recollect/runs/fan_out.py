@@ -13,7 +13,6 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache as kept
-from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.domain.findings import Citation
@@ -23,7 +22,7 @@ from recollect.providers.models.purse import Spent
 from recollect.providers.tokens import first_tokens
 from recollect.runs.cache import Cache, CacheKey, canonical
 from recollect.runs.environment import Observation
-from recollect.runs.fences import fence, new_boundary, preface
+from recollect.runs.fences import fence, new_boundary, preface, read_prompt
 from recollect.runs.pieces import (
     AROUND_TOKENS,
     Piece,
@@ -183,8 +182,9 @@ class FanOut:
             return None
         self._flying[0], self._flying[1] = self._flying[0] + worst[0], self._flying[1] + worst[1]
         try:
+            told = read_prompt(__package__, "fan_out.md")
             answer = await self._model.charged_to(self._purse).answer(
-                instructions(), self._text(batch), _form(self._columns), max_tokens=rows_output(profile)
+                told, self._text(batch), _form(self._columns), max_tokens=rows_output(profile)
             )
         except ModelBudgetError:
             self._stopped = self._stopped or "the cost that was said before is used up"
@@ -279,12 +279,6 @@ def _described(column: Column) -> str:
     about = f": {column.about}" if column.about else ""
     values = f"; one of {', '.join(column.one_of)}" if column.one_of else ""
     return f"- {column.name} ({column.kind}){about}{values}"
-
-
-@kept
-def instructions() -> str:
-    """What the model is told."""
-    return resources.files(__package__).joinpath("fan_out.md").read_text(encoding="utf-8")
 
 
 @kept

@@ -6,8 +6,7 @@ can be more than a thing that was read. How much of a text one request shows is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.providers.models.contract import AtMost
@@ -16,7 +15,9 @@ from recollect.providers.tokens import count_tokens, first_tokens
 from recollect.runs.fences import fence, new_boundary, preface
 
 if TYPE_CHECKING:
+    from recollect.errors import ModelError
     from recollect.providers.models import ChatModel, Profile
+    from recollect.runs.environment import Observation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +60,10 @@ async def ask_about(
     size = count_tokens(text)
     room = max(profile.part_tokens - sum(count_tokens(part) for part in parts), 64)
     parts.append(fence("text", text if size <= room else first_tokens(text, room), boundary))
-    answer = await model.answer(
-        instructions,
-        "\n\n".join(parts),
-        _form(profile.shape),
-        max_tokens=max_tokens or reading_tokens(profile),
-    )
+    # A small one is held to a few sentences, or it would ramble.
+    form: Any = ShortReading if profile.shape == "small" else LongReading
+    most = max_tokens or reading_tokens(profile)
+    answer = await model.answer(instructions, "\n\n".join(parts), form, max_tokens=most)
     return Reading(
         answer=answer.value.answer.strip(),
         quotes=tuple(quote.strip() for quote in answer.value.quotes if quote.strip()),
@@ -73,12 +72,18 @@ async def ask_about(
     )
 
 
-@cache
-def _form(shape: str) -> Any:
-    """What the model is asked for: a small one is held to a few sentences, or it would ramble."""
-    if shape == "small":
-        return ShortReading
-    return LongReading
+def without_model(plain: Observation, model: ChatModel, error: ModelError) -> Observation:
+    """What stands for the answer of a model that gave none, with what asking it has used."""
+    note = f"the model did not answer ({error}); these are the lines that speak about it"
+    spent = model.purse.spent
+    return replace(
+        plain,
+        value={**plain.value, "note": note},
+        text=f"{note}\n{plain.text}",
+        tokens=spent.tokens,
+        usd=spent.usd,
+        passing=True,
+    )
 
 
 @dataclass(frozen=True, slots=True)

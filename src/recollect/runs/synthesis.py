@@ -13,8 +13,6 @@ import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.domain.context import quoted
@@ -22,7 +20,7 @@ from recollect.domain.findings import Citation, CitationStatus, Finding
 from recollect.errors import ModelError
 from recollect.providers.models.contract import AtMost
 from recollect.providers.tokens import count_tokens, first_tokens
-from recollect.runs.fences import fence, new_boundary, preface
+from recollect.runs.fences import fence, new_boundary, preface, read_prompt
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel, Profile
@@ -229,14 +227,9 @@ _BLOCKS = {
 _MARK = re.compile(r"(?<![\w\])])\[(\d+(?:\s*,\s*\d+)*)\]")
 
 
-@cache
-def _prompt() -> str:
-    return resources.files(__package__).joinpath("synthesise.md").read_text(encoding="utf-8")
-
-
 def instructions(profile: Profile, guidance: str = "") -> str:
     """What the model is told; `guidance` is what whoever asked wants beside that."""
-    told = _prompt()
+    told = read_prompt(__package__, "synthesise.md")
     for name, text in (_SENTENCES if profile.shape == "small" else _BLOCKS).items():
         told = told.replace(f"{{{name}}}", text)
     return f"{told}\n{guidance}".strip()
