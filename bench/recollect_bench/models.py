@@ -19,7 +19,6 @@ from recollect.codebase.environment import CodebaseEnvironment
 from recollect.codebase.tree import open_tree
 from recollect.library.bundle import FileBundler
 from recollect.library.environment import LibraryEnvironment
-from recollect.library.extract import PlainMaterial
 from recollect.oracle.material import file_volume
 from recollect.providers.models import Profile, profile_of
 from recollect.providers.tokens import count_tokens
@@ -29,6 +28,7 @@ from recollect.runs.planners import conversation
 from recollect.runs.planners.briefing import brief, describe_tools
 from recollect.runs.planners.contract import Call, Plan, Situation
 from recollect.runs.planners.model import prompt
+from recollect_bench.plain_material import PlainMaterial
 from recollect_bench.result import Bar, Result, describe_environment
 
 if TYPE_CHECKING:

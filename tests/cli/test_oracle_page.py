@@ -13,8 +13,8 @@ from tests.pages import ROOT, examples, shown_on
 from recollect import EventType
 from recollect.errors import InvalidInputError
 from recollect.library.environment import LibraryEnvironment
-from recollect.library.extract import PlainMaterial
 from recollect.runs.roles import RECIPES, get_role
+from recollect_bench.plain_material import PlainMaterial
 
 EXAMPLES = ROOT / "docs_src" / "oracle"
 PAGE = ROOT / "docs" / "oracle.md"

@@ -12,7 +12,7 @@ from tests.oracle.small_library import BREAD, SHOP
 from recollect.domain.findings import CitationStatus
 from recollect.errors import DepthLimitError
 from recollect.library.environment import LibraryEnvironment
-from recollect.library.extract import PlainMaterial, summary_lines
+from recollect.library.extract import summary_lines
 from recollect.library.leads import Leads, names_of, parts_of
 from recollect.library.material import Volume
 from recollect.library.passages import chunks_by_size
@@ -24,6 +24,7 @@ from recollect.runs.engine import Run, run
 from recollect.runs.environment import CallContext, Observation
 from recollect.runs.planners.contract import Call, Plan, Situation
 from recollect.runs.quotes import locate
+from recollect_bench.plain_material import PlainMaterial
 
 TOOLS = [
     "list_documents",

@@ -393,13 +393,8 @@ class _Exploration(Inquiry[RLMResult]):
             cache_hit_rate=result.usage.cache_hit_rate,
             stopped_by=result.stopped_by,
         )
-        limits = {
-            "max_subcalls": self._request.max_subcalls,
-            "max_subcalls_per_iteration": self._request.max_subcalls_per_iteration,
-            "timeout_seconds": self._request.timeout_seconds,
-            "max_tokens": self._request.max_tokens,
-            "max_usd": self._request.max_usd,
-        }
+        named = ("max_subcalls", "max_subcalls_per_iteration", "timeout_seconds", "max_tokens", "max_usd")
+        limits = {name: getattr(self._request, name) for name in named}
         return audit_document(
             result, hints=self._request.context_hints, limits=limits, by=self._orchestrator.by
         )
@@ -463,18 +458,18 @@ class _Exploration(Inquiry[RLMResult]):
         spent = self._past is not None and (
             left <= 0 or (tokens is not None and tokens <= 0) or (usd is not None and usd <= 0)
         )
-        limits = self.limits(
+        limits = Limits(
             # What is in the journal is played even when nothing is left; the planner sees to it that no more runs.
-            subcalls=max(left, 1) if spent else left,
-            per_step=request.max_subcalls_per_iteration,
-            steps=MAX_STEPS,
-            depth=MAX_DEPTH,
-            tool_s=TOOL_TIMEOUT_S,
-            seconds=self.left_s(),
+            max_subcalls=max(left, 1) if spent else left,
+            max_subcalls_per_step=request.max_subcalls_per_iteration,
+            max_steps=MAX_STEPS,
+            max_depth=MAX_DEPTH,
+            timeout_s=self.left_s(),
+            sub_call_timeout_s=TOOL_TIMEOUT_S,
             max_tokens=None if tokens is None else max(tokens, 1) if spent else tokens,
             max_usd=None if usd is None else max(usd, 1e-9) if spent else usd,
         )
-        return limits, spent
+        return self.widened(limits), spent
 
     def _usage(self, record: Trajectory) -> RLMUsage:
         """Sub-calls as the record has them; what models used as it was counted where requests are sent."""

@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.errors import NotFoundError
-from recollect.library.material import Entry, Lead, Volume, unknown_document
+from recollect.library.material import Lead, Volume
 from recollect.library.passages import split_passages
 from recollect.text.sentences import split_sentences
 from recollect.text.terms import query_terms, terms
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-#: The vector of a question, and those of passages.
-Embed = Callable[[str, Sequence[str]], tuple["NDArray[np.float32]", "NDArray[np.float32]"]]
+    from recollect.providers.embedders import Embedder
 
 #: Passages whose meaning is compared; more would take longer than they bring.
 _COMPARED = 64
@@ -41,31 +36,28 @@ class _Passage:
 
 
 def rank(
-    question: str, volumes: Sequence[Volume], *, limit: int = 10, embed: Embed | None = None
+    question: str, volumes: Sequence[Volume], *, limit: int = 10, embedder: Embedder | None = None
 ) -> list[Lead]:
     """The passages that answer best, the best first; only such as share a term with the question, or its meaning."""
     wanted = query_terms(question)
     passages = [passage for volume in volumes for passage in _passages(volume)]
-    if not passages or (not wanted and embed is None):
+    if not passages or (not wanted and embedder is None):
         return []
     weights = _weights(wanted, passages)
     scored = [(_coverage(passage, weights), at) for at, passage in enumerate(passages)]
     scored.sort(key=lambda one: (-one[0], one[1]))
-    if embed is None:
+    if embedder is None:
         return [replace(passages[at].lead, score=score) for score, at in scored[:limit] if score > 0]
     near = scored[:_COMPARED]
-    asked, vectors = embed(question, [passages[at].text for _, at in near])
+    asked, vectors = embedder.embed_query(question), embedder.embed([passages[at].text for _, at in near])
     joined = []
-    for (coverage, at), vector in zip(near, vectors, strict=True):
+    for (words, at), vector in zip(near, vectors, strict=True):
         close = (float(asked @ vector) - _COSINE_LOW) / (_COSINE_HIGH - _COSINE_LOW)
-        joined.append((_join(coverage, min(max(close, 0.0), 1.0)), at))
+        meaning = min(max(close, 0.0), 1.0)
+        # Either can tell; both together tell more.
+        joined.append((0.6 * max(words, meaning) + 0.4 * min(words, meaning), at))
     joined.sort(key=lambda one: (-one[0], one[1]))
     return [replace(passages[at].lead, score=score) for score, at in joined[:limit] if score > 0]
-
-
-def _join(words: float, meaning: float) -> float:
-    """Either can tell; both together tell more."""
-    return 0.6 * max(words, meaning) + 0.4 * min(words, meaning)
 
 
 def _passages(volume: Volume) -> list[_Passage]:
@@ -136,38 +128,3 @@ def summary_lines(text: str, *, limit: int = _MAX_SUMMARY_SENTENCES) -> list[str
         chosen.append(best)
         covered |= held[best]
     return [sentences[at] for at in sorted(chosen)]
-
-
-@dataclass(slots=True)
-class PlainMaterial:
-    """Volumes that are there already, searched in memory. For files, for tests, and for whoever has no store."""
-
-    volumes: Mapping[str, Volume]
-    threshold: float = 0.35
-
-    @property
-    def entries(self) -> Mapping[str, Entry]:
-        """The catalogue, by id."""
-        named = ("doc_id", "kind", "title", "digest", "tokens")
-        return {
-            volume.doc_id: Entry(**{name: getattr(volume, name) for name in named})
-            for volume in self.volumes.values()
-        }
-
-    async def catalogue(self) -> Sequence[Entry]:
-        """All of them."""
-        return list(self.entries.values())
-
-    async def open(self, doc_id: str) -> Volume:
-        """One document, whole."""
-        volume = self.volumes.get(doc_id)
-        if volume is None:
-            raise NotFoundError(unknown_document(doc_id, self.volumes))
-        return volume
-
-    async def look(
-        self, question: str, *, doc_ids: Sequence[str] | None = None, limit: int = 10
-    ) -> Sequence[Lead]:
-        """Passages by the share of the question's words in them."""
-        named = self.volumes if doc_ids is None else [id_ for id_ in doc_ids if id_ in self.volumes]
-        return rank(question, [self.volumes[one] for one in named], limit=limit)

@@ -51,6 +51,12 @@ class Volume:
     pages: tuple[PageSpan, ...] = ()
     gaps: tuple[Gap, ...] = ()
 
+    @property
+    def entry(self) -> Entry:
+        """Its line in the catalogue."""
+        named = {name: getattr(self, name) for name in ("doc_id", "kind", "title", "digest", "tokens")}
+        return Entry(**named)
+
     def text_of(self, line_start: int, line_end: int) -> str:
         """The lines of a range, both ends included."""
         return "\n".join(self.lines[line_start - 1 : line_end])

@@ -156,16 +156,11 @@ async def advise(
     )
     advice = []
     for name in SIGNS if agent is None else (agent,):
-        held = _held(name, task)
+        seen = [sign(task) for sign in SIGNS[name]]
+        held = [pair for pair in zip(get_role(name).triggers, seen, strict=True) if pair[1]]
         if held:
             advice.append(_advice(name, task, held, path))
     return sorted(advice, key=lambda one: -len(one.triggers))
-
-
-def _held(name: str, task: Task) -> list[tuple[str, str]]:
-    triggers = get_role(name).triggers
-    seen = [sign(task) for sign in SIGNS[name]]
-    return [(trigger, reason) for trigger, reason in zip(triggers, seen, strict=True) if reason]
 
 
 def _advice(

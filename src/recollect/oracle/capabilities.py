@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from recollect.domain.ids import new_id
-from recollect.domain.oracle import CapabilityGroup, CapabilityRequest
+from recollect.domain.oracle import CapabilityGroup, CapabilityRequest, EventType
 from recollect.library.material import Volume
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recollect.domain.tenancy import TenantContext
+    from recollect.oracle.consult import Consultation
     from recollect.workspace import Workspace
 
 #: Two requests whose vectors are at least this close ask for the same thing. Of ten made-up ones, pairs of one meaning
@@ -31,40 +31,33 @@ _PER_DOCUMENT = 5
 class Wanted:
     """Collects the requests of one consultation."""
 
-    def __init__(
-        self,
-        *,
-        problem: str,
-        consultation_id: UUID,
-        workflow: str | None,
-        agent: str | None,
-        now: Callable[[], datetime],
-        on_request: Callable[[CapabilityRequest], None],
-    ) -> None:
+    def __init__(self, asked: Consultation) -> None:
         self.requests: list[CapabilityRequest] = []
-        self._problem = problem
-        self._id = consultation_id
-        self._about = (workflow, agent)
-        self._now = now
-        self._on_request = on_request
+        self._asked = asked
 
     def add(self, description: str, context: Mapping[str, Any], *, raised_by: str) -> None:
         """Something is missing; the same for the same document counts once."""
         about = (description, context.get("doc_id"))
         if any((request.description, request.context.get("doc_id")) == about for request in self.requests):
             return
+        asked, told = self._asked, {**context, "problem": self._asked.question}
         request = CapabilityRequest(
             id=new_id(),
-            at=self._now(),
+            at=asked.workspace.clock(),
             description=description,
             raised_by=raised_by,
-            context={**context, "problem": self._problem},
-            consultation_id=self._id,
-            workflow=self._about[0],
-            agent=self._about[1],
+            context=told,
+            consultation_id=asked.id,
+            workflow=asked.request.workflow,
+            agent=asked.request.agent,
         )
         self.requests.append(request)
-        self._on_request(request)
+        asked.say(
+            EventType.ORACLE_CAPABILITY_REQUESTED,
+            description=description,
+            raised_by=raised_by,
+            context=told,
+        )
 
     def add_gaps(self, volumes: Sequence[Volume], *, attempted_tools: Sequence[str]) -> None:
         """What could not be read of the documents that were consulted."""

@@ -7,20 +7,19 @@ documents do not say.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from textwrap import indent
 from typing import TYPE_CHECKING
 
 from recollect.codebase.languages import language_of
 from recollect.domain.context import guarded, quoted
 from recollect.domain.findings import Citation, Finding
-from recollect.domain.oracle import NOT_IN_DOCUMENTS
 from recollect.domain.rows import Rows
 from recollect.library.leads import parts_of, sides_of
 from recollect.library.material import FILE, Volume
 from recollect.library.prose import answer_in, answer_of, fenced_code
 from recollect.runs.ask import CODE
-from recollect.runs.synthesis import compare
+from recollect.runs.synthesis import Synthesis, compare
 from recollect.runs.tables import write_tables
 from recollect.text.sentences import split_sentences
 from recollect.text.terms import query_terms, terms
@@ -42,15 +41,6 @@ _PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc", ".html", ".org")
 _FAR_OFF = 0.25
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """The answer and what it rests on."""
-
-    text: str
-    citations: tuple[Citation, ...]
-    found: bool
-
-
 def distinct(findings: Sequence[Finding], *, limit: int | None = MAX_FINDINGS) -> tuple[Finding, ...]:
     """The surest first; one whose lines another one has is left out."""
     kept: list[Finding] = []
@@ -63,17 +53,14 @@ def distinct(findings: Sequence[Finding], *, limit: int | None = MAX_FINDINGS) -
     return tuple(kept)
 
 
-def with_tables(answered: Answered, tables: Sequence[Rows], *, counted: bool = False) -> Answered:
-    """An answer with tables below it; one that found nothing is the tables alone. `counted`: their number is asked."""
+def with_tables(answer: Synthesis, tables: Sequence[Rows], *, counted: bool = False) -> Synthesis:
+    """An answer with tables below it; without one it is the tables alone. `counted`: their number is asked."""
     if not tables:
-        return answered
-    before = answered if answered.found else replace(answered, text="", citations=())
-    text, citations = write_tables(tables, before.citations)
+        return answer
+    text, citations = write_tables(tables, answer.citations)
     if counted:
         text = f"{sum(len(table.rows) for table in tables)}:\n{text}"
-    return replace(
-        before, text="\n\n".join(filter(None, [before.text, text])), citations=citations, found=True
-    )
+    return Synthesis(text=NEXT.join(filter(None, [answer.text, text])), citations=citations)
 
 
 def texts_of(volumes: Mapping[str, Volume]) -> dict[tuple[str, str], str]:
@@ -81,37 +68,37 @@ def texts_of(volumes: Mapping[str, Volume]) -> dict[tuple[str, str], str]:
     return {(volume.kind, volume.doc_id): "\n".join(volume.lines) for volume in volumes.values()}
 
 
-async def compose(asked: Consultation, findings: Sequence[Finding], *, threshold: float) -> Answered:
-    """The answer of findings that stand.
+async def compose(asked: Consultation, findings: Sequence[Finding], *, threshold: float) -> Synthesis:
+    """The answer of findings that stand; no words where the documents do not say.
 
-    Without a model the best finding must reach the threshold, or the documents do not say.
+    Without a model the best finding must reach the threshold, or they do not.
     """
     model = asked.speaker()
     if not findings or (not asked.spoken and model is None and findings[0].confidence < threshold):
         asked.notes += _nearest(findings)
-        return Answered(text=NOT_IN_DOCUMENTS, citations=(), found=False)
+        return Synthesis(text="", citations=())
     if asked.spoken:
         return _spoken(findings)
     made = await asked.put_into_words(findings, model)
     if made is not None:
-        return Answered(text=made.text, citations=made.citations, found=True)
+        return made
     if model is None:
         # What is listed as it stands must answer by itself.
         findings = [finding for finding in findings if finding.confidence >= threshold]
     return _compared(asked, findings) or _quoted(asked.question, findings, asked.opened)
 
 
-def _spoken(findings: Sequence[Finding]) -> Answered:
+def _spoken(findings: Sequence[Finding]) -> Synthesis:
     """The model's own passages, in its order, each with the marks of its citations."""
     citations: dict[Citation, int] = {}
     parts = []
     for finding in findings:
         numbers = [citations.setdefault(citation, len(citations) + 1) for citation in finding.citations]
         parts.append(_marked(finding.description, "".join(f"[{number}]" for number in numbers)))
-    return Answered(text=NEXT.join(parts), citations=tuple(citations), found=bool(parts))
+    return Synthesis(text=NEXT.join(parts), citations=tuple(citations))
 
 
-def _compared(asked: Consultation, findings: Sequence[Finding]) -> Answered | None:
+def _compared(asked: Consultation, findings: Sequence[Finding]) -> Synthesis | None:
     """The sides of a comparison in a table, each by what is said of it; None where fewer than two are spoken of."""
     sides = sides_of(asked.question)
     said: dict[str, Finding] = {}
@@ -126,13 +113,10 @@ def _compared(asked: Consultation, findings: Sequence[Finding]) -> Answered | No
             break
     if said:
         asked.notes += [f"nothing was found about {side!r}" for side in sides if side not in said]
-    if len(said) < 2:
-        return None
-    made = compare(list(said.values()))
-    return Answered(text=made.text, citations=made.citations, found=True)
+    return compare(list(said.values())) if len(said) > 1 else None
 
 
-def _quoted(problem: str, findings: Sequence[Finding], volumes: Mapping[str, Volume]) -> Answered:
+def _quoted(problem: str, findings: Sequence[Finding], volumes: Mapping[str, Volume]) -> Synthesis:
     """What the documents say in their own sentences: the answer, then what else bears on it and where."""
     sides = min(max(len(parts_of(problem)), 1), MAX_FINDINGS)
     answers: list[str] = []
@@ -157,7 +141,7 @@ def _quoted(problem: str, findings: Sequence[Finding], volumes: Mapping[str, Vol
             related.append("- " + indent(f"{before}{_marked(said, mark)}", "  ").lstrip())
     if related:
         answers.append("\n".join([RELATED, *related]))
-    return Answered(text=NEXT.join(answers), citations=tuple(citations), found=bool(answers))
+    return Synthesis(text=NEXT.join(answers), citations=tuple(citations))
 
 
 def _said(problem: str, finding: Finding, volume: Volume | None) -> str:

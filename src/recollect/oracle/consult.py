@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from recollect.domain.findings import Citation, Finding
 from recollect.domain.ids import new_id
 from recollect.domain.oracle import (
-    CapabilityRequest,
+    NOT_IN_DOCUMENTS,
     EventType,
     OracleConsultResult,
     OracleEvent,
@@ -29,17 +30,7 @@ from recollect.oracle.compose import compose, distinct, texts_of, with_tables
 from recollect.oracle.direct import ask_once, look_once
 from recollect.oracle.gather import Gathered, decide, gather
 from recollect.oracle.record import coverage_of, record_of, store, tools_used
-from recollect.oracle.recursive import (
-    MAX_DEPTH,
-    MAX_STEPS,
-    MAX_SUBCALLS_PER_STEP,
-    TOOL_S,
-    anchored,
-    environment_of,
-    listed,
-    max_subcalls,
-    own_planner,
-)
+from recollect.oracle.recursive import LIMITS, anchored, environment_of, listed, max_subcalls, own_planner
 from recollect.oracle.request import ConsultRequest
 from recollect.oracle.sessions import cache_of, take_up, write_answers
 from recollect.oracle.shelves import Shelves
@@ -116,14 +107,7 @@ class Consultation(Inquiry[OracleConsultResult]):
         self.tables: tuple[Rows, ...] = ()
         #: What models answered to calls, for the follow-ups of the session.
         self.answers: Mapping[str, Any] | None = None
-        self.wanted = Wanted(
-            problem=request.problem,
-            consultation_id=self.id,
-            workflow=request.workflow,
-            agent=request.agent,
-            now=workspace.clock,
-            on_request=self._requested,
-        )
+        self.wanted = Wanted(self)
         super().__init__(
             settings,
             request.problem,
@@ -212,17 +196,14 @@ class Consultation(Inquiry[OracleConsultResult]):
         environment = environment_of(self._gathered, models, self.settings, on_capability=self._missed)
         planner = own_planner(self.question, models) or self.model_planner()
         assert planner is not None, "without a model the planner is our own"
-        limits = self.limits(
-            subcalls=max_subcalls(models.profile),
-            per_step=MAX_SUBCALLS_PER_STEP,
-            steps=MAX_STEPS,
-            depth=MAX_DEPTH,
-            tool_s=TOOL_S,
-            seconds=self.seconds,
+        limits = replace(
+            LIMITS,
+            max_subcalls=max_subcalls(models.profile),
+            timeout_s=self.seconds,
             max_tokens=self.request.max_input_tokens,
         )
         try:
-            ended = await self.loop(environment, planner, limits, cache, listed(material))
+            ended = await self.loop(environment, planner, self.widened(limits), cache, listed(material))
         finally:
             # Also of a run that was cut short: its session goes on from there.
             self.answers = write_answers(cache, before, self.asker.roles) if models.root else None
@@ -261,13 +242,13 @@ class Consultation(Inquiry[OracleConsultResult]):
         gathered, tables = self._gathered, self.tables
         # Where nobody but the engine chose what to say, the rows are the answer.
         by_rows = tables and self.trajectory is not None and not self.trajectory.planner.startswith("model:")
-        answered = with_tables(
+        answer = with_tables(
             await compose(self, () if by_rows else findings, threshold=gathered.material.threshold),
             tables,
             counted=bool(by_rows) and wants_count(self.question),
         )
         read = {doc_id for doc_id, _, _ in self.spans}
-        if not answered.found and self.request.doc_ids:
+        if not answer.text and self.request.doc_ids:
             # What a document that was named does not say may stand where it could not be read.
             named = [document.doc_id for document in gathered.documents[:_NAMED]]
             await self._open(named)
@@ -278,17 +259,18 @@ class Consultation(Inquiry[OracleConsultResult]):
         )
         self.say(
             EventType.ORACLE_CONSULTATION_COMPLETED,
-            found=answered.found,
-            citations=len(answered.citations),
+            found=bool(answer.text),
+            citations=len(answer.citations),
             stopped_by=self.stopped_by,
             capability_requests=len(self.wanted.requests),
         )
+        words = answer.text or NOT_IN_DOCUMENTS
         result = OracleConsultResult(
-            answer=answered.text,
-            citations=answered.citations,
-            found=answered.found,
+            answer=words,
+            citations=answer.citations,
+            found=bool(answer.text),
             coverage=coverage_of(gathered, self.spans),
-            consultation=record_of(self, answered.text),
+            consultation=record_of(self, words),
             session=self.request.session,
             stopped_by=self.stopped_by,
             notes=tuple(dict.fromkeys(self.notes)),
@@ -334,11 +316,3 @@ class Consultation(Inquiry[OracleConsultResult]):
 
     def _missed(self, description: str, about: Mapping[str, Any]) -> None:
         self.wanted.add(description, about, raised_by="planner")
-
-    def _requested(self, request: CapabilityRequest) -> None:
-        self.say(
-            EventType.ORACLE_CAPABILITY_REQUESTED,
-            description=request.description,
-            raised_by=request.raised_by,
-            context=dict(request.context),
-        )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from recollect.domain.oracle import ProcessingMode, Skipped
 from recollect.library.bundle import Bundle, FileBundler
-from recollect.library.extract import Embed
 from recollect.library.leads import merge_looks, parts_of
 from recollect.library.material import FILE, Entry, Lead
 from recollect.oracle.material import ConsultedMaterial
@@ -22,13 +21,9 @@ from recollect.runs.router import ComplexityRouter, RouteDecision
 from recollect.text.aim import wants_rows
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from recollect.config import Settings
     from recollect.domain.tenancy import TenantContext
     from recollect.oracle.shelves import Shelves
-    from recollect.providers.embedders import Embedder
     from recollect.workspace import Workspace
 
 #: More code than this is not bundled unless `max_input_tokens` says so: it is read into memory at once.
@@ -73,9 +68,9 @@ async def gather(
     workspace: Workspace, context: TenantContext, request: ConsultRequest, door: Shelves
 ) -> Gathered:
     """Find and measure the material. Unknown ids and folders out of bounds are errors."""
-    embed = None
+    embedder = None
     if request.working_dir is not None:
-        embed = _embed_with((await workspace.open_space(context)).embedder)
+        embedder = (await workspace.open_space(context)).embedder
     bundle = await asyncio.to_thread(_bundle, request, workspace.settings.roots)
     named = () if not request.doc_ids else await door.find(request.doc_ids)
     material = ConsultedMaterial(
@@ -83,7 +78,7 @@ async def gather(
         documents=named,
         files=bundle.files,
         whole_library=request.doc_ids is None,
-        embed=embed,
+        embedder=embedder,
     )
     leads = await first_look(material, request.problem)
     door.refresh()
@@ -129,10 +124,3 @@ def _bundle(request: ConsultRequest, allowed_roots: Sequence[Path] | None) -> Bu
         return Bundle(files=(), left_out=(), tokens=0)
     cap = MAX_BUNDLE_TOKENS if request.max_input_tokens is None else request.max_input_tokens
     return bundler.bundle(globs, max_tokens=cap)
-
-
-def _embed_with(embedder: Embedder) -> Embed:
-    def embed(question: str, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        return embedder.embed_query(question), embedder.embed(list(texts))
-
-    return embed

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError
 from recollect.library.bundle import BundledFile
-from recollect.library.extract import Embed, rank
+from recollect.library.extract import rank
 from recollect.library.material import FILE, Entry, Lead, Volume, unknown_document
 from recollect.library.reading import read_document
 
 if TYPE_CHECKING:
     from recollect.oracle.shelves import Shelves
+    from recollect.providers.embedders import Embedder
 
 #: From this share of its terms and meaning on a passage of a file answers; measured on small projects only.
 _FILES_THRESHOLD = 0.35
@@ -35,11 +36,11 @@ class ConsultedMaterial:
         documents: Sequence[Entry] = (),
         files: Sequence[BundledFile] = (),
         whole_library: bool = False,
-        embed: Embed | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         self._door = door
         self.whole_library = whole_library
-        self._embed = embed
+        self._embedder = embedder
         #: The score from which a lead is an answer.
         self.threshold = door.threshold if door is not None else _FILES_THRESHOLD
         self._files = {file.path: file_volume(file) for file in files}
@@ -48,7 +49,7 @@ class ConsultedMaterial:
         self.entries: dict[str, Entry] = {entry.doc_id: entry for entry in documents}
         for volume in self._files.values():
             # A document and a file of one name: the document keeps it, since somebody gave it on purpose.
-            self.entries.setdefault(volume.doc_id, _entry(volume))
+            self.entries.setdefault(volume.doc_id, volume.entry)
         #: Documents of the library that are only listed: they are not part of what is measured.
         self._known: dict[str, Entry] = {}
         self._listed = False
@@ -118,7 +119,7 @@ class ConsultedMaterial:
         if not named:
             return []
         volumes = [self._files[name] for name in named]
-        leads = await asyncio.to_thread(rank, question, volumes, limit=limit, embed=self._embed)
+        leads = await asyncio.to_thread(rank, question, volumes, limit=limit, embedder=self._embedder)
         return [_scaled(lead, self.threshold) for lead in leads]
 
 
@@ -136,12 +137,6 @@ def file_volume(file: BundledFile) -> Volume:
         tokens=file.tokens,
         lines=file.text.split("\n"),
         sections=read.sections,
-    )
-
-
-def _entry(volume: Volume) -> Entry:
-    return Entry(
-        doc_id=volume.doc_id, kind=volume.kind, title=volume.title, digest=volume.digest, tokens=volume.tokens
     )
 
 

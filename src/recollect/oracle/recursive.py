@@ -12,6 +12,7 @@ from recollect.library.environment import LibraryEnvironment
 from recollect.library.leads import Leads
 from recollect.library.passages import MAX_TEXT_CHARS
 from recollect.oracle.material import ConsultedMaterial
+from recollect.runs.budget import Limits
 from recollect.runs.pieces import rows_room
 from recollect.runs.planners.claims import OBSERVATION
 from recollect.runs.planners.contract import Planner
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
     from recollect.runs.models import Models
 
 #: What a run without a model may do; its plan takes four steps and about ten calls.
-MAX_SUBCALLS = 40
-MAX_SUBCALLS_PER_STEP, MAX_STEPS, MAX_DEPTH = 12, 10, 3
-#: Seconds that one call of a tool may take; one that asks a model may take as long as the model.
-TOOL_S = 30.0
+LIMITS = Limits(max_subcalls=40, max_subcalls_per_step=12, max_steps=10)
 #: Documents that a planning model is told of before it asks.
 _LISTED = 30
 
@@ -39,7 +37,7 @@ OnCapability = Callable[[str, Mapping[str, Any]], None]
 
 def max_subcalls(profile: Profile | None) -> int:
     """Tool calls of one consultation: four for each step that the model may plan."""
-    return MAX_SUBCALLS if profile is None else max(MAX_SUBCALLS, 4 * profile.steps)
+    return LIMITS.max_subcalls if profile is None else max(LIMITS.max_subcalls, 4 * profile.steps)
 
 
 def environment_of(

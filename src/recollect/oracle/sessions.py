@@ -87,11 +87,10 @@ def write_answers(cache: Cache, before: Collection[CacheKey], roles: Iterable[st
 
 def read_answers(
     cache: Cache, stored: Mapping[str, Any], *, roles: Iterable[str], seen: Collection[str]
-) -> int:
-    """Take stored answers up; how many. Those of another role, or from material the caller can't see now, stay out."""
+) -> None:
+    """Take stored answers up. Those of another role, or from material the caller can't see now, stay out."""
     if stored.get("roles") != sorted(roles):
-        return 0
-    taken = 0
+        return
     for row in stored.get("calls", ()):
         try:
             key = CacheKey(*row["key"])
@@ -101,8 +100,6 @@ def read_answers(
             continue  # of another version; it is asked again
         if read <= set(seen) and cache.find(key) is None:
             cache.put(key, observation)
-            taken += 1
-    return taken
 
 
 async def take_up(

@@ -14,6 +14,7 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from recollect.domain.findings import Citation, Finding
@@ -157,32 +158,13 @@ class Inquiry(ABC, Generic[Result]):
         """Seconds that are left."""
         return max(0.0, self.began + self.seconds - time.monotonic())
 
-    def limits(
-        self,
-        *,
-        subcalls: int,
-        per_step: int,
-        steps: int,
-        depth: int,
-        tool_s: float,
-        seconds: float,
-        max_tokens: int | None = None,
-        max_usd: float | None = None,
-    ) -> Limits:
+    def widened(self, limits: Limits) -> Limits:
         """What a loop may use: with a model the steps of its profile, and calls as long as a model may take."""
         profile = self.models.profile
-        return Limits(
-            max_subcalls=subcalls,
-            max_subcalls_per_step=per_step,
-            max_steps=steps if profile is None else profile.steps,
-            max_depth=depth,
-            max_tokens=max_tokens,
-            max_usd=max_usd,
-            timeout_s=seconds,
-            sub_call_timeout_s=tool_s
-            if profile is None
-            else max(tool_s, self.settings.model_profile.timeout_s),
-        )
+        if profile is None:
+            return limits
+        tool_s = max(limits.sub_call_timeout_s or 0.0, self.settings.model_profile.timeout_s)
+        return replace(limits, max_steps=profile.steps, sub_call_timeout_s=tool_s)
 
     def model_planner(self) -> Planner | None:
         """A planner that asks the model; None without one."""
