@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from recollect.codebase.budget import MAX_SUBCALLS, SubCallBudgetManager
 from recollect.codebase.environment import CodebaseEnvironment
 from recollect.codebase.grep import GrepMatch
-from recollect.codebase.symbols.values import AstNode, ParsedFile, SymbolInfo
+from recollect.codebase.symbols.values import ParsedFile, SymbolInfo
 from recollect.codebase.tree import open_tree
+from recollect.domain.codec import decode_fields
 from recollect.errors import BudgetExhaustedError, InvalidInputError, RunError
 from recollect.runs.cache import Cache
 from recollect.runs.calls import LiveCalls
@@ -52,7 +53,6 @@ class REPLToolSurface:
             self.environment = CodebaseEnvironment(
                 tree, model=model, seconds_left=lambda: self.budget.remaining_seconds
             )
-        self._times = Times()
         self._calls = LiveCalls(
             query="",
             environment=self.environment,
@@ -60,7 +60,6 @@ class REPLToolSurface:
             cache=cache if cache is not None else Cache(),
             start_run=_no_run,
         )
-        self._made = 0
 
     async def list_files(self, directory: str, pattern: str = "*", recursive: bool = False) -> list[str]:
         """Files of a folder whose names match a glob; at most 400."""
@@ -77,16 +76,7 @@ class REPLToolSurface:
         if isinstance(paths, str):
             raise InvalidInputError(f"paths must be a list, not the string {paths!r}; write [{paths!r}]")
         value = await self._call("grep", pattern=pattern, paths=list(paths), context_lines=context_lines)
-        return [
-            GrepMatch(
-                path=row["path"],
-                line=row["line"],
-                text=row["text"],
-                before=tuple(row["before"]),
-                after=tuple(row["after"]),
-            )
-            for row in value["matches"]
-        ]
+        return [decode_fields(GrepMatch, row) for row in value["matches"]]
 
     async def extract_symbols(self, path: str) -> list[SymbolInfo]:
         """The definitions of a file; at most 300."""
@@ -95,15 +85,8 @@ class REPLToolSurface:
 
     async def parse_ast(self, path: str) -> ParsedFile:
         """The syntax tree of a file, from the top."""
-        value = await self._call("parse_ast", path=path)
-        return ParsedFile(
-            path=value["path"],
-            language=value["language"],
-            lines=value["lines"],
-            nodes=tuple(AstNode(**row) for row in value["nodes"]),
-            errors=value["errors"],
-            truncated=value["truncated"],
-        )
+        parsed: ParsedFile = decode_fields(ParsedFile, await self._call("parse_ast", path=path))
+        return parsed
 
     async def find_references(self, name: str) -> dict[str, Any]:
         """Where a name is defined and used."""
@@ -131,13 +114,7 @@ class REPLToolSurface:
         return value
 
     async def _answer(self, tool: str, parameters: dict[str, Any]) -> tuple[dict[str, Any], str]:
-        self._made += 1
-        called = self._calls.answer(
-            Call(tool=tool, parameters=parameters),
-            span=self._times.call(1, self._made),
-            iteration=1,
-            place=self._made,
-        )
+        called = self._calls.answer(Call(tool=tool, parameters=parameters), span=Times().begin())
         try:
             answered = await within(called, seconds=self.budget.remaining_seconds, depth=0)
         except CutError as cut:
@@ -157,5 +134,5 @@ class REPLToolSurface:
         return dict(record.result), answered.text
 
 
-async def _no_run(iteration: int, place: int, query: str, keep: Callable[[Run], None]) -> Run:
+async def _no_run(query: str, keep: Callable[[Run], None]) -> Run:
     raise InvalidInputError("exploring needs an orchestrator; give llm_query a context")

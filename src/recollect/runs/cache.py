@@ -35,14 +35,6 @@ class NotRunError(Exception):
     """The call was not run at all, so nobody who waits for it has learnt anything. Never leaves the engine."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cached:
-    """An observation, and whether it was there (or under way) already."""
-
-    observation: Observation
-    cached: bool
-
-
 @dataclass(slots=True)
 class _Flight:
     """A call under way. The future ends with an observation, an error, or None: somebody else must run it."""
@@ -65,8 +57,6 @@ class Cache:
     """The least recently used answers go first when there are too many. One event loop at a time."""
 
     def __init__(self, *, max_entries: int = MAX_ENTRIES, max_chars: int = MAX_CHARS) -> None:
-        self.hits = 0
-        self.misses = 0
         self._max_entries = max_entries
         self._max_chars = max_chars
         self._chars = 0
@@ -111,7 +101,7 @@ class Cache:
         run: Callable[[], Awaitable[Observation]],
         *,
         depth: int = 0,
-    ) -> Cached:
+    ) -> Observation:
         """What is kept, or what another call of the same key is about to get, or else what `run` gives.
 
         What is passing is handed to those who wait for it, and not kept.
@@ -122,24 +112,19 @@ class Cache:
         while True:
             kept = self.find(key)
             if kept is not None:
-                self.hits += 1
-                return Cached(observation=kept, cached=True)
+                return kept
             flight = self._flights.get(key)
             if flight is None:
-                return Cached(observation=await self._fly(key, run, depth), cached=False)
+                return await self._fly(key, run, depth)
             if flight.depth < depth:
-                self.misses += 1
-                return Cached(observation=await run(), cached=False)
+                return await run()
             landed = await asyncio.shield(flight.landed)
             if isinstance(landed, Exception):
-                self.hits += 1
                 raise landed
             if landed is not None:
-                self.hits += 1
-                return Cached(observation=landed, cached=True)
+                return landed
 
     async def _fly(self, key: CacheKey, run: Callable[[], Awaitable[Observation]], depth: int) -> Observation:
-        self.misses += 1
         flight = _Flight(depth, asyncio.get_running_loop().create_future())
         self._flights[key] = flight
         landed: Observation | Exception | None = None

@@ -91,7 +91,7 @@ class LiveCalls:
         environment: Environment,
         budget: Budget,
         cache: Cache,
-        start_run: Callable[[int, int, str, Callable[[Run], None]], Awaitable[Run]],
+        start_run: StartRun,
     ) -> None:
         self._query = query
         self._environment = environment
@@ -99,7 +99,7 @@ class LiveCalls:
         self._cache = cache
         self._start_run = start_run
 
-    async def answer(self, call: Call, *, span: Span, iteration: int, place: int) -> Answered:
+    async def answer(self, call: Call, *, span: Span, iteration: int = 0, place: int = 0) -> Answered:
         """Check it, answer it, record it."""
         try:
             attempt = self._check(call)
@@ -107,7 +107,7 @@ class LiveCalls:
             return self._invalid(call, span, str(error))
         try:
             with telemetry.span(attempt.tool.name, depth=self._budget.depth):
-                observation = await self._observe(attempt, partial(self._start_run, iteration, place))
+                observation = await self._observe(attempt)
         except _RefusedError as refused:
             return self._failed(attempt, span, str(refused), refused_by=refused.word)
         except DepthLimitError as error:
@@ -171,15 +171,14 @@ class LiveCalls:
         )
         return Answered(record=record, text=f"error: {_short(error)}", refused_by=refused)
 
-    async def _observe(self, attempt: _Attempt, start: StartRun) -> Observation:
+    async def _observe(self, attempt: _Attempt) -> Observation:
         key = await self._key(attempt) if attempt.tool.cacheable else None
         if key is None:
-            return await self._run(attempt, start)
+            return await self._run(attempt)
         attempt.cached = True
-        run = partial(self._run, attempt, start)
-        found = await self._cache.answer(key, run, depth=self._budget.depth)
+        found = await self._cache.answer(key, partial(self._run, attempt), depth=self._budget.depth)
         telemetry.looked_up(attempt.cached)
-        return found.observation
+        return found
 
     async def _key(self, attempt: _Attempt) -> CacheKey | None:
         name, environment = attempt.tool.name, self._environment
@@ -193,7 +192,7 @@ class LiveCalls:
             _log.warning("a call of %r can't be cached", name, exc_info=error)
             return None
 
-    async def _run(self, attempt: _Attempt, start: StartRun) -> Observation:
+    async def _run(self, attempt: _Attempt) -> Observation:
         attempt.cached = False
         tool = attempt.tool
         tokens, usd = attempt.worst
@@ -206,7 +205,7 @@ class LiveCalls:
         async def recurse(query: str) -> Run:
             if attempt.children:
                 raise InvalidInputError("a call starts one run at most; plan two calls instead")
-            return await start(query, attempt.children.append)
+            return await self._start_run(query, attempt.children.append)
 
         context = CallContext(
             query=self._query,

@@ -243,7 +243,7 @@ class Loop:
         self._tell(StepPlanned, iteration=iteration, thought=plan.thought, calls=calls, done=plan.done)
         claimed = self._record.claim(plan)
         self._tell_findings(claimed, iteration)
-        spans = [self._times.call(iteration, place) for place in range(len(calls))]
+        spans = [self._times.begin() for _ in calls]
         tasks = [
             asyncio.create_task(self._answer(call, spans[place], iteration, place))
             for place, call in enumerate(calls)
@@ -277,8 +277,8 @@ class Loop:
         self._tell(CallEnded, **at, **{name: getattr(answered.record, name) for name in how})
         return answered
 
-    async def _start(self, iteration: int, place: int, query: str, keep: Callable[[Run], None]) -> Run:
-        """A run that the call at this place starts: same planner and material, on this budget."""
+    async def _start(self, query: str, keep: Callable[[Run], None]) -> Run:
+        """A run that a call starts: same planner and material, on this budget."""
         child = Loop(
             query,
             environment=self._environment,
@@ -286,7 +286,7 @@ class Loop:
             budget=self._budget.child(),
             cache=self._cache,
             publisher=self._publish,
-            times=self._times.child(iteration, place),
+            times=self._times,
             on_end=keep,
             policy=self._policy,
             parent_id=self._id,

@@ -1,7 +1,6 @@
 """When things happened: measured while a run goes on (`Times`), or read from its record (`RecordedTimes`).
 
-The engine asks here and nowhere else, by the place of a step or call in the run, so that a replay has the record's own
-times whatever order its tasks end in.
+The engine asks here and nowhere else, so that a replay has the record's own times.
 """
 
 from __future__ import annotations
@@ -42,6 +41,10 @@ class Times:
 
     def run(self) -> Span:
         """The run begins."""
+        return self.begin()
+
+    def begin(self) -> Span:
+        """Anything begins."""
         began, started_at = self.clock(), self.wall()
 
         def end() -> tuple[datetime, float]:
@@ -53,15 +56,7 @@ class Times:
 
     def step(self, iteration: int) -> Span:
         """A step begins; the first is 1."""
-        return self.run()
-
-    def call(self, iteration: int, place: int) -> Span:
-        """A call begins; the first of a step is 0."""
-        return self.run()
-
-    def child(self, iteration: int, place: int) -> Times:
-        """Of the run that this call starts."""
-        return self
+        return self.begin()
 
 
 class RecordedTimes(Times):
@@ -85,17 +80,6 @@ class RecordedTimes(Times):
             return _was(self.record.ended_at, self.record.ended_at, 0.0)
         step = self.record.steps[iteration - 1]
         return _was(step.started_at, step.started_at, step.duration_ms)
-
-    def call(self, iteration: int, place: int) -> Span:
-        """As it was."""
-        call = self.record.steps[iteration - 1].tool_calls[place]
-        return _was(call.started_at, call.started_at, call.duration_ms)
-
-    def child(self, iteration: int, place: int) -> Times:
-        """Of the recorded child."""
-        child = self.record.steps[iteration - 1].tool_calls[place].child
-        assert child is not None
-        return RecordedTimes(child)
 
 
 def _was(started_at: datetime, ended_at: datetime, duration_ms: float) -> Span:

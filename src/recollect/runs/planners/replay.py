@@ -9,7 +9,7 @@ __all__ = ["ReplayPlanner"]
 
 
 class ReplayPlanner:
-    """Of one recorded run and its children; its plans bring the findings that the record has."""
+    """Of one recorded run; its plans bring the findings that the record has."""
 
     def __init__(self, record: Trajectory) -> None:
         self.name = record.planner
@@ -19,10 +19,9 @@ class ReplayPlanner:
 
     async def plan(self, situation: Situation) -> Plan:
         """The record's plan of this step; `EndOfRunError` after its last."""
-        at = len(situation.steps)
-        record = self._find(situation.query, situation.depth)
-        if record is None or at >= len(record.steps):
-            raise EndOfRunError(record.stopped_by if record else "done", record.error if record else None)
+        at, record = len(situation.steps), self._record
+        if at >= len(record.steps):
+            raise EndOfRunError(record.stopped_by, record.error)
         step = record.steps[at]
         before = len(record.steps[at - 1].findings) if at else 0
         return Plan(
@@ -36,15 +35,3 @@ class ReplayPlanner:
             model_calls=step.planner_calls,
             choice=step.choice,
         )
-
-    def _find(self, query: str, depth: int) -> Trajectory | None:
-        """The recorded run of this question at this depth."""
-        waiting = [self._record]
-        while waiting:
-            record = waiting.pop()
-            if record.query == query and record.depth == depth:
-                return record
-            waiting.extend(
-                call.child for step in record.steps for call in step.tool_calls if call.child is not None
-            )
-        return None
