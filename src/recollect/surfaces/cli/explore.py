@@ -107,9 +107,7 @@ def explore(
 def bare(ctx: typer.Context, limit: LimitOption = 20) -> None:
     """What explorations of code found; called bare, the latest."""
     if ctx.invoked_subcommand is None:
-        inv = invocation(ctx)
-        with inv.unopened_client() as client:
-            _show_list(inv.out, client.explorations.list(limit=limit))
+        list_explorations(ctx, limit)
 
 
 @explorations_app.command("list")

@@ -98,9 +98,7 @@ def consult(
 def bare(ctx: typer.Context, session: _SessionOption = None, limit: LimitOption = 20) -> None:
     """What the oracle was asked and answered; called bare, the latest."""
     if ctx.invoked_subcommand is None:
-        with opened(ctx) as (inv, client):
-            found = client.consultations.list(session=session, limit=limit)
-        _show_list(inv.out, found)
+        list_consultations(ctx, session, limit)
 
 
 @consultations_app.command("list")
