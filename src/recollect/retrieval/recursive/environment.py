@@ -237,23 +237,9 @@ class MemoryEnvironment:
 
     def _keep(self, memories: Sequence[Memory]) -> None:
         """Memories that a model found rows in, among what was found."""
-        hits = [
-            Hit(
-                id=memory.id,
-                text=memory.text,
-                score=_ROW_SCORE,
-                layer=memory.layer,
-                scope=memory.scope,
-                type=memory.type,
-                group=memory.scope,
-                created_at=memory.created_at,
-                metadata=memory.metadata,
-                conversation=memory.conversation,
-                speaker=memory.speaker,
-                position=memory.position,
-            )
-            for memory in memories
-        ]
+        same = "id text layer scope type created_at metadata conversation speaker position".split()
+        rows: list[dict[str, Any]] = [{name: getattr(one, name) for name in same} for one in memories]
+        hits = [Hit(**row, score=_ROW_SCORE, group=row["scope"]) for row in rows]
         shown = [ShownHit(id=hit.id, place=1, score=hit.score, signals={}) for hit in hits]
         self._gathered.add([self._labelled(hit) for hit in hits], shown, {})
 
