@@ -202,6 +202,19 @@ def test_a_consultation_is_kept_with_all_its_fields_and_can_be_asked_again(libra
     assert again.consultation.settings == kept.settings
 
 
+def test_the_steps_of_a_consultation_are_among_the_runs_without_their_words(library: Recollect) -> None:
+    library.oracle_consult("How long until a token expires?", "quick")
+    assert not library.learning.runs(), "one look has no steps"
+    asked = library.oracle_consult("How long until a token expires?", "thorough").consultation
+    [run] = library.learning.runs()
+    assert (run.environment, run.query_id, run.stopped_by) == ("library", asked.id, "done")
+    kept = library.learning.run(run.id).trajectory
+    called = [call["tool"] for step in kept["steps"] for call in step["tool_calls"]]
+    assert tuple(dict.fromkeys(called)) == asked.tools_used
+    assert "expire" not in str(kept)
+    assert library.overview().decomposed == 0
+
+
 def test_what_somebody_asked_is_seen_by_them_and_the_admin(
     library: Recollect, as_user: Callable[..., Recollect]
 ) -> None:

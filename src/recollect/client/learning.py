@@ -85,7 +85,10 @@ class AsyncLearning(Face):
         return await bootstrap_tenant(workspace, context, iterations=iterations, seed=seed)
 
     async def runs(self, *, limit: int = 20) -> Sequence[RunSummary]:
-        """The latest searches that were decomposed: how they ended, what they cost, what came of them."""
+        """The latest searches that were decomposed and consultations read step by step: how they ended, what they cost.
+
+        `query_id` is the search's or the consultation's; of searches, also what came of them.
+        """
         from recollect.storage.runs import list_runs
 
         check_whole("limit", limit, most=1_000)
@@ -95,7 +98,7 @@ class AsyncLearning(Face):
             return tuple(await list_runs(tx, limit))
 
     async def run(self, id: UUID | str) -> RunRecord:
-        """One decomposed search with its steps."""
+        """One decomposed search or consultation with its steps, without words of questions, memories or documents."""
         from recollect.storage.runs import find_run
 
         wanted = parse_id(id)

@@ -276,6 +276,9 @@ class Consultation(Inquiry[OracleConsultResult]):
             notes=tuple(dict.fromkeys(self.notes)),
         )
         await store(self, result.consultation, result)
+        if self.trajectory is not None:
+            # Among all runs, without their words: what was called, what it took and how it ended.
+            self.workspace.events.record_run(self.asker, self.trajectory, query_id=self.id)
         return result
 
     async def keep_failure(self, error: BaseException) -> None:

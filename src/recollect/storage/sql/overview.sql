@@ -35,7 +35,7 @@ select count(*) filter (where r.query_id is not null)::int as decomposed,
     coalesce(sum(r.subcalls), 0)::int as subcalls,
     coalesce(sum((r.trajectory -> 'usage' ->> 'cached_subcalls')::int), 0)::int as cached_calls
 from recollect.run r
-where r.tenant_id = %(tenant)s and r.started_at > %(since)s;
+where r.tenant_id = %(tenant)s and r.environment = 'memory' and r.started_at > %(since)s;
 
 -- name: consultations_in_all
 -- Consultations since a moment, their tool calls, and those that a cache answered.

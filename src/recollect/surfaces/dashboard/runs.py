@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 PATH = "/runs"
 _SHOWN = 50
+#: The material of searches; consultations are listed by themselves.
+_MEMORY = "memory"
 _ICONS = {"consultation": "forum", "exploration": "travel_explore", "search": "account_tree"}
 
 
@@ -94,7 +96,11 @@ async def build(visitor: Visitor, kind: str = "") -> None:
             asked: dict[UUID | None, str | None] = {
                 one.id: one.question for one in await store.traces.list(limit=1_000)
             }
-            runs += [_search(run, asked.get(run.query_id)) for run in await store.learning.runs(limit=_SHOWN)]
+            runs += [
+                _search(run, asked.get(run.query_id))
+                for run in await store.learning.runs(limit=_SHOWN)
+                if run.environment == _MEMORY
+            ]
         return sorted(runs, key=lambda one: one.at, reverse=True)[:_SHOWN]
 
     @ui.refreshable
@@ -219,7 +225,7 @@ def _search(one: RunSummary, question: str | None) -> _Run:
 
 
 async def build_one(visitor: Visitor, id: str) -> None:
-    """The page of a search that was decomposed."""
+    """The page of a search that was decomposed, or of the steps of a consultation."""
     ui.link("← Runs", PATH).classes("link")
     try:
         found = await (await visitor.store()).learning.run(id)
@@ -228,7 +234,9 @@ async def build_one(visitor: Visitor, id: str) -> None:
         return
     one, record = found.summary, Trajectory.read(found.trajectory)
     with ui.card().classes("card w-full gap-2"):
-        ui.label("A search that was taken apart").classes("text-lg")
+        searched = one.environment == _MEMORY
+        title = "A search that was taken apart" if searched else "A consultation, step by step"
+        ui.label(title).classes("text-lg")
         fields(
             [
                 ("Asked", f"{one.started_at:%Y-%m-%d %H:%M:%S} UTC by {one.user_id}"),
@@ -239,7 +247,8 @@ async def build_one(visitor: Visitor, id: str) -> None:
             ]
         )
         if one.query_id is not None:
-            ui.link("What it found", f"/traces/{one.query_id}").classes("link text-sm")
+            page = "traces" if searched else "consultations"
+            ui.link("What it found", f"/{page}/{one.query_id}").classes("link text-sm")
     with ui.row().classes("w-full gap-4 items-start"):
         with ui.card().classes("card grow basis-96 gap-2"):
             ui.label("Steps").classes("title")
