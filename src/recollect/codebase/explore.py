@@ -181,6 +181,7 @@ class _Exploration(Inquiry[RLMResult]):
             store=orchestrator.store,
             context=orchestrator.context,
             subscriber=on_event,
+            event=self._event,
         )
         self._orchestrator, self._request = orchestrator, request
         self._query = read_query(request.query, request.context_hints)
@@ -485,7 +486,7 @@ class _Exploration(Inquiry[RLMResult]):
             reasoning_tokens=spent.reasoning_tokens,
         )
 
-    def event(self, type: str, number: int, detail: Mapping[str, Any]) -> Any:
+    def _event(self, *, number: int, detail: Mapping[str, Any], **_: Any) -> Any:
         """As explorations tell it, secrets masked."""
         return mask_values({"task_id": self._request.task_id, "number": number, "detail": dict(detail)})
 

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -118,6 +119,14 @@ class Consultation(Inquiry[OracleConsultResult]):
             store=workspace.store,
             context=context,
             subscriber=on_event,
+            event=partial(
+                OracleEvent,
+                consultation_id=self.id,
+                session_id=request.session,
+                workflow=request.workflow,
+                agent=request.agent,
+            ),
+            now=workspace.clock,
         )
 
     # ---------------------------------------------------------------- the stages
@@ -134,13 +143,14 @@ class Consultation(Inquiry[OracleConsultResult]):
         gathered = await gather(self.workspace, self.asker, request, self.shelves)
         self.gathered = gathered
         self.notes += self.shelves.notes
-        self.mode, reason = decide(request, gathered.tokens, self.settings)
+        tokens = gathered.tokens
+        self.mode, reason = decide(request, tokens, self.settings)
         self.say(
             EventType.ORACLE_CONSULTATION_THINKING,
             thought=f"{self.mode}: {reason}",
             documents=[document.doc_id for document in gathered.documents[:50]],
             files=len(gathered.files),
-            material_tokens=gathered.tokens,
+            material_tokens=tokens,
         )
 
     async def look(self) -> Sequence[Finding]:
@@ -303,19 +313,6 @@ class Consultation(Inquiry[OracleConsultResult]):
         for doc_id in dict.fromkeys(doc_ids):
             with suppress(NotFoundError):
                 await self._gathered.material.open(doc_id)
-
-    def event(self, type: str, number: int, detail: Mapping[str, Any]) -> OracleEvent:
-        """As consultations tell it."""
-        return OracleEvent(
-            type=EventType(type),
-            consultation_id=self.id,
-            session_id=self.request.session,
-            number=number,
-            at=self.workspace.clock(),
-            workflow=self.request.workflow,
-            agent=self.request.agent,
-            detail=detail,
-        )
 
     def _missed(self, description: str, about: Mapping[str, Any]) -> None:
         self.wanted.add(description, about, raised_by="planner")

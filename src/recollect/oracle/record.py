@@ -24,7 +24,7 @@ _READING_TOOLS = ("query_subset", "summarize")
 
 def coverage_of(gathered: Gathered, spans: Sequence[Span]) -> Coverage:
     """The share of the tokens that was read, and what was not, with the reason. A line counts once."""
-    material = gathered.material
+    material, consulted, tokens = gathered.material, gathered.documents, gathered.tokens
     by_document: dict[str, set[int]] = {}
     for doc_id, first, last in spans:
         by_document.setdefault(doc_id, set()).update(range(first, last + 1))
@@ -45,19 +45,18 @@ def coverage_of(gathered: Gathered, spans: Sequence[Span]) -> Coverage:
     if len(unread) > _SKIPPED_SHOWN:
         more = f"{len(unread) - _SKIPPED_SHOWN} more"
         skipped.append(Skipped(what=more, reason="searched, like those above"))
-    searched = gathered.tokens
+    searched = tokens
     if gathered.library is not None:
-        documents, tokens = gathered.library
-        found = sum(document.tokens for document in gathered.documents)
-        searched += max(tokens - found, 0)
-        if documents > len(gathered.documents):
-            what = f"{documents - len(gathered.documents)} other documents of the library"
+        documents, all_tokens = gathered.library
+        searched += max(all_tokens - sum(document.tokens for document in consulted), 0)
+        if documents > len(consulted):
+            what = f"{documents - len(consulted)} other documents of the library"
             skipped.append(Skipped(what=what, reason="searched, and others came nearer to the problem"))
     return Coverage(
-        material_tokens=gathered.tokens,
+        material_tokens=tokens,
         searched_tokens=searched,
         read_tokens=read_tokens,
-        documents=len(gathered.documents),
+        documents=len(consulted),
         files=len(gathered.files),
         skipped=tuple(skipped),
     )

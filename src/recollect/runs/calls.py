@@ -218,7 +218,7 @@ class LiveCalls:
         attempt.tokens, attempt.usd = tokens, usd
         try:
             observation = await within(
-                _awaited(tool.run(attempt.parameters, context)),
+                tool.run(attempt.parameters, context),
                 seconds=None if tool.lasts else self._budget.limits.sub_call_timeout_s,
                 depth=self._budget.depth,
                 last_words=True,
@@ -286,10 +286,6 @@ class LiveCalls:
             usd=attempt.usd,
             child=attempt.children[0].trajectory if attempt.children else None,
         )
-
-
-async def _awaited(work: Awaitable[Observation]) -> Observation:
-    return await work
 
 
 def _complete(child: Run) -> bool:

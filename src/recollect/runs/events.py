@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
-from recollect.domain.codec import encode_fields
+from recollect.domain.codec import encode, encode_fields
 from recollect.domain.findings import Finding
 from recollect.domain.trajectory import Usage
 from recollect.runs.planners.contract import Call, Remaining
@@ -225,8 +225,8 @@ class Publisher:
             _log.debug("where it failed", exc_info=error)
 
 
-#: Makes what is told of a type, a number in the run and details: JSON, or a value that has it as `document()`.
-Make = Callable[[str, int, Mapping[str, Any]], Any]
+#: Makes what is told of a `type`, a `number` in the run, when it was (`at`) and `detail`: a value that JSON can say.
+Make = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,8 +256,9 @@ class Announcer(Publisher):
         make: Make,
         subscriber: Callable[[Any], Awaitable[None] | None] | None = None,
         engine_events: bool = False,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
-        super().__init__(subscriber)
+        super().__init__(subscriber, now)
         self.said: list[Any] = []
         self._store, self._context = store, context
         self._words, self._make = words, make
@@ -266,18 +267,18 @@ class Announcer(Publisher):
             told = {FindingAdded: words.finding, BudgetUpdated: words.budget}
             more = {kind for kind, word in told.items() if word is not None}
             self.heard = frozenset({StepPlanned, CallEnded, *more})
-        self._waiting_for_store: list[tuple[str, dict[str, Any]]] = []
+        self._waiting_for_store: list[tuple[str, Any]] = []
         self._keeper: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
 
     def say(self, type: str, /, **detail: Any) -> None:
         """Something happened."""
-        said = self._make(type, len(self.said) + 1, detail)
+        said = self._make(type=type, number=len(self.said) + 1, at=self.now(), detail=detail)
         self.said.append(said)
         if not self._engine_events:
             super().__call__(said)
         if self._store is not None and len(self._waiting_for_store) < _MAX_WAITING:
-            self._waiting_for_store.append((type, said if isinstance(said, dict) else said.document()))
+            self._waiting_for_store.append((type, said))
             if self._keeper is None or self._keeper.done():
                 self._keeper = asyncio.get_running_loop().create_task(self._keep())
 
@@ -331,9 +332,10 @@ class Announcer(Publisher):
 
         while self._waiting_for_store and self._store is not None and self._context is not None:
             batch, self._waiting_for_store = self._waiting_for_store, []
+            types, said = zip(*batch, strict=True)
             try:
                 async with self._store.transaction(self._context) as tx:
-                    await tell_all(tx, batch)
+                    await tell_all(tx, list(zip(types, encode(said), strict=True)))
             except Exception as error:
                 _log.warning("what happens in a run can't be kept; the run goes on: %s", error)
 

@@ -15,6 +15,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from recollect.domain.findings import Citation, Finding
@@ -23,6 +24,7 @@ from recollect.runs.citations import standing
 from recollect.runs.engine import Run, run
 from recollect.runs.events import Announcer, Words
 from recollect.runs.synthesis import NO_MORE_QUESTIONS, Synthesis, put_into_words
+from recollect.runs.times import utc_now
 
 if TYPE_CHECKING:
     from recollect.config import Settings
@@ -46,7 +48,7 @@ class Inquiry(ABC, Generic[Result]):
     """One question on one account and one clock. `guidance` is what a model is told beside the question.
 
     `words` are those of its events, for a `subscriber` and, where a `store` is open, for who watches the tenant;
-    without them nothing is told.
+    `event` makes one (`events.Make`). Without them nothing is told.
     """
 
     words: Words | None = None
@@ -67,6 +69,8 @@ class Inquiry(ABC, Generic[Result]):
         store: Store | None = None,
         context: TenantContext | None = None,
         subscriber: Callable[[Any], Awaitable[None] | None] | None = None,
+        event: Callable[..., Any] | None = None,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.settings, self.question, self.guidance = settings, question, guidance
         self.store, self.context = store, context
@@ -77,14 +81,15 @@ class Inquiry(ABC, Generic[Result]):
         self.model_failed = False
         self.seconds, self.began = seconds, time.monotonic()
         self.announcer: Announcer | None = None
-        if self.words is not None:
+        if self.words is not None and event is not None:
             self.announcer = Announcer(
                 store,
                 context,
                 words=self.words,
-                make=self.event,
+                make=event,
                 subscriber=subscriber,
                 engine_events=self.engine_events,
+                now=now,
             )
 
     async def go(self) -> Result:
@@ -128,10 +133,6 @@ class Inquiry(ABC, Generic[Result]):
 
     async def close(self) -> None:
         """Give back what was opened."""
-
-    def event(self, type: str, number: int, detail: Mapping[str, Any]) -> Any:
-        """What is told of one thing that happened."""
-        return {"type": type, "number": number, "detail": dict(detail)}
 
     # ---------------------------------------------------------------- what they share
 

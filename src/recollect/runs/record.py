@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from recollect.domain.findings import Finding
 from recollect.domain.trajectory import CallRecord, Step, Usage
-from recollect.runs.cache import canonical
 from recollect.runs.calls import Answered
 from recollect.runs.planners.contract import Plan, Seen
 from recollect.runs.times import Span
@@ -157,7 +157,7 @@ def usage_of(steps: Sequence[Step], *, depth: int, wall_time_ms: float) -> Usage
 
 
 def _fingerprint(record: CallRecord) -> str:
-    return canonical([record.tool, dict(record.parameters), record.result])
+    return json.dumps([record.tool, dict(record.parameters), record.result], sort_keys=True)
 
 
 def _identity(finding: Finding) -> object:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Coroutine
+from collections.abc import Awaitable, Collection
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class CutError(Exception):
 
 
 async def within(
-    work: Coroutine[Any, Any, T],
+    work: Awaitable[T],
     *,
     seconds: float | None,
     depth: int,
@@ -43,7 +43,7 @@ async def within(
     With `last_words` a result counts even if it came when the work had been cancelled already, or whoever waits had:
     for callers whose own result is asked for after they are cancelled.
     """
-    task = asyncio.create_task(work)
+    task = asyncio.ensure_future(work)
     try:
         cut = await all_within([task], seconds=seconds, depth=depth, stop=stop)
     except asyncio.CancelledError:
@@ -58,7 +58,7 @@ async def within(
 
 
 async def all_within(
-    tasks: Collection[asyncio.Task[Any]],
+    tasks: Collection[asyncio.Future[Any]],
     *,
     seconds: float | None,
     depth: int,
@@ -82,7 +82,7 @@ async def all_within(
             told.cancel()
 
 
-async def _end(tasks: Collection[asyncio.Task[Any]], *, depth: int) -> None:
+async def _end(tasks: Collection[asyncio.Future[Any]], *, depth: int) -> None:
     """Cancel them and wait for their end, a moment at most."""
     running = {task for task in tasks if not task.done()}
     for task in running:
@@ -90,4 +90,4 @@ async def _end(tasks: Collection[asyncio.Task[Any]], *, depth: int) -> None:
     if running:
         _, deaf = await asyncio.wait(running, timeout=grace_s(depth))
         for task in deaf:
-            _log.warning("a cancelled call does not end and was left behind: %r", task.get_coro())
+            _log.warning("a cancelled call does not end and was left behind: %r", task)
