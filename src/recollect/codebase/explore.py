@@ -189,7 +189,7 @@ class _Exploration(Inquiry[RLMResult]):
         self._requests: list[Mapping[str, Any]] = []
         self._refused = False
         self._journal = Journal(orchestrator.audit_dir, request.task_id)
-        self._past: Past | None = None
+        self._past = Past()
         self._index: CodeIndex | None = None
         self._embedder: Embedder | None = None
         self._agent = self._make_agent()
@@ -203,7 +203,7 @@ class _Exploration(Inquiry[RLMResult]):
             open_tree, self._orchestrator.root, allowed_roots=self.settings.roots
         )
         if self._resume:
-            self._past = self._read_past()
+            self._read_past()
         self._index = await self._open()
         self._embedder = await self._open_embedder()
 
@@ -296,12 +296,11 @@ class _Exploration(Inquiry[RLMResult]):
             on_capability=self._missed,
         )
         limits, spent = self._limits()
-        if self._past is not None:
-            self._past.fill(cache, environment.name)
+        self._past.fill(cache, environment.name)
         await asyncio.to_thread(
             self._journal.begin,
             {"query": mask(self.question), "root": str(self._tree.root), "by": self._orchestrator.by},
-            append=self._past is not None,
+            append=self._past.resumed,
         )
         hints = "\n".join(f"- {hint[:1_000]}" for hint in self._request.context_hints)
         return await self.loop(
@@ -433,7 +432,7 @@ class _Exploration(Inquiry[RLMResult]):
             course = replace(course, focused=focused, reads=preset.reads, uses=preset.uses)
         return RLMAgent(course, model=self.model_planner())
 
-    def _read_past(self) -> Past | None:
+    def _read_past(self) -> None:
         past = read_journal(
             self._orchestrator.audit_dir,
             self._request.task_id,
@@ -442,23 +441,21 @@ class _Exploration(Inquiry[RLMResult]):
         )
         if past is None:
             self.notes.append("there was nothing to resume; the exploration began anew")
-        else:
-            self.notes.append(f"resumed; {past.subcalls} sub-calls were made before")
-            if self.purse.max_usd is not None:
-                self.purse.max_usd = max(self.purse.max_usd - past.usd, 0.0)
-            if self.purse.max_tokens is not None:
-                self.purse.max_tokens = max(self.purse.max_tokens - past.tokens, 0)
-        return past
+            return
+        self._past = past
+        self.notes.append(f"resumed; {past.subcalls} sub-calls were made before")
+        if self.purse.max_usd is not None:
+            self.purse.max_usd = max(self.purse.max_usd - past.usd, 0.0)
+        if self.purse.max_tokens is not None:
+            self.purse.max_tokens = max(self.purse.max_tokens - past.tokens, 0)
 
     def _limits(self) -> tuple[Limits, bool]:
         """What is left of the limits, and whether nothing is: what a run that broke off has used counts."""
-        request, past = self._request, self._past or Past()
+        request, past = self._request, self._past
         left = request.max_subcalls - past.subcalls
         tokens = None if request.max_tokens is None else request.max_tokens - past.tokens
         usd = None if request.max_usd is None else request.max_usd - past.usd
-        spent = self._past is not None and (
-            left <= 0 or (tokens is not None and tokens <= 0) or (usd is not None and usd <= 0)
-        )
+        spent = past.resumed and any(one is not None and one <= 0 for one in (left, tokens, usd))
         limits = Limits(
             # What is in the journal is played even when nothing is left; the planner sees to it that no more runs.
             max_subcalls=max(left, 1) if spent else left,
@@ -474,7 +471,7 @@ class _Exploration(Inquiry[RLMResult]):
 
     def _usage(self, record: Trajectory) -> RLMUsage:
         """Sub-calls as the record has them; what models used as it was counted where requests are sent."""
-        past, used, spent = self._past or Past(), record.usage, self.purse.spent
+        past, used, spent = self._past, record.usage, self.purse.spent
         return RLMUsage(
             subcall_count=used.subcalls + past.subcalls,
             cached_subcalls=used.cached_subcalls,

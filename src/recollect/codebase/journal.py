@@ -32,8 +32,9 @@ VERSION = 1
 
 @dataclass(slots=True, kw_only=True)
 class Past:
-    """What a journal says of a run that did not come to its end."""
+    """What a journal says of a run that did not come to its end; nothing, where none is taken up."""
 
+    resumed: bool = False
     subcalls: int = 0
     tokens: int = 0
     usd: float = 0.0
@@ -100,7 +101,7 @@ class Journal:
 def read_journal(folder: Path, task_id: str, *, query: str, root: str) -> Past | None:
     """What is known of a run that broke off; None when there is none of this question and tree."""
     path = folder / f"{file_name(task_id)}.journal"
-    past = Past()
+    past = Past(resumed=True)
     matches = False
     try:
         with path.open(encoding="utf-8") as file:
@@ -128,13 +129,11 @@ def _take(past: Past, entry: Mapping[str, Any]) -> None:
         past.tokens += told["tokens"]
         past.usd += told["usd"]
         past.model_calls += told["model_calls"]
-        key = (told["query"], told["depth"], told["step"])
-        past.plans[key] = Plan(
+        found = told["findings"]
+        past.plans[told["query"], told["depth"], told["step"]] = Plan(
             thought=told["thought"],
             calls=tuple(Call(tool=tool, parameters=parameters) for tool, parameters in told["calls"]),
-            findings=None
-            if told["findings"] is None
-            else tuple(Finding.read(one) for one in told["findings"]),
+            findings=None if found is None else tuple(Finding.read(one) for one in found),
             next_direction=told["next_direction"],
             done=told["done"],
         )
@@ -153,13 +152,8 @@ class JournaledPlanner:
     `spent`: nothing is left of the budget, so only what is in the journal is played, and then it ends.
     """
 
-    def __init__(
-        self, planner: RLMAgent, journal: Journal, past: Past | None, *, spent: bool = False
-    ) -> None:
-        self._planner = planner
-        self._journal = journal
-        self._past = past
-        self._spent = spent
+    def __init__(self, planner: RLMAgent, journal: Journal, past: Past, *, spent: bool = False) -> None:
+        self._planner, self._journal, self._past, self._spent = planner, journal, past, spent
         self.name = planner.name
         self.policy_label = planner.policy_label
         self.notes = planner.notes
@@ -167,8 +161,8 @@ class JournaledPlanner:
     async def plan(self, situation: Situation) -> Plan:
         """The next step."""
         key = (situation.query, situation.depth, len(situation.steps))
-        known = None if self._past is None else self._past.plans.get((mask(key[0]), key[1], key[2]))
-        if known is not None and self._past is not None:
+        known = self._past.plans.get((mask(key[0]), key[1], key[2])) if self._past.resumed else None
+        if known is not None:
             self._planner.remember(known, situation)
             if self._spent:
                 return replace(known, calls=tuple(call for call in known.calls if self._past.knows(call)))
@@ -187,9 +181,7 @@ class JournaledEnvironment:
 
     def __init__(self, environment: Environment, journal: Journal, *, spent: bool = False) -> None:
         self.name = environment.name
-        self._spent = spent
-        self._environment = environment
-        self._journal = journal
+        self._environment, self._journal, self._spent = environment, journal, spent
         self.tools: Mapping[str, Tool] = {
             name: replace(tool, run=self._watched(tool)) for name, tool in environment.tools.items()
         }

@@ -13,7 +13,7 @@ from typing import Any
 
 from recollect.domain.codec import Value, encode_fields
 from recollect.domain.findings import Citation, Finding
-from recollect.domain.trajectory import CallRecord, Step, Trajectory
+from recollect.domain.trajectory import CallRecord, RunPlan, Step, Trajectory
 
 #: Of the JSON shape of a result.
 VERSION = 1
@@ -156,27 +156,19 @@ class RLMResult(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExplorePlan(Value):
-    """What an exploration would do, worked out without asking anybody: the most that it may take.
-
-    `likely_files` are those it would begin with; dollars are None when the model has no published price.
-    """
+class ExplorePlan(RunPlan):
+    """What an exploration would do, and the most that it may take. `likely_files` are those it would begin with."""
 
     query: str
     root: str
     files: int
-    material_tokens: int
     likely_files: tuple[str, ...]
     reasons: tuple[str, ...]
-    model: str
     max_subcalls: int
     max_subcalls_per_iteration: int
     timeout_seconds: float
-    max_model_calls: int
     max_tokens: int
-    max_usd: float | None
     audit_file: str
-    notes: tuple[str, ...] = ()
 
 
 def _summary(result: Any) -> str:

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from recollect.domain.codec import Value, encode_fields
 from recollect.domain.findings import Citation
+from recollect.domain.trajectory import RunPlan
 
 #: Of the JSON shape of a result.
 VERSION = 1
@@ -173,28 +174,19 @@ class OracleConsultResult(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DryRun(Value):
-    """What a consultation would do, worked out without asking anybody.
-
-    The most that it may take: `max_tool_calls`, `max_model_calls`, tokens to and from the model, and dollars (None
-    when the model has no published price, 0.0 without a model).
-    """
+class DryRun(RunPlan):
+    """What a consultation would do, and the most that it may take in tool calls, and tokens to and from the model."""
 
     problem: str
     depth_hint: DepthHint
     processing_mode: ProcessingMode
     reason: str
-    model: str
     documents: tuple[Mapping[str, Any], ...]
     files: tuple[Mapping[str, Any], ...]
     skipped: tuple[Skipped, ...]
-    material_tokens: int
     max_tool_calls: int
-    max_model_calls: int
     max_input_tokens: int
     max_output_tokens: int
-    max_usd: float | None
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

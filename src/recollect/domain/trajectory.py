@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from recollect.domain.codec import decode_fields, encode, encode_fields
+from recollect.domain.codec import Value, decode_fields, encode, encode_fields
 from recollect.domain.findings import Finding
 
 #: Of the JSON shape; a reader refuses what is newer than itself.
@@ -161,3 +161,17 @@ class Trajectory:
         usage = Usage(**document["usage"])  # a record of this version has no others
         trajectory: Trajectory = decode_fields(cls, document, steps=tuple(steps), usage=usage)
         return trajectory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan(Value):
+    """What a run would do, worked out without asking anybody, and the most that it may take.
+
+    Dollars are None when the model has no published price, 0.0 without a model.
+    """
+
+    model: str
+    material_tokens: int
+    max_model_calls: int
+    max_usd: float | None
+    notes: tuple[str, ...] = ()

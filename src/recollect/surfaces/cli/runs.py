@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
     from recollect.domain.findings import Citation
+    from recollect.domain.trajectory import RunPlan
 
 Watchers = tuple[Callable[[Any], None] | None, Callable[[int, int | None], None] | None]
 #: Of a parameter in a line.
@@ -172,7 +173,7 @@ def _show_code(out: Output, first: int, text: str) -> None:
         out.line(f"    {'':>{width}} ... {len(lines) - _SHOWN_LINES} more lines", style="dim")
 
 
-def show_plan(out: Output, plan: Any, pairs: Sequence[tuple[str, object]]) -> None:
+def show_plan(out: Output, plan: RunPlan, pairs: Sequence[tuple[str, object]]) -> None:
     """What a run would do at most: what is its own in `pairs`, then its model, its cost and its notes."""
     out.result(plan)
     cost = "unknown" if plan.max_usd is None else f"at most {plan.max_usd:.4f} USD"
