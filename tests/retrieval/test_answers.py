@@ -82,6 +82,17 @@ def test_in_a_new_store_what_was_told_a_moment_ago_replaces_what_was_told_before
 
 
 @pytest.mark.parametrize(
+    "trip", ["Ana visited Lisbon.", "Ana spent last weekend in Lisbon.", "Ana is in Lisbon for a wedding."]
+)
+def test_where_somebody_was_once_does_not_outdate_where_they_live(as_default_user: As, trip: str) -> None:
+    client = as_default_user()
+    client.add("Ana lives in Porto.")
+    client.add(trip)
+    first = client.search("Where does Ana live?")[0]
+    assert (first.text, first.outdated) == ("Ana lives in Porto.", False)
+
+
+@pytest.mark.parametrize(
     ("asked_for", "another", "question"),
     [
         ("Ana is allergic to peanuts.", "Ana is allergic to shellfish.", "What is Ana allergic to?"),

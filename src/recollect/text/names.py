@@ -18,6 +18,7 @@ from recollect.text.word_lists import (
     CALENDAR,
     CLOSING_ABBREVIATIONS,
     CONNECTORS,
+    DAYS,
     DEMONYMS,
     EVERYDAY_CAPITALS,
     GIVEN_NAMES,
@@ -35,6 +36,7 @@ from recollect.text.word_lists import (
     TRAILING,
     has_inner_capital,
     is_common,
+    is_done,
     is_shouted,
     is_title,
     kind_of,
@@ -71,6 +73,8 @@ _CONTRACTION = re.compile("['’`](?:m|ve|ll|re|d|t|all|am|em)$", re.IGNORECASE)
 _SNAKE = re.compile(r"_{0,2}[^\W_]+(?:_[^\W_]+)+_{0,2}")
 _QUOTES = frozenset("\"'“‘«„")
 _ENDS = frozenset(".!?…:;")
+#: What follows these has its capital for itself.
+_BEFORE_NAMES = frozenset("the a an in on at of by from with".split())
 
 
 @dataclass(slots=True)
@@ -246,8 +250,7 @@ class _Reader:
             self._capital(bare, closed)
             return
         elif first == "v" and _VERSION.fullmatch(bare):
-            self._flush()
-            self._found.add(bare, "version")
+            self._version(bare)
             self._initial = False
         else:
             self._lower(bare)
@@ -265,8 +268,7 @@ class _Reader:
 
     def _sign_or_number(self, bare: str) -> None:
         run = self._run
-        base = " ".join(run.words[: run.size])
-        last = run.words[-1] if run.words else ""
+        base, last = self._numbered_base()
         if bare[0] in "@#" and (match := _HANDLE.fullmatch(bare)):
             self._flush()
             self._found.add(match.group(), "handle" if bare[0] == "@" else "channel")
@@ -277,15 +279,16 @@ class _Reader:
             run.words.append(bare)
             return
         elif bare[0].isdigit():
-            attaches = bool(base) and run.size == len(run.words)
             model = len(bare) <= 4 and has_inner_capital(last) and last.lower() not in NUMBERED
-            if attaches and (model or _VERSION.fullmatch(bare)):
+            if base and _VERSION.fullmatch(bare):
+                self._version("")
+            elif base and model:
                 self._flush()
                 self._found.add(f"{base} {bare}", "product")
             elif self._previous.lower() in NUMBERED and len(bare) >= 3 and bare.isdigit():
                 self._drop_or_flush()
                 self._numbered(bare, sign=False)
-            elif attaches and len(bare) <= 2 and not is_common(last.lower()):
+            elif base and len(bare) <= 2 and not is_common(last.lower()):
                 self._flush()
                 self._found.add(f"{base} {bare}", "title")
             else:
@@ -294,6 +297,21 @@ class _Reader:
         else:
             self._flush()
         self._initial = False
+
+    def _numbered_base(self) -> tuple[str, str]:
+        """The name right before a number, and its last word; a month and its day are no name."""
+        run = self._run
+        words = run.words[: run.size]
+        words = words[self._strip_opening(words, run.initial)[0] :] if run.size == len(run.words) else []
+        last = words[-1] if words else ""
+        return ("", last) if last.lower() in CALENDAR else (" ".join(words), last)
+
+    def _version(self, bare: str) -> None:
+        """Take a product whatever its version: a release is no thing of its own. A version alone is kept as one."""
+        base, last = self._numbered_base()
+        self._flush(kind="product" if base and not is_common(last.lower()) else None)
+        if not base:
+            self._found.add(bare, "version")
 
     def _numbered(self, number: str, *, sign: bool) -> None:
         noun = self._previous.lower()
@@ -321,8 +339,7 @@ class _Reader:
             self._initial, self._previous = False, word
             return
         if _VERSION.fullmatch(word):
-            self._flush()
-            self._found.add(word, "version")
+            self._version(word)
             self._initial, self._previous = False, word
             return
         if run.words and run.words[-1] == "and":
@@ -376,6 +393,9 @@ class _Reader:
         while words and (words[0] in CONNECTORS or words[0] == "and"):
             del words[0]
             shift += 1
+        if words and self._is_date(words, run.number):
+            del words[0]
+            run.number, initial, shift = "", False, shift + 1
         if not words or len(words) > _MAX_RUN:
             return
         if run.number and (len(words) > 1 or len(run.number) < 3) and not shift:
@@ -406,6 +426,13 @@ class _Reader:
         else:
             self._take(words, kind=kind, initial=initial)
 
+    def _is_date(self, words: list[str], number: str) -> bool:
+        """Whether the first word is when, not who: "on 3 May Ana left", "on Monday Ana left"."""
+        first = words[0].lower()
+        if number:
+            return first in CALENDAR
+        return first in DAYS and len(words) > 1 and not is_common(words[1].lower())
+
     def _strip_opening(self, words: list[str], initial: bool) -> tuple[int, bool]:
         """How many words opened the sentence rather than the name."""
         shift = 0
@@ -414,23 +441,13 @@ class _Reader:
             alone = shift == len(words) - 1
             if folded.rstrip(".") in HONORIFICS and not alone:
                 return shift, False
-            opens = initial and is_common(folded) and (alone or folded not in NAME_OPENERS)
+            done = initial and is_done(folded) and words[shift][1:].islower()
+            opens = initial and (done or is_common(folded)) and (alone or folded not in NAME_OPENERS)
             if not opens and not (folded in {"i", "the"} and not alone):
                 break
             shift += 1
-            # "The Beatles": what follows the article has its capital for itself.
-            initial = initial and folded not in {
-                "the",
-                "a",
-                "an",
-                "in",
-                "on",
-                "at",
-                "of",
-                "by",
-                "from",
-                "with",
-            }
+            # "The Beatles", "Renamed Orvo".
+            initial = initial and not done and folded not in _BEFORE_NAMES
         return shift, initial
 
     def _take(self, words: list[str], *, kind: str | None, initial: bool) -> None:

@@ -29,9 +29,26 @@ def is_common(word: str) -> bool:
         stem = word.removesuffix(ending)
         if len(stem) < 3 or stem == word:
             continue
-        if stem in known or (ending in {"ing", "ed", "er"} and (stem + "e" in known or stem[:-1] in known)):
+        if stem in known:
+            return True
+        doubled = len(stem) > 3 and stem[-1] == stem[-2]
+        if ending in {"ing", "ed", "er"} and (stem + "e" in known or (doubled and stem[:-1] in known)):
             return True
     return word[-3:] in {"ies", "ied"} and word[:-3] + "y" in known
+
+
+#: People whose names end like something done.
+_NAMED_IN_ED = _words(
+    """
+    fred alfred wilfred winifred mildred manfred siegfried gottfried ted ned jed reed creed jared ahmed mohammed mohamed
+    muhammed hamed khaled sayed syed saeed waleed rasheed rashed javed majed zayed fahed allred eldred ethelred
+    """
+)
+
+
+def is_done(word: str) -> bool:
+    """Whether a word, in lower case, says what was done: delivered, rescheduled."""
+    return len(word) > 4 and word.endswith("ed") and word not in _NAMED_IN_ED
 
 
 #: Endings of words that open sentences and are no names.
@@ -57,6 +74,12 @@ CALENDAR = _words(
     january february march april may june july august september october november december jan feb mar apr jun jul aug
     sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri
     sat sun today tomorrow yesterday tonight am pm utc gmt est pst cet q1 q2 q3 q4 h1 h2 ad bc bce ce
+    """
+)
+#: Those of them that nobody is called.
+DAYS = _words(
+    """
+    january february july september october november december monday tuesday wednesday thursday friday saturday sunday
     """
 )
 #: Where somebody or something is from; alone it names nothing, inside a name it belongs to it.
@@ -90,7 +113,8 @@ NAME_OPENERS = _words(
     """
     new great first old big little north south east west northern southern eastern western central upper lower grand
     good bad young high black white red blue green golden silver royal united national international general saint
-    super hot fort mount lake river port san santa los las la le el de van von king queen prince princess lord lady
+    super hot allied associated federated consolidated advanced applied integrated unified
+    fort mount lake river port san santa los las la le el de van von king queen prince princess lord lady
     sir captain president pope saint bank world air star second third fourth true happy dark wild lost free iron
     love house home city state sweet secret american
     """

@@ -27,6 +27,7 @@ from recollect.retrieval.judge.probability import logit, sigmoid
 from recollect.text.aim import FormModels
 from recollect.text.facts import Known, Relation, Statement, read_fact, relate
 from recollect.text.facts.predicates import Kind, read_predicate, subject_key
+from recollect.text.facts.screening import is_passing
 from recollect.text.sentences import split_sentences
 from recollect.text.terms import terms
 
@@ -138,7 +139,8 @@ def as_stated(question: str, earlier: Candidate, later: Candidate) -> float | No
         return 0.0
     known, new = _fact(earlier), _fact(later)
     if known is None or new is None:
-        return 0.0 if _of_another_number(earlier.text, later.text) else None
+        passing = known is not None and _is_single(known) and is_passing(later.text[:_READ_CHARS])
+        return 0.0 if passing or _of_another_number(earlier.text, later.text) else None
     if subject_key(known.subject) != subject_key(new.subject):
         wanted = set(terms(question))
         named = wanted & set(terms(known.subject)) and not wanted & set(terms(new.subject))
@@ -151,6 +153,10 @@ def as_stated(question: str, earlier: Candidate, later: Candidate) -> float | No
         return 1.0
     beside = relation is Relation.UNRELATED and read_predicate(new.predicate).kind is Kind.MANY
     return 0.0 if relation is Relation.SAME or (beside and not new.change) else None
+
+
+def _is_single(fact: Statement) -> bool:
+    return read_predicate(fact.predicate).kind is Kind.SINGLE
 
 
 def _names_another(question: str, earlier: str, later: str) -> bool:

@@ -137,6 +137,24 @@ _NOT_FACTS: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
 )
 
+#: A trip, a stay, a meeting: where somebody was once.
+_WENT = re.compile(
+    r"\b(?:visit(?:s|ed|ing)?|toured|(?:went|flew|drove|travell?ed|sailed|hiked|cycled) (?:back |over |down |up )?to"
+    r"|(?:has|have|had) been to|(?:was|were) (?:in|at)|spent\b.{1,40}? (?:in|at)|stay(?:s|ed|ing) (?:in|at|with)"
+    r"|(?:returned|came back|got back|(?:is|are|am) back) from|on (?:a )?(?:holiday|vacation|trip|leave|tour)"
+    r"|(?:is|are|am) (?:in|at) [^,.]{1,40} for (?:a|an|the|two|three)|met\b.{1,40}? (?:in|at)"
+    r"|interview(?:s|ed|ing) (?:at|with)"
+    r"|had an? (?:[\w-]+ )?(?:meeting|interview|call|lunch|dinner|coffee) (?:in|at|with)"
+    r")\b(?! \d)",
+    re.I,
+)
+#: ... unless it says that somebody stayed.
+_STAYED = re.compile(
+    r"\b(?:mov(?:e|ed|ing)|relocat\w+|settled|live[sd]?|living|home|now|instead|no longer|for good|permanently|since"
+    r"|join(?:ed|s)|hired|decided|stayed on)\b",
+    re.I,
+)
+
 _ADVERBS = re.compile(
     r"(?:,\s*)?\b(?:(?P<change>from now on|as of (?:now|today)|"
     r"starting today|effective immediately|with immediate effect|"
@@ -166,6 +184,12 @@ def why_no_fact(sentence: str) -> str | None:
         if pattern.search(plain):
             return reason
     return None
+
+
+def is_passing(text: str) -> bool:
+    """Whether a text tells only where somebody was once: "Ana visited Lisbon". What is stays as it was."""
+    plain = expand(text)
+    return bool(_WENT.search(plain)) and not _STAYED.search(plain)
 
 
 def expand(sentence: str) -> str:
