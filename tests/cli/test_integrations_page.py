@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.loopback import Asked, answering
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs_src" / "integrations"
@@ -31,45 +29,30 @@ def test_the_page_shows_every_example_as_it_is() -> None:
     }
 
 
-class _Responses(BaseHTTPRequestHandler):
+def _responses(asked: Asked) -> dict[str, Any]:
     """What OpenAI's responses look like: from a model that knows a day only if the session told it."""
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        *earlier, last = asked["input"] if isinstance(asked["input"], list) else [asked["input"]]
-        knows = "When" in str(last) and "Friday" in str(earlier)
-        part = {
-            "type": "output_text",
-            "annotations": [],
-            "text": "You are leaving on Friday." if knows else "Noted.",
-        }
-        said = {"type": "message", "id": "m1", "role": "assistant", "status": "completed", "content": [part]}
-        document = {
-            "id": "r1", "object": "response", "created_at": 0, "model": "double", "output": [said],
-            "parallel_tool_calls": False, "tool_choice": "auto", "tools": [],
-        }  # fmt: skip
-        body = json.dumps(document).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        pass
+    given = asked.body["input"]
+    *earlier, last = given if isinstance(given, list) else [given]
+    knows = "When" in str(last) and "Friday" in str(earlier)
+    text = "You are leaving on Friday." if knows else "Noted."
+    part = {"type": "output_text", "annotations": [], "text": text}
+    said = {"type": "message", "id": "m1", "role": "assistant", "status": "completed", "content": [part]}
+    return {
+        "id": "r1", "object": "response", "created_at": 0, "model": "double", "output": [said],
+        "parallel_tool_calls": False, "tool_choice": "auto", "tools": [],
+    }  # fmt: skip
 
 
 @pytest.fixture
 def openai(newcomer: dict[str, str]) -> Iterator[dict[str, str]]:
     """The environment of somebody with a key, and OpenAI on loopback."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Responses)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    at = f"http://127.0.0.1:{server.server_port}/v1"
-    yield {**newcomer, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": at, "OPENAI_AGENTS_DISABLE_TRACING": "1"}
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with answering(_responses) as url:
+        yield {
+            **newcomer,
+            "OPENAI_API_KEY": "none",
+            "OPENAI_BASE_URL": url,
+            "OPENAI_AGENTS_DISABLE_TRACING": "1",
+        }
 
 
 def test_the_example_of_a_session_runs_in_the_real_sdk(openai: dict[str, str], tmp_path: Path) -> None:

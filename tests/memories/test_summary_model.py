@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from tests.loopback import Answer, Asked, answering, completion
 
 from recollect import Memory, Recollect, Settings, TenantContext
 
@@ -39,39 +38,16 @@ class Model:
 def model() -> Iterator[Model]:
     state = Model()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            state.asked.append(request)
-            status, body = 200, {}
-            if isinstance(state.answer, int):
-                status, body = state.answer, {"error": {"message": "no luck"}}
-            else:
-                message = {"role": "assistant", "content": json.dumps(state.answer)}
-                body = {
-                    "id": "1", "object": "chat.completion", "created": 1, "model": "m",
-                    "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-                    "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-                }  # fmt: skip
-            data = json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+    def answer(asked: Asked) -> Answer:
+        state.asked.append(asked.body)
+        return (
+            state.answer
+            if isinstance(state.answer, int)
+            else completion({"content": json.dumps(state.answer)})
+        )
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    state.url = f"http://127.0.0.1:{http.server_port}/v1"
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield state
-    http.shutdown()
-    http.server_close()
-    thread.join()
+    with answering(answer) as state.url:
+        yield state
 
 
 @pytest.fixture

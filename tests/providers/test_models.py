@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
+from tests.loopback import Answer as Said
+from tests.loopback import Asked, answering, completion
 
 from recollect import Settings
 from recollect.errors import (
@@ -57,70 +57,34 @@ def way_of(request: dict[str, Any]) -> str:
     return "native" if form == "json_schema" else "prompted"
 
 
-def completion(content: str | None = None, arguments: str | None = None, name: str = "") -> bytes:
-    message: dict[str, Any] = {"role": "assistant", "content": content}
-    if arguments is not None:
-        message["tool_calls"] = [
-            {"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}}
-        ]
-    return json.dumps(
-        {
-            "id": "1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "/a/path/of/the/server.gguf",
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
-        }
-    ).encode()
-
-
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     state = Server()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def answer(asked: Asked) -> Said:
+        state.asked.append(asked.body)
+        state.keys.append(asked.headers.get("Authorization"))
+        way = way_of(asked.body)
+        said = state.answers.get(way, state.answers.get("any", 500))
+        if said == "silence":
+            state.hold.wait(30)
+            said = 500
+        if isinstance(said, int):
+            return said
+        if said == "garbage":
+            return 200, b"<html>not json"
+        if way == "tool":
+            function = {"name": asked.body["tools"][0]["function"]["name"], "arguments": said}
+            message = {"content": None, "tool_calls": [{"id": "1", "type": "function", "function": function}]}
+        else:
+            message = {"content": said}
+        return completion(message, usage=(11, 7))
 
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            state.asked.append(request)
-            state.keys.append(self.headers["Authorization"])
-            way = way_of(request)
-            answer = state.answers.get(way, state.answers.get("any", 500))
-            if answer == "silence":
-                state.hold.wait(30)
-                answer = 500
-            if isinstance(answer, int):
-                status, body = answer, json.dumps({"error": {"message": f"no luck: {answer}"}}).encode()
-            elif answer == "garbage":
-                status, body = 200, b"<html>not json"
-            elif way == "tool":
-                name = request["tools"][0]["function"]["name"]
-                status, body = 200, completion(arguments=answer, name=name)
-            else:
-                status, body = 200, completion(content=answer)
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    state.url = f"http://127.0.0.1:{http.server_port}/v1"
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    yield state
-    state.hold.set()
-    http.shutdown()
-    http.server_close()
-    thread.join()
+    with answering(answer) as state.url:
+        yield state
+        state.hold.set()
 
 
 GOOD = '{"colour": "green", "reason": "grass"}'

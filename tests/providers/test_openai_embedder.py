@@ -6,12 +6,12 @@ import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.loopback import Answer, Asked, answering
 
 from recollect.errors import (
     ConfigurationError,
@@ -36,9 +36,12 @@ class Server:
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
 
-    def answer(self, texts: list[str], fault: str) -> tuple[int, bytes]:
+    def answer(self, asked: Asked) -> Answer:
+        self.requests.append({**asked.body, "path": asked.path})
+        self.keys.append(asked.headers["Authorization"])
+        fault, texts = self.faults.pop(0) if self.faults else "", asked.body["input"]
         if fault.isdigit():
-            return int(fault), json.dumps({"error": {"message": f"no luck: {fault}"}}).encode()
+            return int(fault)
         vectors = (3 * self.embedder.embed(texts)).tolist()  # not of length 1, as of some servers
         data: list[dict[str, Any]] = [
             {"object": "embedding", "index": index, "embedding": vector}
@@ -68,35 +71,10 @@ class Server:
 def server(wordllama: Embedder, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     state = Server(embedder=wordllama)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            state.requests.append({**request, "path": self.path})
-            state.keys.append(self.headers["Authorization"])
-            status, body = state.answer(request["input"], state.faults.pop(0) if state.faults else "")
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.send_header("Retry-After-Ms", "1")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    state.url = f"http://127.0.0.1:{http.server_port}/v1"
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    yield state
-    http.shutdown()
-    http.server_close()
-    thread.join()
+    with answering(lambda asked: state.answer(asked)) as state.url:
+        yield state
 
 
 def connect(server: Server, tmp_path: Path, **options: Any) -> Embedder:
@@ -209,9 +187,9 @@ def test_a_server_that_never_answers_is_given_up_after_the_timeout(server: Serve
     waiting = threading.Event()
     answer = server.answer
 
-    def wait_first(texts: list[str], fault: str) -> tuple[int, bytes]:
+    def wait_first(asked: Asked) -> Answer:
         waiting.wait(30)
-        return answer(texts, fault)
+        return answer(asked)
 
     server.answer = wait_first  # type: ignore[method-assign]
     try:

@@ -2,49 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.loopback import Asked, answering
 
 from recollect import Recollect
 
 
-class _Embeddings(BaseHTTPRequestHandler):
+def _embeddings(asked: Asked) -> dict[str, Any]:
     """What OpenAI's embeddings look like; the vectors mean nothing."""
-
-    def do_POST(self) -> None:
-        given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        texts = given["input"] if isinstance(given["input"], list) else [given["input"]]
-        rows = [
-            {"object": "embedding", "index": n, "embedding": [float(len(text) % 7), 1.0, 0.0, 0.5]}
-            for n, text in enumerate(texts)
-        ]
-        body = json.dumps({"object": "list", "data": rows, "model": "double", "usage": {}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        pass
+    given = asked.body["input"]
+    rows = [
+        {"object": "embedding", "index": n, "embedding": [float(len(text) % 7), 1.0, 0.0, 0.5]}
+        for n, text in enumerate(given if isinstance(given, list) else [given])
+    ]
+    return {"object": "list", "data": rows, "model": "double", "usage": {}}
 
 
 @pytest.fixture(scope="session")
 def embedder_url() -> Iterator[str]:
     """An embedder's server on loopback."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Embeddings)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with answering(_embeddings) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")
