@@ -27,6 +27,7 @@ COMMANDS: list[tuple[Callable[..., Any], str, set[str]]] = [
     (explore.explore, "explore", {"dry_run"}),
     (tenancy.create_key, "keys.create", {"expires", "days"}),
     (upkeep.consolidate, "consolidate", set()),
+    (upkeep.list_traces, "traces.list", {"by"}),
 ]
 
 

@@ -56,9 +56,30 @@ def test_searches_are_between_whoever_asks_and_the_admin(as_user: AsUser, client
 
 def test_searches_that_found_nothing_can_be_listed_alone(client: Recollect) -> None:
     client.add("The kiln is hot on Tuesdays.")
-    client.search("When is the kiln hot?")
+    found = client.search("When is the kiln hot?")
     silent = client.search("What is the capital of Peru?")
-    assert [trace.id for trace in client.traces.list(silent=True)] == [silent.query_id]
+    assert [trace.id for trace in client.traces.list(found=False)] == [silent.query_id]
+    assert [trace.id for trace in client.traces.list(found=True)] == [found.query_id]
+
+
+def test_searches_are_found_by_their_words_by_what_came_of_them_and_by_how_long_they_took(
+    client: Recollect,
+) -> None:
+    client.tenants.set_traces(keep_questions=True)
+    kiln, glaze = client.add("The kiln is hot on Tuesdays."), client.add("Glaze dries in two hours.")
+    hot = client.search("When is the kiln hot?")
+    dry = client.search("How long does 100% glaze_ dry?")
+    client.feedback(kiln.id, "helpful", query_id=hot.query_id)
+    assert [one.id for one in client.traces.list(text="KILN")] == [hot.query_id]
+    assert [one.id for one in client.traces.list(text="100% glaze_")] == [dry.query_id]
+    assert client.traces.list(text="k_ln") == []
+    assert [one.id for one in client.traces.list(outcome="feedback")] == [hot.query_id]
+    slower = max(client.traces.list(), key=lambda one: one.latency_ms)
+    assert slower.id in {one.id for one in client.traces.list(min_ms=int(slower.latency_ms))}
+    assert client.traces.list(min_ms=3_600_000) == []
+    assert client.get(glaze.id)
+    with pytest.raises(InvalidInputError, match="no outcome 'lost'; there are ignored"):
+        client.traces.list(outcome="lost")
 
 
 def test_counts_are_of_what_the_pages_show(client: Recollect) -> None:

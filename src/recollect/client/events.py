@@ -13,10 +13,12 @@ from recollect.client.arguments import checked
 from recollect.client.session import Face
 from recollect.domain.ids import parse_id
 from recollect.domain.memory import check_time
-from recollect.domain.overview import Happening, Trace
+from recollect.domain.overview import OUTCOMES, Happening, Trace, TraceFilter
 from recollect.domain.text import MAX_LIMIT, check_name, check_whole
 from recollect.errors import InvalidInputError, NotFoundError
 
+#: No search takes longer.
+_HOUR_MS = 3_600_000
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
 
 
@@ -59,17 +61,33 @@ class AsyncTraces(Face):
         user: str | None = None,
         since: datetime | str | None = None,
         before: datetime | str | None = None,
-        silent: bool = False,
+        found: bool | None = None,
+        outcome: str | None = None,
+        min_ms: int | None = None,
+        text: str | None = None,
         limit: int = 50,
     ) -> Sequence[Trace]:
-        """The latest searches, the newest first; of one user, of a time, or only those that found nothing."""
+        """The latest searches, the newest first: of one user, of a time, that found something or nothing.
+
+        `outcome` is what came of them (used, context, refined, ignored, feedback), `min_ms` how long they took at
+        least, `text` stands in the question, which is known only where the tenant keeps questions.
+        """
         from recollect.storage.happenings import list_traces
 
         check_whole("limit", limit, most=MAX_LIMIT)
-        whose = None if user is None else check_name(user, what="user")
-        begin, end = check_time(since, "since"), check_time(before, "before")
+        if outcome is not None and outcome not in OUTCOMES:
+            raise InvalidInputError(f"no outcome {outcome!r}; there are {', '.join(OUTCOMES)}")
+        wanted = TraceFilter(
+            user=None if user is None else check_name(user, what="user"),
+            since=check_time(since, "since"),
+            before=check_time(before, "before"),
+            found=found,
+            outcome=outcome,
+            min_ms=None if min_ms is None else check_whole("min_ms", min_ms, least=0, most=_HOUR_MS),
+            text=None if text is None else check_name(text, what="text"),
+        )
         async with self._transaction(recorded=True) as tx:
-            return await list_traces(tx, limit=limit, user=whose, since=begin, before=end, silent=silent)
+            return await list_traces(tx, wanted, limit=limit)
 
     async def get(self, id: UUID | str) -> Trace:
         """One search, by the `query_id` of its results, with what it returned."""

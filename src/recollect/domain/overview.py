@@ -75,7 +75,7 @@ class Trace:
     """One search. `question` is None unless the tenant keeps questions (`tenants.set_traces`).
 
     `stages` has the milliseconds of each stage, `latency_ms` those of the whole. `outcome` is what came of it, as far
-    as anybody said: used, context, refined, ignored or feedback. `returned` is filled by `traces.get` alone.
+    as anybody said (`OUTCOMES`). `returned` is filled by `traces.get` alone.
     """
 
     id: UUID
@@ -91,6 +91,23 @@ class Trace:
     stages: Mapping[str, float]
     outcome: str | None
     returned: tuple[TracedHit, ...] = field(default=())
+
+
+#: What can come of a search, from the weakest to the strongest; a stronger one replaces a weaker one.
+OUTCOMES = ("ignored", "context", "refined", "feedback", "used")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceFilter:
+    """Which searches are wanted; None asks for nothing. `text` stands in the question, where that is kept."""
+
+    user: str | None = None
+    since: datetime | None = None
+    before: datetime | None = None
+    found: bool | None = None
+    outcome: str | None = None
+    min_ms: float | None = None
+    text: str | None = None
 
 
 class MemoryEvent(StrEnum):

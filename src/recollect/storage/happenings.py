@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,15 @@ from psycopg.types.json import Jsonb
 from recollect.domain.ids import new_id
 from recollect.domain.layers import Layer
 from recollect.domain.memory import MemoryType
-from recollect.domain.overview import Happening, MemoryCount, Overview, SearchMinute, Trace, TracedHit
+from recollect.domain.overview import (
+    Happening,
+    MemoryCount,
+    Overview,
+    SearchMinute,
+    Trace,
+    TracedHit,
+    TraceFilter,
+)
 from recollect.errors import StoreError
 from recollect.storage.learning import HOUR
 from recollect.storage.rows import from_row, scope_of
@@ -120,25 +128,16 @@ async def listen(store: Store) -> AsyncIterator[str]:
 
 
 async def list_traces(
-    tx: Transaction,
-    *,
-    limit: int,
-    user: str | None = None,
-    since: datetime | None = None,
-    before: datetime | None = None,
-    silent: bool = False,
-    query: UUID | None = None,
+    tx: Transaction, wanted: TraceFilter, *, limit: int, query: UUID | None = None
 ) -> list[Trace]:
-    """Searches, the newest first; `silent`: only those that found nothing."""
-    rows = await tx.fetch(
-        "list_traces", limit=limit, user=user, since=since, before=before, silent=silent, query=query
-    )
+    """Searches, the newest first."""
+    rows = await tx.fetch("list_traces", limit=limit, query=query, **asdict(wanted))
     return [_trace(row) for row in rows]
 
 
 async def find_trace(tx: Transaction, query: UUID) -> Trace | None:
     """A search with what it returned."""
-    traces = await list_traces(tx, limit=1, query=query)
+    traces = await list_traces(tx, TraceFilter(), limit=1, query=query)
     if not traces:
         return None
     hits = await tx.fetch("trace_hits", query=query)

@@ -15,13 +15,12 @@ from uuid import UUID
 
 from recollect.domain.ids import new_id
 from recollect.domain.learning import Experiment, Feedback, FeedbackKind, Policy
+from recollect.domain.overview import OUTCOMES
 from recollect.storage.rows import from_row
 from recollect.storage.store import Row, Transaction
 
 #: How a session begins that is no caller's own but an hour of their questions; no name of a caller's can.
 HOUR = "\x01"
-#: Outcomes, from the weakest to the strongest; a stronger one replaces a weaker one.
-OUTCOMES = ("ignored", "context", "refined", "feedback", "used")
 
 
 async def store_id(tx: Transaction) -> UUID:

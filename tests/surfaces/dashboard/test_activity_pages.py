@@ -117,10 +117,51 @@ def test_searches_appear_by_themselves_and_say_where_their_time_went(
     expect(page.locator(".trace")).to_have_count(2, timeout=PATIENCE_MS)
 
 
+def test_searches_are_filtered_by_an_address_that_can_be_shared(
+    visit: Visit, client: Recollect, as_user: Callable[..., Recollect]
+) -> None:
+    client.tenants.set_traces(keep_questions=True)
+    kiln = as_user("ana").add("The kiln is hot on Tuesdays.")
+    hot = as_user("ana").search("When is the kiln hot?")
+    as_user("ana").feedback(kiln.id, "helpful", query_id=hot.query_id)
+    client.search("What is the capital of Peru?")
+    page = visit("/traces")
+    expect(page.locator(".trace")).to_have_count(2, timeout=PATIENCE_MS)
+    page.get_by_role("link", name="Found nothing", exact=True).click()
+    page.wait_for_url("**/traces?found=no")
+    page.locator(".trace", has_text="Peru").wait_for()
+    expect(page.locator(".trace")).to_have_count(1)
+    page.go_back()
+    page.get_by_label("Find searches").fill("kiln")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/traces?q=kiln")
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_label("User").click()
+    page.get_by_role("option", name="ana").click()
+    page.get_by_label("What came of it").click()
+    page.get_by_role("option", name="feedback").click()
+    page.get_by_label("Milliseconds at least").fill("1")
+    page.get_by_label("From", exact=True).fill("2020-01-01")
+    page.get_by_label("Until", exact=True).fill("2099-12-31")
+    page.get_by_role("button", name="Apply").click()
+    page.wait_for_url("**/traces?*min_ms=1*")
+    shared = page.url
+    for part in ("q=kiln", "user=ana", "outcome=feedback", "since=2020-01-01", "until=2099-12-31"):
+        assert part in shared
+    expect(page.locator(".trace")).to_have_count(1, timeout=PATIENCE_MS)
+    page.get_by_text("5 set").wait_for()
+    page.get_by_label("Milliseconds at least").fill("3599999")
+    page.get_by_role("button", name="Apply").click()
+    page.get_by_text("No search fits these filters").wait_for()
+    page = visit("/traces?since=yesterday")
+    page.get_by_text("'yesterday' is no day").wait_for()
+
+
 def test_a_decomposed_search_is_among_the_runs_with_its_steps_and_its_budget(
     visit: Visit, client: Recollect
 ) -> None:
     client.tenants.set_recursion(threshold=0, enabled=True)
+    client.tenants.set_traces(keep_questions=True)
     client.add("Ana drinks tea.")
     client.add("Ben drinks water.")
     client.search("Compare what Ana and Ben drink, and who drinks more?")
@@ -130,5 +171,7 @@ def test_a_decomposed_search_is_among_the_runs_with_its_steps_and_its_budget(
     page.get_by_text("Steps", exact=True).wait_for()
     page.locator(".step").first.wait_for()
     page.get_by_text("Sub-calls").wait_for()
-    page.get_by_role("link", name="What it found").click()
+    page.get_by_text("Compare what Ana and Ben drink, and who drinks more?").wait_for()
+    page.get_by_text("Bring it together").wait_for()
+    page.get_by_role("link", name="What it found: ").click()
     page.get_by_text("ms went").wait_for()

@@ -61,8 +61,15 @@ def test_an_exploration_is_shown_with_findings_budget_and_steps(visit: Visit, ex
     page = visit("/explorations")
     page.locator(".exploration", has_text=explored.root).click()
     page.get_by_text("Answer", exact=True).wait_for()
+    # The name of a file heads its list, it does not hang on to the one before.
+    files = [line for line in explored.synthesis.splitlines() if line.endswith(".py:")]
+    assert len(files) > 1
+    for file in files:
+        page.locator(".markdown > p", has_text=file).wait_for()
     for finding in explored.findings:
-        page.locator(".finding").get_by_text(finding.description, exact=True).first.wait_for()
+        page.locator(".finding").get_by_text(
+            finding.description.replace("`", ""), exact=True
+        ).first.wait_for()
     page.get_by_text(f"{explored.usage.subcall_count} of 50").wait_for()
     steps = explored.trajectory.steps
     assert page.locator(".step").count() == len(steps)

@@ -148,14 +148,18 @@ def test_several_are_restored_and_deleted_at_once(visit: Visit, client: Recollec
         row = page.locator(".item", has=page.locator(f'a[href*="{memory.id}"]'))
         row.get_by_role("checkbox").click()
     page.get_by_text("2 selected").wait_for()
+    with page.expect_download() as begun:
+        page.get_by_role("button", name="Export selected").click()
+    lines = [json.loads(line) for line in begun.value.path().read_text().splitlines()]
+    assert {line["text"] for line in lines if "text" in line} == {memory.text for memory in old}
     page.get_by_role("button", name="Restore").click()
-    page.get_by_text("2 selected").wait_for(state="hidden")
+    page.get_by_text("Restored 2 memories").wait_for()
     assert all(client.get(memory.id).superseded_at is None for memory in old)
-    page.get_by_role("checkbox", name="Select", exact=True).first.click()
     page.get_by_role("checkbox", name="Select all").click()
     page.get_by_text("4 selected").wait_for()
     page.get_by_role("button", name="Delete selected").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    page.get_by_text("Deleted 4 memories; receipt").wait_for()
     page.get_by_text("No memory fits").wait_for()
     assert client.count(include_superseded=True) == 0
 
@@ -165,7 +169,7 @@ def test_what_is_looked_at_is_exported(visit: Visit, client: Recollect) -> None:
     client.add("Glaze dries in two hours.", type="semantic")
     page = visit("/memories?types=semantic")
     with page.expect_download() as begun:
-        page.get_by_role("button", name="Export").click()
+        page.get_by_role("button", name="Export", exact=True).click()
     lines = [json.loads(line) for line in begun.value.path().read_text().splitlines()]
     assert [line["text"] for line in lines if "text" in line] == ["Glaze dries in two hours."]
 

@@ -50,7 +50,9 @@ def pages_of(world: Recollect) -> dict[str, str]:
     world.oracle_consult("Which planet is the largest?", "quick")
     turn = next(one for one in world.list(limit=1_000) if one.conversation and (one.position or 0) > 1)
     trace = world.traces.list(limit=1)[0]
+    world.search("Compare error handling patterns across all teams, and say who changed theirs")
     runs = world.learning.runs(limit=1)
+    explored = world.explore(DOCS.parent / "src/recollect/domain", "Where is the scope of a layer read?")
     return {
         "overview": "/",
         "memories": "/memories",
@@ -68,7 +70,26 @@ def pages_of(world: Recollect) -> dict[str, str]:
         "capabilities": "/capabilities",
         "learning": "/learning",
         "tenants": "/tenants",
-        **({"run": f"/runs/{runs[0].id}"} if runs else {}),
+        "run": f"/runs/{runs[0].id}",
+        "exploration": f"/explorations/{explored.task_id}",
+        **long_pages(world),
+    }
+
+
+def long_pages(world: Recollect) -> dict[str, str]:
+    """A memory of twenty kilobytes, a question of two, names of two hundred letters, with blanks and without."""
+    text = "The kiln cools for a while before the glaze of the next batch is put on. " * 270
+    blanks, none = "Sir " + "Bartholomew " * 16, "W" * 200
+    memory = world.add(text, entities=["Kiln", blanks, none, *(f"Batch {number}" for number in range(40))])
+    question = "Why does the kiln take so long to cool down when a large batch is fired? " * 27
+    asked = world.search(question)
+    return {
+        "long-memory": f"/memories/{memory.id}",
+        "long-entity": f"/entities/{none.lower()}",
+        "many-names": "/entities/kiln",
+        "long-trace": f"/traces/{asked.query_id}",
+        "long-traces": "/traces?q=kiln&user=quinn",
+        "long-consultation": f"/consultations/{world.oracle_consult(question, 'quick').consultation.id}",
     }
 
 

@@ -349,7 +349,10 @@ where e.tenant_id = %(tenant)s
     and (%(user)s::text is null or e.user_id = %(user)s::text)
     and (%(since)s::timestamptz is null or e.at >= %(since)s::timestamptz)
     and (%(before)s::timestamptz is null or e.at < %(before)s::timestamptz)
-    and (not %(silent)s::boolean or e.hits = 0)
+    and (%(found)s::boolean is null or %(found)s::boolean = (e.hits > 0))
+    and (%(outcome)s::text is null or e.outcome = %(outcome)s::text)
+    and (%(min_ms)s::float8 is null or e.latency_ms >= %(min_ms)s::float8)
+    and (%(text)s::text is null or strpos(lower(e.question), lower(%(text)s::text)) > 0)
 order by e.at desc, e.query_id desc
 limit %(limit)s;
 

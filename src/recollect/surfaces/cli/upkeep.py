@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from recollect.domain.overview import OUTCOMES
 from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.invocation import LimitOption, ScopeOption, given, invocation, noun_app, opened
 from recollect.surfaces.cli.memories import show_receipt
@@ -247,7 +248,13 @@ def list_traces(
     ctx: typer.Context,
     by: Annotated[str | None, typer.Option(help="Only searches of this user.", metavar="USER")] = None,
     since: Annotated[str | None, typer.Option(help="Only from this time on.", metavar="TIME")] = None,
-    silent: Annotated[bool, typer.Option("--silent", help="Only those that found nothing.")] = False,
+    before: Annotated[str | None, typer.Option(help="Only before this time.", metavar="TIME")] = None,
+    found: Annotated[
+        bool | None, typer.Option("--found/--silent", help="Only those that found something, or nothing.")
+    ] = None,
+    outcome: Annotated[str | None, typer.Option(help=f"What came of it: {', '.join(OUTCOMES)}.")] = None,
+    min_ms: Annotated[int | None, typer.Option(help="Only those that took so many milliseconds.")] = None,
+    text: Annotated[str | None, typer.Option(help="Only questions with these words.")] = None,
     limit: LimitOption = 20,
 ) -> None:
     """List the latest searches: yours, or as admin everybody's.
@@ -255,12 +262,12 @@ def list_traces(
     What was asked is shown where the tenant keeps it (recollect tenants traces keep).
     """
     with opened(ctx) as (inv, client):
-        found = client.traces.list(user=by, since=since, silent=silent, limit=limit)
-    inv.out.result({"traces": list(found)})
+        traces = client.traces.list(**given(ctx, "traces.list"), user=by)
+    inv.out.result({"traces": list(traces)})
     columns = "at:dim, by:cyan, question*, hits>, ms>, outcome, id:dim"
     rows = [
         (t.at, t.user, t.question or f"({t.category})", t.hits, f"{t.latency_ms:.0f}", t.outcome or "", t.id)
-        for t in found
+        for t in traces
     ]
     inv.out.table(columns, rows)
 

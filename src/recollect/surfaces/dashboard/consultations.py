@@ -17,7 +17,7 @@ from recollect.domain.oracle import DEPTH_HINTS, EventType, OracleConsultResult,
 from recollect.errors import InvalidInputError, NotFoundError, RecollectError
 from recollect.surfaces.dashboard import citations
 from recollect.surfaces.dashboard.live import told, watch
-from recollect.surfaces.dashboard.widgets import empty, fields, tag
+from recollect.surfaces.dashboard.widgets import empty, fields, many, tag, words
 
 if TYPE_CHECKING:
     from recollect.domain.oracle import OracleConsultation
@@ -171,7 +171,7 @@ async def build_one(visitor: Visitor, id: str) -> None:
             await _result(visitor, found[0])
 
     first = events[0]
-    ui.label(str(first.detail.get("problem", ""))).classes("prose text-lg")
+    words(str(first.detail.get("problem", "")))
     await result()
     with ui.card().classes("card w-full"):
         ui.label("Steps").classes("title")
@@ -231,6 +231,8 @@ async def _result(visitor: Visitor, found: OracleConsultResult | OracleConsultat
                 with spot:
                     if not found.found:
                         tag("not in the documents", "warn")
+                    elif not record.model and not any(one.supports for one in found.citations):
+                        tag("the nearest passages; none says it outright", "warn")
                     citations.answer(found.answer if found.found else "", found.citations, show)
                 for note in found.notes:
                     ui.label(note).classes("quiet text-sm prose")
@@ -299,4 +301,4 @@ def _said(event: OracleEvent) -> tuple[str, str]:
         return f"Failed: {detail.get('error')}", ""
     cited, ended = detail.get("citations"), str(detail.get("stopped_by") or "done").replace("_", " ")
     more = "" if ended == "done" else f"stopped by {ended}"
-    return f"Answered with {cited} citation{'' if cited == 1 else 's'}", more
+    return f"Answered with {many(int(cited or 0), 'citation')}", more

@@ -11,7 +11,7 @@ from nicegui import ui
 from recollect.domain.memory import MemoryType
 from recollect.errors import InvalidInputError, NotFoundError
 from recollect.surfaces.dashboard.addresses import link
-from recollect.surfaces.dashboard.widgets import PALETTE, chart, empty, tag, when
+from recollect.surfaces.dashboard.widgets import PALETTE, chart, empty, many, tag, when
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ _COLOURS = {
 }
 #: As many as can be told apart in a picture, and on a list.
 _DRAWN, _LISTED, _AROUND = 60, 200, 24
-_TIMELINE = 100
+_TIMELINE, _KNOWN = 100, 12
 
 
 def address(name: str) -> str:
@@ -88,16 +88,12 @@ async def build(visitor: Visitor, q: str = "") -> None:
                 if one.aliases:
                     ui.label(f"also {', '.join(one.aliases)}").classes("quiet text-sm prose")
                 ui.space()
-                ui.label(_counted(one.memories)).classes("quiet text-sm")
+                ui.label(many(one.memories)).classes("quiet text-sm")
 
 
 def _kind(kind: str) -> str:
     """What sort of thing it is, as people say it; of most only the name is known."""
     return {"id": "number", "title": "name", "thing": "name"}.get(kind, kind)
-
-
-def _counted(memories: int) -> str:
-    return f"{memories:,} {'memory' if memories == 1 else 'memories'}"
 
 
 def _picture(graph: EntityGraph, *, height_px: int) -> None:
@@ -204,12 +200,13 @@ async def build_one(visitor: Visitor, name: str) -> None:
     else:
         entity = graph.entities[0]
     title = entity.name if entity is not None else name
-    memories = await store.list(filters={"entity": graph.centre}, limit=_TIMELINE, include_superseded=True)
+    about: dict[str, Any] = {"filters": {"entity": graph.centre}, "include_superseded": True}
+    memories = await store.list(limit=_TIMELINE, **about)
     _head(title, entity)
     with ui.row().classes("w-full gap-4 items-start"):
         with ui.column().classes("grow basis-96 gap-4 min-w-0"):
             _known(title, memories.items)
-            _timeline(memories.items)
+            _timeline(memories.items, of=await store.count(**about), entity=graph.centre or name)
         with ui.card().classes("card grow basis-72 gap-2"):
             ui.label("Named together with").classes("title")
             others = [entity for entity in graph.entities if entity.key != graph.centre]
@@ -222,13 +219,16 @@ async def build_one(visitor: Visitor, name: str) -> None:
                 for link_ in graph.links
                 if graph.centre in (link_.source, link_.target)
             }
-            for one in sorted(others, key=lambda one: -together.get(one.key, 0))[:12]:
+            ranked = sorted(others, key=lambda one: -together.get(one.key, 0))
+            for one in ranked[:_KNOWN]:
                 with ui.row().classes("w-full items-center no-wrap"):
-                    ui.link(one.name, address(one.key)).classes("link prose")
+                    ui.link(one.name, address(one.key)).classes("link prose line-clamp-2")
                     ui.space()
                     ui.label(f"{together.get(one.key, 0)}").classes("quiet text-sm").tooltip(
                         "memories that name both"
                     )
+            if len(ranked) > _KNOWN:
+                ui.label(f"and {len(ranked) - _KNOWN} more in the picture").classes("quiet text-sm")
 
 
 def _head(title: str, entity: Entity | None) -> None:
@@ -258,16 +258,22 @@ def _known(title: str, memories: Sequence[Memory]) -> None:
             ui.label(
                 f"No fact or summary of {title} yet; what was said is below. "
                 "Facts come with “Read its facts”, summaries with `recollect consolidate`."
-            ).classes("quiet text-sm")
-        for one in known[:12]:
+            ).classes("quiet text-sm prose")
+        for one in known[:_KNOWN]:
             with ui.link(target=f"/memories/{one.id}").classes("said no-underline") as row:
                 row.style("color: inherit")
-                ui.label(one.text).classes("prose")
+                ui.label(one.text).classes("prose line-clamp-3")
+        if len(known) > _KNOWN:
+            ui.label(f"and {len(known) - _KNOWN} more, on the timeline").classes("quiet text-sm")
 
 
-def _timeline(memories: Sequence[Memory]) -> None:
+def _timeline(memories: Sequence[Memory], *, of: int, entity: str) -> None:
     with ui.card().classes("card w-full gap-2"):
-        ui.label("Timeline").classes("title")
+        with ui.row().classes("w-full items-center"):
+            ui.label("Timeline").classes("title")
+            ui.space()
+            said = f"All {many(of)}" if of <= len(memories) else f"The latest {len(memories)} of {many(of)}"
+            ui.link(said, link("/memories", entity=entity, superseded=True)).classes("link text-sm")
         if not memories:
             ui.label("No memory names it any more.").classes("quiet text-sm")
         newest = sorted(memories, key=lambda one: one.created_at, reverse=True)

@@ -11,7 +11,7 @@ from nicegui import ui
 from recollect.domain.codebase import ToolCall
 from recollect.surfaces.dashboard import citations
 from recollect.surfaces.dashboard.sources import passage
-from recollect.surfaces.dashboard.widgets import empty, fields, lines, tag, when
+from recollect.surfaces.dashboard.widgets import empty, fields, lines, many, tag, when, words
 
 if TYPE_CHECKING:
     from recollect.domain.codebase import RLMResult
@@ -27,7 +27,7 @@ _NEARLY = 0.9
 
 def show(visitor: Visitor, result: RLMResult) -> None:
     """All of it."""
-    ui.label(result.query).classes("prose text-lg")
+    words(result.query)
     with ui.row().classes("items-center gap-2 w-full"):
         stopped(result.stopped_by)
         ui.label(f"{when(result.trajectory.end_time)} · {result.usage.wall_time_seconds:.1f} s").classes(
@@ -113,7 +113,11 @@ def _finding(
         if cited not in opened:
             sure = f" · {100 * finding.confidence:.0f} % sure"
             opened[cited] = _source(
-                visitor, result.root, cited, title=finding.description, caption=place_of(cited) + sure
+                visitor,
+                result.root,
+                cited,
+                title=finding.description.replace("`", ""),
+                caption=place_of(cited) + sure,
             )
 
 
@@ -211,6 +215,19 @@ def _seconds(value: float) -> str:
 # Steps ---------------------------------------------------------------------------------------------
 
 
+#: What a search in parts does next, by the name that its planner has for it.
+_DIRECTIONS = {
+    "search": "Search the whole",
+    "by_scope": "Search scope by scope",
+    "by_entity": "Search name by name",
+    "by_period": "Search period by period",
+    "parts": "Search part by part",
+    "bridge": "Follow what the hits name",
+    "aggregate": "Bring it together",
+    "stop": "Answered",
+}
+
+
 def tree(record: Trajectory) -> None:
     """Every step of a run, its calls below it, and below a call the run that it started."""
     for step in record.steps:
@@ -218,20 +235,22 @@ def tree(record: Trajectory) -> None:
 
 
 def _step(step: Step) -> None:
-    title = f"{step.iteration}. {step.thought or step.next_direction.replace('_', ' ') or 'A step'}"
+    said = step.thought or _DIRECTIONS.get(step.next_direction, step.next_direction.replace("_", " "))
+    title = f"{step.iteration}. {said or 'A step'}"
     calls = len(step.tool_calls)
     if not calls:
         with ui.column().classes("w-full gap-0 q-px-xs q-py-sm step"):
             ui.label(title).classes("prose")
             ui.label(f"No call · {step.duration_ms:,.0f} ms").classes("quiet text-xs")
         return
-    caption = f"{calls} call{'' if calls == 1 else 's'} · {step.duration_ms:,.0f} ms"
+    caption = f"{many(calls, 'call')} · {step.duration_ms:,.0f} ms"
     expansion = ui.expansion(title, caption=caption, value=True)
     expansion.classes("w-full step").props('dense header-class="q-px-xs"')
     with expansion, ui.column().classes("w-full gap-2 q-pl-md branch"):
         for call in step.tool_calls:
             _call(call)
-        if step.next_direction:
+        # Without a model it is the name of what was just called.
+        if step.thought and step.next_direction not in {call.tool for call in step.tool_calls}:
             ui.label(f"Next: {step.next_direction}").classes("quiet text-sm prose")
 
 
@@ -251,9 +270,11 @@ def _call(call: CallRecord) -> None:
         if said:
             ui.label(said).classes("text-sm prose" + (" text-negative" if call.error else ""))
         if call.child is not None:
-            title = f"Explored on its own: {call.child.query}"
+            asked = f": {call.child.query}" if call.child.query else ""
             inner = ui.expansion(
-                title, caption=f"ended by {call.child.stopped_by}", icon="subdirectory_arrow_right"
+                f"A part, on its own{asked}",
+                caption=f"ended by {call.child.stopped_by}",
+                icon="subdirectory_arrow_right",
             )
             with inner.classes("w-full").props("dense"):
                 tree(call.child)

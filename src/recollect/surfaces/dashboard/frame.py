@@ -62,7 +62,9 @@ body, .q-layout { background: var(--paper) !important; color: var(--ink); font-s
 .rows > a { display: block; } .rows .item > a { color: inherit; text-decoration: none; flex: 1; min-width: 0; }
 .rows > * + * { border-top: 1px solid var(--line); } .rows > a:hover, .rows > .item:hover { background: var(--wash); }
 .meta { display: flex; flex-wrap: wrap; gap: 4px 10px; align-items: center; color: var(--quiet); font-size: 13px;
-  margin-top: 3px; }
+  margin-top: 3px; max-width: 100%; }
+.folded { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 10; overflow: hidden; }
+.bar { position: sticky; top: 58px; z-index: 5; padding: 6px 16px; min-height: 48px; }
 .tag { display: inline-block; background: var(--wash); color: var(--quiet); border-radius: 6px; padding: 0 7px;
   font-size: 12.5px; line-height: 20px; font-weight: 500; text-decoration: none;
   white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; flex-shrink: 0; }
@@ -106,7 +108,9 @@ a.tag:hover { color: var(--tint); } .tag.tint { color: var(--tint); }
 .q-item__label { overflow-wrap: anywhere; }
 kbd { border: 1px solid var(--line); border-radius: 5px; padding: 0 5px; font-size: 12px; color: var(--quiet); }
 *:focus-visible { outline: 2px solid var(--tint); outline-offset: 2px; }
-@media (max-width: 599px) { .wide-only { display: none !important; } .lines .number { min-width: 2.5em; }
+@media (max-width: 599px) { .wide-only { display: none !important; }
+  .headline { flex-wrap: wrap !important; row-gap: 4px !important; } .headline > .prose { flex-basis: 100%; }
+  .lines .number { min-width: 2.5em; }
   .card { padding: 13px; } .rows > a, .rows > .item { padding: 10px 13px; } }
 """
 #: Keys work where they are pressed, in the browser: a server that is asked first is too late for the next letter.

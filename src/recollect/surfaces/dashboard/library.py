@@ -11,7 +11,7 @@ from nicegui import ui
 from recollect.errors import InvalidInputError, NotFoundError, RecollectError
 from recollect.library.reading.sections import DEFAULT_LIMITS
 from recollect.surfaces.dashboard.addresses import link
-from recollect.surfaces.dashboard.widgets import confirmed, empty, fields, lines, tag, when
+from recollect.surfaces.dashboard.widgets import confirmed, empty, fields, lines, many, tag, when
 
 if TYPE_CHECKING:
     from nicegui.events import UploadEventArguments, ValueChangeEventArguments
@@ -75,7 +75,9 @@ async def _upload(visitor: Visitor, refresh: Any) -> None:
                 raise
             finally:
                 bar.visible = False
-            said.text = f"{report.document.name}: {report.outcome}, {report.document.sections} sections"
+            said.text = (
+                f"{report.document.name}: {report.outcome}, {many(report.document.sections, 'section')}"
+            )
             refresh()
 
         ui.upload(
@@ -114,9 +116,7 @@ def _row(document: Document) -> None:
                 tag(document.state, _STATES.get(document.state, ""))
             for word in document.tags:
                 tag(word)
-        told = (
-            f"{document.name} · {document.kind} · {document.sections:,} sections · {document.lines:,} lines"
-        )
+        told = f"{document.name} · {document.kind} · {many(document.sections, 'section')} · {document.lines:,} lines"
         ui.label(f"{told} · {document.scope} · {when(document.updated_at)}").classes("quiet text-sm prose")
 
 
@@ -175,7 +175,7 @@ async def build_one(visitor: Visitor, id: str, line: str = "") -> None:
                 ("From", document.source),
                 (
                     "Size",
-                    f"{document.lines:,} lines, {document.tokens:,} tokens, {document.sections:,} sections",
+                    f"{document.lines:,} lines, {document.tokens:,} tokens, {many(document.sections, 'section')}",
                 ),
                 ("Added", f"{when(document.created_at)} by {document.by or 'nobody'}"),
                 ("Trouble", document.error),

@@ -14,7 +14,11 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 from nicegui import ui
 
+from recollect.surfaces.dashboard.widgets import many
+
 _MARK = re.compile(r"(\[\d{1,3}\])")
+#: A line right above a list names it, also where no blank line parts it from the list before.
+_NAMES_A_LIST = re.compile(r"(?<=[^\n])\n(?=[^\s\-*|>#][^\n]*:\n[-*] )")
 _NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?")
 _BLOCKS = {
     "paragraph": "p",
@@ -37,7 +41,8 @@ Show = Callable[[int], Any]
 
 def markdown(text: str, *, sources: int = 0, show: Show | None = None) -> None:
     """A text in Markdown; each of its marks, from [1] to the number of sources, calls `show` with its number."""
-    parsed = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).parse(text)
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parsed = parser.parse(_NAMES_A_LIST.sub("\n\n", text))
     with ui.element("div").classes("markdown"):
         for node in SyntaxTreeNode(parsed).children:
             _node(node, sources, show)
@@ -95,7 +100,7 @@ def _table(node: SyntaxTreeNode, sources: int, show: Show | None) -> None:
                     _node(row, sources, show)
 
     drawn()
-    ui.label(f"{len(rows):,} {'row' if len(rows) == 1 else 'rows'}").classes("quiet text-sm count")
+    ui.label(many(len(rows), "row")).classes("quiet text-sm count")
 
 
 def _rank(cell: SyntaxTreeNode) -> tuple[bool, bool, float, str]:

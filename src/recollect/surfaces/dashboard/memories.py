@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import io
-from dataclasses import asdict, dataclass, replace
-from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nicegui import ui
 
 from recollect.domain.layers import Layer
 from recollect.domain.learning import FeedbackKind
 from recollect.domain.memory import MemoryType
-from recollect.errors import InvalidInputError, RecollectError
+from recollect.errors import InvalidInputError
+from recollect.surfaces.dashboard import filters
 from recollect.surfaces.dashboard.addresses import link
 from recollect.surfaces.dashboard.memory import add, why
-from recollect.surfaces.dashboard.selection import Selected, actions, many
-from recollect.surfaces.dashboard.widgets import empty, question_kind, tag, when
+from recollect.surfaces.dashboard.selection import Selected, bar, export
+from recollect.surfaces.dashboard.widgets import empty, many, question_kind, tag, when
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -26,50 +25,24 @@ if TYPE_CHECKING:
     from recollect.domain.results import Hit, SearchResults
     from recollect.surfaces.dashboard.visitor import Visitor
 
-PATH = "/memories"
 _PAGE = 25
-#: More can't be chosen from, only typed.
-_MOST_SCOPES = 500
 _LEAST = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """What is looked at, as the address says it; with no words, all memories are listed."""
+class View(filters.View):
+    """What is looked at; with no words, all memories are listed."""
 
-    q: str = ""
+    path: ClassVar[str] = "/memories"
+
     layers: str = ""
     types: str = ""
     scope: str = ""
-    user: str = ""
-    since: str = ""
-    until: str = ""
     conversation: str = ""
+    entity: str = ""
     least: str = ""
     superseded: str = ""
     order: str = ""
-    cursor: str = ""
-
-    @property
-    def address(self) -> str:
-        """Where it is shown."""
-        return link(PATH, **asdict(self))
-
-    @property
-    def filtered(self) -> int:
-        """How many filters are set."""
-        names = (
-            "layers",
-            "types",
-            "scope",
-            "user",
-            "since",
-            "until",
-            "conversation",
-            "least",
-            "superseded",
-        )
-        return sum(bool(getattr(self, name)) for name in names)
 
     @property
     def threshold(self) -> float:
@@ -79,94 +52,85 @@ class View:
         except ValueError:
             return _LEAST
 
-    def period(self) -> dict[str, Any]:
-        """The condition on when a memory was learned; the last day is meant as a whole."""
-        wanted: dict[str, Any] = {}
-        if self.since:
-            wanted["$gte"] = f"{_day(self.since)}T00:00:00Z"
-        if self.until:
-            wanted["$lt"] = f"{_day(self.until) + timedelta(days=1)}T00:00:00Z"
+    def learned(self) -> dict[str, Any]:
+        """The condition on when a memory was learned."""
+        begin, end = self.period
+        wanted = {sign: moment for sign, moment in (("$gte", begin), ("$lt", end)) if moment}
         return {"created_at": wanted} if wanted else {}
 
-    def filters(self) -> dict[str, Any]:
+    def conditions(self) -> dict[str, Any]:
         """All of it as `list`, `count` and `export_jsonl` take it."""
-        found = self.period()
+        found = self.learned()
         if self.layers:
             found["layer"] = {"$in": self.layers.split(",")}
         if self.types:
             found["type"] = {"$in": self.types.split(",")}
         if self.scope:
             found["scope"] = self.scope
-        if self.conversation:
-            found["conversation"] = self.conversation
-        return found
+        return found | self.about()
 
-
-TAKES = tuple(View.__dataclass_fields__)
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise InvalidInputError(f"{text!r} is no day; write it like 2026-05-31") from None
+    def about(self) -> dict[str, Any]:
+        """The conversation and the entity, which no field sets."""
+        return {name: value for name in ("conversation", "entity") if (value := getattr(self, name))}
 
 
 async def build(visitor: Visitor, **given: str) -> None:
     """The page of all memories."""
     view = View(**given)
-    selected = Selected()
     await _form(visitor, view)
-    try:
-        store = await visitor.store(user=view.user or None)
-        if view.q.strip():
-            await _search(visitor, store, view, selected)
-        else:
-            await _listed(visitor, store, view, selected)
-    except InvalidInputError as error:
-        empty("filter_alt_off", "That is no way to look at memories", then=str(error))
+
+    @ui.refreshable
+    async def shown() -> None:
+        try:
+            store = await visitor.store(user=view.user or None)
+            if view.q.strip():
+                await _search(visitor, store, view, shown.refresh)
+            else:
+                await _listed(visitor, store, view, shown.refresh)
+        except InvalidInputError as error:
+            empty("filter_alt_off", "That is no way to look at memories", then=str(error))
+
+    await shown()
 
 
 async def _form(visitor: Visitor, view: View) -> None:
     async def search() -> None:
         ui.navigate.to(replace(view, q=(words.value or "").strip(), cursor="").address)
 
+    async def export_all() -> None:
+        # A search exports what it may find from.
+        await export(visitor, view.conditions(), user=view.user or None)
+
     with ui.card().classes("card w-full gap-2"):
         with ui.row().classes("w-full items-center no-wrap gap-2"):
-            words = ui.input(placeholder="Search as an agent would", value=view.q).classes("grow")
-            words.props('outlined dense clearable data-search aria-label="Search memories"')
-            with words.add_slot("append"):
-                ui.element("kbd").classes("wide-only").props('innerHTML="/"')
+            words = filters.search_field(
+                view, placeholder="Search as an agent would", label="Search memories"
+            )
             words.on("keydown.enter", search).on("clear", search)
             ui.button("Search", icon="search", on_click=search).props("unelevated no-wrap")
         with ui.row().classes("w-full items-center gap-2"):
-            shown = ui.button("Filters", icon="tune").props("flat dense")
-            if view.filtered:
-                tag(f"{view.filtered} set", "tint")
-                ui.link("Clear", View(q=view.q).address).classes("link text-sm")
+            opens = filters.button(view)
+            for name, value in view.about().items():
+                tag(f"{name}: {value}", "tint")
             ui.space()
-            ui.button("Export", icon="download", on_click=lambda: _export(visitor, view)).props("flat dense")
-            ui.button("Add memory", icon="add", on_click=lambda: add(visitor, user=view.user or None)).props(
-                "flat dense color=primary"
+            ui.button("Export", icon="download", on_click=export_all).props("flat dense")
+            ui.button("Add", icon="add", on_click=lambda: add(visitor, user=view.user or None)).props(
+                'flat dense color=primary aria-label="Add memory"'
             )
-        panel = ui.element("div").classes("w-full")
-        panel.set_visibility(bool(view.filtered))
-        shown.on_click(lambda: panel.set_visibility(not panel.visible))
-        with panel:
+        with filters.panel(view, opens):
             await _filters(visitor, view)
 
 
 async def _filters(visitor: Visitor, view: View) -> None:
-    scopes = [one for one in await (await visitor.store()).scopes.list() if one.memories][:_MOST_SCOPES]
+    scopes = await filters.scopes_in_use(visitor)
     places = {str(scope): f"{scope} ({scope.memories:,})" for scope in scopes}
-    people = {scope.name: scope.name for scope in scopes if scope.layer is Layer.USER}
-    with ui.element("div").classes("grid w-full gap-3 grid-cols-1 sm:grid-cols-2 lg:grid-cols-4"):
-        layers = _several("Layers", [layer.value for layer in Layer], view.layers)
-        types = _several("Types", [kind.value for kind in MemoryType], view.types)
-        scope = _one("Scope", places, view.scope)
-        user = _one("As user", people, view.user) if visitor.context.is_admin else None
-        since = ui.input("Learned from", value=view.since).props("outlined dense stack-label type=date")
-        until = ui.input("Learned until", value=view.until).props("outlined dense stack-label type=date")
+    with filters.fields():
+        layers = filters.several("Layers", [layer.value for layer in Layer], view.layers)
+        types = filters.several("Types", [kind.value for kind in MemoryType], view.types)
+        scope = filters.one("Scope", places, view.scope)
+        user = filters.one("As user", filters.users(scopes), view.user) if visitor.context.is_admin else None
+        since = filters.day("Learned from", view.since)
+        until = filters.day("Learned until", view.until)
         with ui.column().classes("gap-0"):
             ui.label("Least score of a search").classes("quiet text-xs")
             least = ui.slider(min=0, max=1, step=0.05, value=view.threshold).props("label dense")
@@ -191,28 +155,16 @@ async def _filters(visitor: Visitor, view: View) -> None:
         ui.button("Apply", on_click=apply).props("outline")
 
 
-def _several(label: str, choices: list[str], chosen: str) -> ui.select:
-    value = [one for one in chosen.split(",") if one in choices]
-    return ui.select(choices, label=label, multiple=True, value=value).props("outlined dense use-chips")
-
-
-def _one(label: str, choices: dict[str, str], chosen: str) -> ui.select:
-    if chosen:
-        choices.setdefault(chosen, chosen)
-    found = ui.select(choices, label=label, value=chosen or None, with_input=True, clearable=True)
-    return found.props("outlined dense")
-
-
 # Lists ---------------------------------------------------------------------------------------------
 
 
-async def _listed(visitor: Visitor, store: AsyncRecollect, view: View, selected: Selected) -> None:
-    filters, old = view.filters(), bool(view.superseded)
+async def _listed(visitor: Visitor, store: AsyncRecollect, view: View, refresh: Any) -> None:
+    wanted, old = view.conditions(), bool(view.superseded)
     order = "oldest" if view.order == "oldest" else "newest"
     page = await store.list(
-        limit=_PAGE, cursor=view.cursor or None, filters=filters, include_superseded=old, order=order
+        limit=_PAGE, cursor=view.cursor or None, filters=wanted, include_superseded=old, order=order
     )
-    count = await store.count(filters=filters, include_superseded=old)
+    count = await store.count(filters=wanted, include_superseded=old)
     if not page:
         with ui.card().classes("card w-full"):
             if view.filtered:
@@ -225,17 +177,15 @@ async def _listed(visitor: Visitor, store: AsyncRecollect, view: View, selected:
                     command='recollect add "Ana prefers the morning for calls"',
                 )
         return
-    with ui.row().classes("w-full items-center gap-2"):
-        ui.label(f"{count:,} {'memory' if count == 1 else 'memories'}").classes("quiet")
-        ui.space()
+    selected = Selected()
+    with bar(visitor, selected, page.items, counted=many(count), user=view.user or None, refresh=refresh):
         ui.select(
             {"newest": "Newest first", "oldest": "Oldest first"},
             value=order,
             on_change=lambda event: ui.navigate.to(
                 replace(view, order="" if event.value == "newest" else event.value, cursor="").address
             ),
-        ).props('outlined dense options-dense aria-label="Order"')
-    actions(visitor, selected, page.items, user=view.user or None)
+        ).props('borderless dense options-dense aria-label="Order"')
     with ui.card().classes("card rows w-full"):
         for memory in page:
             with _item(memory.id, selected), ui.link(target=_one_address(memory.id, view)):
@@ -248,7 +198,7 @@ async def _listed(visitor: Visitor, store: AsyncRecollect, view: View, selected:
 
 
 def _one_address(id: UUID, view: View) -> str:
-    return link(f"{PATH}/{id}", q=view.q, user=view.user)
+    return link(f"{View.path}/{id}", q=view.q, user=view.user)
 
 
 def _item(id: UUID, selected: Selected) -> Any:
@@ -275,8 +225,7 @@ def _text(memory: Memory | Hit, *, outdated: bool = False) -> None:
 # Searches ------------------------------------------------------------------------------------------
 
 
-async def _search(visitor: Visitor, store: AsyncRecollect, view: View, selected: Selected) -> None:
-    period, conversation = view.period(), view.conversation
+async def _search(visitor: Visitor, store: AsyncRecollect, view: View, refresh: Any) -> None:
     results = await store.search(
         view.q,
         limit=_PAGE,
@@ -284,14 +233,14 @@ async def _search(visitor: Visitor, store: AsyncRecollect, view: View, selected:
         layers=view.layers.split(",") if view.layers else None,
         types=view.types.split(",") if view.types else None,
         scope=view.scope or None,
-        filters={**period, **({"conversation": conversation} if conversation else {})} or None,
+        filters={**view.learned(), **view.about()} or None,
         explain=True,
     )
     understood = await store.explain(view.q)
-    with ui.row().classes("items-center gap-2 w-full"):
-        ui.label(f"{len(results)} found in {results.timings_ms.get('total', 0):.0f} ms").classes("quiet")
+    selected = Selected()
+    counted = f"{len(results)} found in {results.timings_ms.get('total', 0):.0f} ms"
+    with bar(visitor, selected, results.hits, counted=counted, user=view.user or None, refresh=refresh):
         tag(f"read as {question_kind(understood.type.category)}")
-        ui.space()
         ui.link("Ask for an answer →", link("/ask", q=view.q)).classes("link text-sm")
     for note in results.notes:
         ui.label(note).classes("tag warn")
@@ -303,7 +252,6 @@ async def _search(visitor: Visitor, store: AsyncRecollect, view: View, selected:
                 then="That is an answer, too. A lower least score, under Filters, also shows what is only near.",
             )
         return
-    actions(visitor, selected, results.hits, user=view.user or None)
     with ui.card().classes("card rows w-full"):
         for hit in results:
             _hit(visitor, hit, results, view, selected)
@@ -335,17 +283,3 @@ def _feedback(visitor: Visitor, memory: UUID, query: UUID, user: str | None) -> 
     ):
         for kind in FeedbackKind:
             ui.menu_item(kind.value, on_click=lambda kind=kind: give(kind.value))
-
-
-async def _export(visitor: Visitor, view: View) -> None:
-    """What is looked at, as the lines that `recollect import` reads; a search exports what it may find from."""
-    target = io.StringIO()
-    try:
-        count = await (await visitor.store(user=view.user or None)).export_jsonl(
-            target, filters=view.filters() or None
-        )
-    except RecollectError as error:
-        ui.notify(str(error), type="negative")
-        return
-    ui.download.content(target.getvalue().encode(), "memories.jsonl")
-    ui.notify(f"Exported {many(range(count))}", type="positive")

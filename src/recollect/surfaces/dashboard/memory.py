@@ -22,6 +22,7 @@ from recollect.surfaces.dashboard.widgets import (
     shares,
     tag,
     when,
+    words,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 #: Turns of a conversation before and after the one that is shown.
 _AROUND = 3
+_NAMED = 16
 _NUMBERS = re.compile(r" \((?:\w+ )?-?\d+\.\d+\)")
 
 
@@ -87,18 +89,17 @@ def _memory(visitor: Visitor, memory: Memory, refresh: Any, user: str | None) ->
     async def delete() -> None:
         if await confirmed("Delete this memory for good, with everything made from it?", act="Delete"):
             receipt = await (await visitor.store(user=user)).delete(memory.id)
-            ui.notify(f"Deleted: {receipt.memories} memory", type="positive")
+            ui.notify(f"Deleted; receipt {receipt.id}", type="positive")
             ui.navigate.to("/memories")
 
     with ui.card().classes("card w-full gap-2"):
-        ui.label(memory.text).classes("prose text-lg")
+        words(memory.text)
         with ui.element("div").classes("meta"):
             if memory.superseded_at is not None:
                 tag("replaced", "warn")
             tag(memory.scope, to=link("/memories", scope=memory.scope))
             tag(memory.type.value, to=link("/memories", types=memory.type.value))
-            for name in dict.fromkeys((*memory.entities, *memory.mentions)):
-                tag(name, "tint", to=f"/entities/{quote(name, safe='')}")
+            _names(list(dict.fromkeys((*memory.entities, *memory.mentions))))
         ui.label(_who(memory)).classes("quiet text-sm prose")
         with ui.row().classes("gap-1"):
             ui.button("Edit", icon="edit", on_click=lambda: _edit(visitor, memory, refresh, user)).props(
@@ -107,6 +108,19 @@ def _memory(visitor: Visitor, memory: Memory, refresh: Any, user: str | None) ->
             if memory.superseded_at is not None:
                 ui.button("Believe again", icon="restore", on_click=restore).props("flat dense")
             ui.button("Delete", icon="delete", on_click=delete).props("flat dense color=negative")
+
+
+def _names(found: Sequence[str]) -> None:
+    """Whom and what it names; of many the first, and a button for the rest."""
+    for name in found[:_NAMED]:
+        tag(name, "tint", to=f"/entities/{quote(name, safe='')}")
+    if len(found) > _NAMED:
+        with ui.element("div").classes("meta") as rest:
+            for name in found[_NAMED:]:
+                tag(name, "tint", to=f"/entities/{quote(name, safe='')}")
+        rest.set_visibility(False)
+        more = ui.button(f"{len(found) - _NAMED} more names").props("flat dense size=sm")
+        more.on_click(lambda: rest.set_visibility(not rest.visible))
 
 
 def _who(memory: Memory) -> str:
@@ -144,7 +158,7 @@ async def _replaced(store: AsyncRecollect, memory: Memory) -> None:
             for other in others:
                 with ui.link(target=f"/memories/{other.id}").classes("said no-underline") as row:
                     row.style("color: inherit")
-                    ui.label(other.text).classes("prose" + (" gone" if others is before else ""))
+                    ui.label(other.text).classes("prose folded" + (" gone" if others is before else ""))
                     ui.label(when(other.created_at)).classes("quiet text-sm")
 
 
@@ -169,7 +183,7 @@ async def _conversation(store: AsyncRecollect, memory: Memory) -> None:
                 row.style("color: inherit")
                 row.classes("this" if turn.id == memory.id else "")
                 ui.label(turn.speaker or "somebody").classes("quiet text-xs")
-                ui.label(turn.text).classes("prose" + (" gone" if turn.superseded_at else ""))
+                ui.label(turn.text).classes("prose folded" + (" gone" if turn.superseded_at else ""))
 
 
 def _history(history: Sequence[HistoryEntry]) -> None:
@@ -180,7 +194,7 @@ def _history(history: Sequence[HistoryEntry]) -> None:
             ui.label(f"{when(entry.at)}{by}").classes("quiet text-sm")
             for name, value in dict(entry.before or {}).items():
                 said = value if isinstance(value, str) else as_json(value)
-                ui.label(f"{name} was: {said}"[:2_000]).classes("prose text-sm quiet")
+                ui.label(f"{name} was: {said}").classes("prose text-sm quiet folded")
 
 
 def _facts(memory: Memory) -> list[tuple[str, object]]:

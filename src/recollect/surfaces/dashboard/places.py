@@ -63,7 +63,7 @@ class Page:
 
 PAGES = (
     Page(path="/", place=OVERVIEW, build=overview.build),
-    Page(path="/memories", place=MEMORIES, build=memories.build, takes=memories.TAKES),
+    Page(path="/memories", place=MEMORIES, build=memories.build, takes=memories.View.parts()),
     Page(path="/memories/{id}", place=MEMORIES, build=memory.build, takes=("id", "q", "user")),
     Page(path="/entities", place=ENTITIES, build=entities.build, takes=("q",)),
     Page(path="/entities/{name:path}", place=ENTITIES, build=entities.build_one, takes=("name",)),
@@ -82,7 +82,7 @@ PAGES = (
         takes=("task_id",),
         needs="operator",
     ),
-    Page(path="/traces", place=TRACES, build=traces.build, takes=("user", "silent")),
+    Page(path="/traces", place=TRACES, build=traces.build, takes=traces.View.parts()),
     Page(path="/traces/{id}", place=TRACES, build=traces.build_one, takes=("id",)),
     Page(path="/capabilities", place=CAPABILITIES, build=capabilities.build),
     Page(path="/learning", place=LEARNING, build=learning.build),

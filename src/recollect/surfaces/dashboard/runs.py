@@ -5,6 +5,7 @@ Each has a page of its own with its steps, its budget and what it cost. Those th
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from recollect.surfaces.dashboard import consultations, explorations
 from recollect.surfaces.dashboard.exploration import budget, spent_of_run, tree
 from recollect.surfaces.dashboard.exploring import Running, told_lately
 from recollect.surfaces.dashboard.live import watch
-from recollect.surfaces.dashboard.widgets import empty, fields, tabs, tag, when
+from recollect.surfaces.dashboard.widgets import empty, fields, many, tabs, tag, when, words
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -34,6 +35,7 @@ PATH = "/runs"
 _SHOWN = 50
 #: The material of searches; consultations are listed by themselves.
 _MEMORY = "memory"
+_UNSAID = "A search in parts (its words are not kept)"
 _ICONS = {"consultation": "forum", "exploration": "travel_explore", "search": "account_tree"}
 
 
@@ -199,7 +201,7 @@ def _exploring(told: Any) -> _Run:
 def _exploration(result: RLMResult) -> _Run:
     found = len(result.findings)
     cost = f" · ${result.usage.usd:.4f}" if result.usage.usd else ""
-    said = f"{found} finding{'' if found == 1 else 's'} · {result.usage.wall_time_seconds:.1f} s{cost} · {result.root}"
+    said = f"{many(found, 'finding')} · {result.usage.wall_time_seconds:.1f} s{cost} · {result.root}"
     return _Run(
         kind="exploration",
         title=result.query,
@@ -215,7 +217,7 @@ def _search(one: RunSummary, question: str | None) -> _Run:
     said = f"by {one.user_id} · {one.subcalls} calls · {one.tokens:,} tokens"
     return _Run(
         kind="search",
-        title=question or "A search in parts (its words are not kept)",
+        title=question or _UNSAID,
         at=one.started_at,
         state=one.stopped_by.replace("_", " "),
         tone="good" if one.stopped_by == "done" else "warn",
@@ -233,10 +235,13 @@ async def build_one(visitor: Visitor, id: str) -> None:
         empty("search_off", "There is no such run", then="It may be somebody else's, or forgotten.")
         return
     one, record = found.summary, Trajectory.read(found.trajectory)
+    trace = None
+    if one.query_id is not None and one.environment == _MEMORY:
+        with suppress(NotFoundError):
+            trace = await (await visitor.store()).traces.get(one.query_id)
     with ui.card().classes("card w-full gap-2"):
         searched = one.environment == _MEMORY
-        title = "A search that was taken apart" if searched else "A consultation, step by step"
-        ui.label(title).classes("text-lg")
+        words(((trace and trace.question) or _UNSAID) if searched else "A consultation, step by step")
         fields(
             [
                 ("Asked", f"{one.started_at:%Y-%m-%d %H:%M:%S} UTC by {one.user_id}"),
@@ -246,13 +251,14 @@ async def build_one(visitor: Visitor, id: str) -> None:
                 ("Reward", None if one.reward is None else f"{one.reward:+.2f}"),
             ]
         )
-        if one.query_id is not None:
-            page = "traces" if searched else "consultations"
-            ui.link("What it found", f"/{page}/{one.query_id}").classes("link text-sm")
+        if trace is not None:
+            ui.link(f"What it found: {many(trace.hits)}", f"/traces/{trace.id}").classes("link text-sm")
+        elif one.query_id is not None and not searched:
+            ui.link("What it found", f"/consultations/{one.query_id}").classes("link text-sm")
     with ui.row().classes("w-full gap-4 items-start"):
         with ui.card().classes("card grow basis-96 gap-2"):
             ui.label("Steps").classes("title")
-            ui.label("The words of questions and memories are not kept with runs.").classes("quiet text-sm")
+            ui.label("What was searched for and found in each is not kept.").classes("quiet text-sm")
             tree(record)
         with ui.card().classes("card grow basis-72 gap-3"):
             ui.label("Budget").classes("title")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import io
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from recollect.surfaces.dashboard.widgets import confirmed
+from recollect.errors import RecollectError
+from recollect.surfaces.dashboard.widgets import confirmed, many
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -35,45 +37,71 @@ class Selected:
         for box in self.boxes:
             box.set_value(on)
 
+    @property
+    def condition(self) -> dict[str, Any]:
+        """Those that are ticked, as a filter."""
+        return {"id": {"$in": [str(id) for id in sorted(self.ids)]}}
 
-def actions(visitor: Visitor, selected: Selected, shown: Sequence[Memory | Hit], *, user: str | None) -> None:
-    """What to do with those that are ticked; seen once one is."""
+
+def bar(
+    visitor: Visitor,
+    selected: Selected,
+    shown: Sequence[Memory | Hit],
+    *,
+    counted: str,
+    user: str | None,
+    refresh: Callable[[], Any],
+) -> ui.row:
+    """How many there are, and what to do with those that are ticked; stays in sight."""
     retired = {one.id for one in shown if getattr(one, "superseded_at", None) is not None}
 
     async def delete() -> None:
-        ids = sorted(selected.ids)
-        if await confirmed(f"Delete {many(ids)} for good, with everything made from them?", act="Delete"):
-            receipt = await (await visitor.store(user=user)).delete(
-                filters={"id": {"$in": [str(id) for id in ids]}}
-            )
-            ui.notify(f"Deleted {many(range(receipt.memories))}; receipt {receipt.id}", type="positive")
-            ui.navigate.reload()
+        question = f"Delete {many(len(selected.ids))} for good, with everything made from them?"
+        if await confirmed(question, act="Delete"):
+            receipt = await (await visitor.store(user=user)).delete(filters=selected.condition)
+            ui.notify(f"Deleted {many(receipt.memories)}; receipt {receipt.id}", type="positive")
+            await refresh()
 
     async def restore() -> None:
         store = await visitor.store(user=user)
-        for id in sorted(selected.ids & retired):
+        wanted = sorted(selected.ids & retired)
+        for id in wanted:
             await store.restore(id)
-        ui.navigate.reload()
+        ui.notify(f"Restored {many(len(wanted))}", type="positive")
+        await refresh()
 
-    with ui.row().classes("w-full items-center gap-2 card q-py-xs") as bar:
-        ui.checkbox(value=False, on_change=lambda event: selected.all(event.value)).props(
-            'dense size=xs aria-label="Select all"'
-        )
-        said = ui.label().classes("font-medium")
+    with ui.row().classes("w-full items-center gap-2 card bar") as row:
+        every = ui.checkbox(value=False, on_change=lambda event: selected.all(event.value))
+        every.props('dense size=xs aria-label="Select all"')
+        every.set_visibility(bool(shown))
+        said = ui.label().classes("quiet")
+        with ui.row().classes("items-center gap-1") as actions:
+            back = ui.button("Restore", icon="restore", on_click=restore).props("flat dense")
+            ui.button(
+                "Export selected",
+                icon="download",
+                on_click=lambda: export(visitor, selected.condition, user=user),
+            ).props("flat dense")
+            ui.button("Delete selected", icon="delete", on_click=delete).props("flat dense color=negative")
         ui.space()
-        back = ui.button("Restore", icon="restore", on_click=restore).props("flat dense")
-        ui.button("Delete selected", icon="delete", on_click=delete).props("flat dense color=negative")
 
     def changed() -> None:
-        bar.set_visibility(bool(selected.ids))
+        actions.set_visibility(bool(selected.ids))
         back.set_visibility(bool(selected.ids & retired))
-        said.set_text(f"{len(selected.ids)} selected")
+        said.set_text(f"{len(selected.ids)} selected" if selected.ids else counted)
 
     selected.changed = changed
     changed()
+    return row
 
 
-def many(ids: Iterable[Any]) -> str:
-    """How many memories, in words."""
-    count = len(list(ids))
-    return f"{count:,} {'memory' if count == 1 else 'memories'}"
+async def export(visitor: Visitor, condition: Mapping[str, Any], *, user: str | None) -> None:
+    """Send the memories that meet a condition to the browser, as the lines that `recollect import` reads."""
+    target = io.StringIO()
+    try:
+        count = await (await visitor.store(user=user)).export_jsonl(target, filters=condition or None)
+    except RecollectError as error:
+        ui.notify(str(error), type="negative")
+        return
+    ui.download.content(target.getvalue().encode(), "memories.jsonl")
+    ui.notify(f"Exported {many(count)}", type="positive")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nicegui import ui
 
+from recollect.domain.overview import OUTCOMES
 from recollect.errors import InvalidInputError, NotFoundError
+from recollect.surfaces.dashboard import filters
 from recollect.surfaces.dashboard.addresses import link
 from recollect.surfaces.dashboard.widgets import (
     empty,
@@ -17,6 +20,7 @@ from recollect.surfaces.dashboard.widgets import (
     tabs,
     tag,
     when,
+    words,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +33,8 @@ _EVERY_S = 3.0
 _SHOWN = 50
 #: In the order in which a search passes them.
 _STAGES = ("understand", "embed", "dates", "generate", "expand", "rank", "judge", "show")
-_OUTCOMES = {
+_FOUND = (("All", ""), ("Found", "yes"), ("Found nothing", "no"))
+_TONES = {
     "used": "good",
     "feedback": "good",
     "context": "good",
@@ -42,61 +47,149 @@ _SLOW_MS = 500.0
 _SHORT_MS = 0.5
 
 
-async def build(visitor: Visitor, user: str = "", silent: str = "") -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View(filters.View):
+    """Which searches are looked at. `cursor` is the moment before which the page begins."""
+
+    path: ClassVar[str] = PATH
+    #: Whether something was found is chosen beside the filters.
+    plain: ClassVar[frozenset[str]] = filters.View.plain | {"found"}
+
+    found: str = ""
+    outcome: str = ""
+    min_ms: str = ""
+
+    def conditions(self) -> dict[str, Any]:
+        """All of it as `traces.list` takes it."""
+        since, until = self.period
+        if self.min_ms and not self.min_ms.isdecimal():
+            raise InvalidInputError(f"{self.min_ms!r} is no number of milliseconds")
+        return {
+            "user": self.user or None,
+            "since": since,
+            "before": self.cursor or until,
+            "found": {"yes": True, "no": False}.get(self.found),
+            "outcome": self.outcome or None,
+            "min_ms": int(self.min_ms) if self.min_ms else None,
+            "text": self.q.strip() or None,
+        }
+
+
+async def build(visitor: Visitor, **given: str) -> None:
     """The page of all of them, the newest first; new ones appear by themselves."""
-    admin = visitor.context.is_admin
-    keeps = admin and (await (await visitor.store()).tenants.get()).keep_questions
-    with ui.row().classes("w-full items-center gap-3"):
-        tabs(
-            [
-                ("All", link(PATH, user=user), not silent),
-                ("Found nothing", link(PATH, user=user, silent=True), bool(silent)),
-            ]
-        )
-        if user:
-            tag(f"by {user}", "tint")
-            ui.link("Everybody", link(PATH, silent=silent)).classes("link text-sm")
-        ui.space()
-        if admin:
-
-            async def keep(on: bool) -> None:
-                await (await visitor.store()).tenants.set_traces(keep_questions=on)
-                said = "From now on questions are kept." if on else "Questions that were kept are erased."
-                ui.notify(said, type="positive")
-                await listed.refresh()
-
-            ui.switch("Keep questions", value=keeps, on_change=lambda event: keep(event.value)).tooltip(
-                "whether traces of this tenant keep what was asked"
-            )
+    view = View(**given)
 
     @ui.refreshable
     async def listed() -> None:
-        found = await (await visitor.store()).traces.list(
-            limit=_SHOWN, user=user or None, silent=bool(silent)
-        )
-        if not found:
-            with ui.card().classes("card w-full"):
-                empty(
-                    "timeline",
-                    "No search was recorded yet" if not silent else "No search found nothing",
-                    then="Search here, or let an agent do it: it appears by itself.",
-                    command='recollect search "What does Ana prefer?"',
-                )
+        try:
+            found = await (await visitor.store()).traces.list(limit=_SHOWN, **view.conditions())
+        except InvalidInputError as error:
+            empty("filter_alt_off", "That is no way to look at searches", then=str(error))
             return
-        slowest = max(one.latency_ms for one in found)
         with ui.card().classes("card rows w-full"):
+            if not found:
+                _nothing(view)
+            slowest = max((one.latency_ms for one in found), default=0.0)
             for one in found:
                 _row(one, slowest)
+        with ui.row().classes("w-full justify-end"):
+            if view.cursor:
+                ui.link("Newest", replace(view, cursor="").address).classes("link")
+            if len(found) == _SHOWN:
+                older = replace(view, cursor=found[-1].at.isoformat())
+                ui.link("Older →", older.address).classes("link")
 
+    await _form(visitor, view, listed.refresh)
     await listed()
-    ui.timer(_EVERY_S, listed.refresh, immediate=False)
+    if not view.cursor:
+        ui.timer(_EVERY_S, listed.refresh, immediate=False)
+
+
+def _nothing(view: View) -> None:
+    if view.filtered or view.q or view.found:
+        then = (
+            "Words are found only in questions that were kept."
+            if view.q
+            else "Clear one of them to see more."
+        )
+        empty("filter_alt_off", "No search fits these filters", then=then)
+    else:
+        empty(
+            "timeline",
+            "No search was recorded yet",
+            then="Search here, or let an agent do it: it appears by itself.",
+            command='recollect search "What does Ana prefer?"',
+        )
+
+
+async def _form(visitor: Visitor, view: View, refresh: Any) -> None:
+    def find() -> None:
+        ui.navigate.to(replace(view, q=(text.value or "").strip(), cursor="").address)
+
+    with ui.card().classes("card w-full gap-2"):
+        with ui.row().classes("w-full items-center no-wrap gap-2"):
+            text = filters.search_field(view, placeholder="Words of a question", label="Find searches")
+            text.on("keydown.enter", find).on("clear", find)
+            ui.button("Find", icon="search", on_click=find).props("unelevated no-wrap")
+        with ui.row().classes("w-full items-center gap-2"):
+            opens = filters.button(view)
+            tabs(
+                [
+                    (name, replace(view, found=value, cursor="").address, view.found == value)
+                    for name, value in _FOUND
+                ]
+            )
+            ui.space()
+            if visitor.context.is_admin:
+                await _keeping(visitor, refresh)
+        with filters.panel(view, opens):
+            await _filters(visitor, view)
+
+
+async def _keeping(visitor: Visitor, refresh: Any) -> None:
+    async def keep(on: bool) -> None:
+        await (await visitor.store()).tenants.set_traces(keep_questions=on)
+        said = "From now on questions are kept." if on else "Questions that were kept are erased."
+        ui.notify(said, type="positive")
+        await refresh()
+
+    keeps = (await (await visitor.store()).tenants.get()).keep_questions
+    ui.switch("Keep questions", value=keeps, on_change=lambda event: keep(event.value)).tooltip(
+        "whether traces of this tenant keep what was asked"
+    )
+
+
+async def _filters(visitor: Visitor, view: View) -> None:
+    user = None
+    with filters.fields():
+        if visitor.context.is_admin:
+            user = filters.one("User", filters.users(await filters.scopes_in_use(visitor)), view.user)
+        outcome = filters.one("What came of it", {name: name for name in OUTCOMES}, view.outcome)
+        since = filters.day("From", view.since)
+        until = filters.day("Until", view.until)
+        least = ui.input("Milliseconds at least", value=view.min_ms).props("outlined dense type=number min=0")
+
+    def apply() -> None:
+        wanted = replace(
+            view,
+            user=(user.value or "") if user is not None else "",
+            outcome=outcome.value or "",
+            since=since.value or "",
+            until=until.value or "",
+            min_ms=str(least.value or ""),
+            cursor="",
+        )
+        ui.navigate.to(wanted.address)
+
+    with ui.row().classes("w-full justify-end q-mt-sm"):
+        ui.button("Apply", on_click=apply).props("outline")
 
 
 def _row(trace: Trace, slowest_ms: float) -> None:
     with ui.link(target=f"{PATH}/{trace.id}").classes("trace"):
-        with ui.row().classes("w-full items-center no-wrap gap-3"):
+        with ui.row().classes("w-full items-center no-wrap gap-3 headline"):
             question = trace.question or _unsaid(trace)
-            ui.label(question).classes("prose line-clamp-1 grow" + ("" if trace.question else " quiet"))
+            ui.label(question).classes("prose line-clamp-2 grow" + ("" if trace.question else " quiet"))
             if trace.hits:
                 tag(f"{trace.hits} found")
             else:
@@ -111,7 +204,7 @@ def _row(trace: Trace, slowest_ms: float) -> None:
             ui.label(trace.user)
             ui.label(when(trace.at))
             if trace.outcome:
-                tag(trace.outcome, _OUTCOMES.get(trace.outcome, ""))
+                tag(trace.outcome, _TONES.get(trace.outcome, ""))
 
 
 def _unsaid(trace: Trace) -> str:
@@ -130,7 +223,7 @@ async def build_one(visitor: Visitor, id: str) -> None:
         empty("search_off", "There is no such search", then="It may be somebody else's, or forgotten.")
         return
     with ui.card().classes("card w-full gap-2"):
-        ui.label(trace.question or _unsaid(trace)).classes("prose text-lg")
+        words(trace.question or _unsaid(trace))
         fields(
             [
                 ("Asked", f"{trace.at:%Y-%m-%d %H:%M:%S} UTC by {trace.user}"),

@@ -15,6 +15,8 @@ from nicegui import ui
 #: Read well on light and on dark paper.
 _AXIS = "#8a92a6"
 PALETTE = ("#6366f1", "#14b8a6", "#f59e0b", "#ec4899", "#84cc16", "#38bdf8", "#a78bfa")
+#: A text that is longer is folded.
+_FOLDED_CHARS, _FOLDED_LINES = 900, 12
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 
 
@@ -36,6 +38,22 @@ def empty(icon: str, what: str, *, then: str = "", command: str = "") -> None:
             ui.label(then).classes("quiet text-center")
         if command:
             ui.label(command).classes("mono slab prose").style("width: auto")
+
+
+def words(text: str) -> None:
+    """What somebody said or asked, large; of a long text the beginning, and a button for the rest."""
+    is_long = len(text) > _FOLDED_CHARS or text.count("\n") > _FOLDED_LINES
+    shown = ui.label(text).classes("prose folded" if is_long else "prose text-lg")
+    if not is_long:
+        return
+
+    def turn() -> None:
+        folded = "folded" not in shown.classes
+        shown.classes(add="folded") if folded else shown.classes(remove="folded")
+        more.set_text(unfold if folded else "Show less")
+
+    unfold = f"Show all {len(text):,} characters"
+    more = ui.button(unfold, on_click=turn).props("flat dense")
 
 
 def tag(text: str, tone: str = "", *, to: str = "") -> None:
@@ -122,6 +140,12 @@ def fields(pairs: Sequence[tuple[str, object]]) -> None:
                     ui.label(as_json(value)).classes("mono prose")
                 else:
                     ui.label(str(value)).classes("prose text-sm")
+
+
+def many(count: int, one: str = "memory") -> str:
+    """How many there are, in words."""
+    several = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+    return f"{count:,} {one if count == 1 else several}"
 
 
 def when(moment: datetime | None) -> str:
