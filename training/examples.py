@@ -107,7 +107,7 @@ def sampled(example: Example, draw: random.Random) -> Example:
     """What answers, some of what nearly does, and one of the others: another choice each time."""
     right = [place for place, label in enumerate(example.labels) if label > 0]
     wrong = [place for place, label in enumerate(example.labels) if label == 0]
-    if len(wrong) > SHOWN:
+    if len(wrong) >= SHOWN - 1 + OTHERS:
         near, others = wrong[:-OTHERS], wrong[-OTHERS:]
         weights = [1 / (2 + rank) for rank in range(len(near))]
         chosen: set[int] = set()

@@ -20,6 +20,6 @@ def test_an_export_whose_disk_fails_anywhere_is_whole_or_as_it_was() -> None:
 @pytest.mark.system
 @pytest.mark.parametrize("name", ["backup", "forget_user", "library.add a PDF", "restore", "start"])
 def test_no_call_leaves_anything_behind_when_a_file_or_a_process_fails(name: str) -> None:
-    found = run(name, stride=13)
+    found = run(name, stride=29)
     assert found["faults"] > 0
     assert found["violations"] == []

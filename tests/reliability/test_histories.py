@@ -35,6 +35,6 @@ def test_a_history_of_several_processes_can_have_happened(kind: str) -> None:
 def test_two_callers_race_and_nothing_is_half_done(own_store: tuple[Recollect, Settings], name: str) -> None:
     scene = races.Scene(*own_store)
     with closing(scene.owner):
-        found = asyncio.run(races.examine(scene, name, stride=9))
+        found = asyncio.run(races.examine(scene, name, stride=17))
     assert found["orders"] > 1
     assert found["violations"] == []

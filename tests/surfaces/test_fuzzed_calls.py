@@ -167,7 +167,7 @@ def test_no_call_raises_what_is_not_ours_however_often_it_is_tried(
     store: Recollect, fuzzed: Recollect, call: str
 ) -> None:
     # `python -m tests.reliability fuzz` goes on for as long as one likes.
-    fuzz(tenant_for(call, store, fuzzed), call, examples(200))
+    fuzz(tenant_for(call, store, fuzzed), call, examples(80))
 
 
 @pytest.mark.parametrize(
