@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import InvalidInputError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
-from recollect.providers.embedders.vectors import Span, spans_by_tokens, unit_rows
+from recollect.providers.embedders.vectors import Windowed, unit_rows
 from recollect.providers.embedders.weights import check_weights, package_file
 from recollect.providers.runtime import cut_to, encode, in_batches, open_session, open_tokenizer, usable_cores
 
@@ -35,8 +35,6 @@ QUESTION = "Represent this sentence for searching relevant passages: "
 
 DIMENSIONS = 384
 MAX_TOKENS = 256  # of the 512 it can read: what is said in more is better found in pieces
-WINDOW_TOKENS = MAX_TOKENS - 2
-OVERLAP_TOKENS = 32  # about two sentences
 
 
 def open_arctic(options: EmbedderOptions) -> Arctic:
@@ -55,8 +53,10 @@ def open_arctic(options: EmbedderOptions) -> Arctic:
     )
 
 
-class Arctic:
+class Arctic(Windowed):
     """The opened model. Session and tokenizer are shared by threads; nothing here changes after opening."""
+
+    window = MAX_TOKENS - 2  # the model's own marks
 
     def __init__(self, *, session: InferenceSession, threads: int, tokenizer_file: Path) -> None:
         vocabulary = tokenizer_file.read_bytes()
@@ -70,11 +70,6 @@ class Arctic:
         self._session = session
         self._threads = threads
         self._tokenizer = open_tokenizer(vocabulary)
-
-    def split(self, text: str) -> list[str]:
-        """Pieces of at most 254 tokens that overlap a little."""
-        spans = spans_by_tokens(text, self._token_spans, window=WINDOW_TOKENS, overlap=OVERLAP_TOKENS)
-        return [text[start:end] for start, end in spans]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit vector per text, of its first 256 tokens."""
@@ -98,10 +93,6 @@ class Arctic:
 
     def _ids(self, text: str) -> list[int]:
         return cut_to(encode(self._tokenizer, text, special=True).ids, MAX_TOKENS)
-
-    def _token_spans(self, text: str) -> list[Span]:
-        spans: list[Span] = encode(self._tokenizer, text, special=False).offsets
-        return spans
 
     def _forward(self, ids: list[int]) -> NDArray[np.float32]:
         tokens = np.array([ids], dtype=np.int64)

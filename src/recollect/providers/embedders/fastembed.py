@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from recollect.errors import EmbedderFailedError, InvalidInputError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
-from recollect.providers.embedders.vectors import Span, spans_by_bytes, spans_by_tokens, unit_rows
+from recollect.providers.embedders.vectors import Windowed, spans_by_bytes, unit_rows
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
 
-OVERLAP_TOKENS = 32
 # The smallest window in the catalogue is 256 tokens or more, and a token is at least one byte.
 PIECE_BYTES = 250
 
@@ -47,7 +46,7 @@ def open_fastembed(options: EmbedderOptions) -> FastEmbedder:
     return FastEmbedder(model=loaded, name=model)
 
 
-class FastEmbedder:
+class FastEmbedder(Windowed):
     """A loaded model of fastembed."""
 
     def __init__(self, *, model: TextEmbedding, name: str) -> None:
@@ -60,15 +59,13 @@ class FastEmbedder:
             dimensions=model.embedding_size,
             fingerprint=f"fastembed-{version('fastembed')}-{name}-{model.embedding_size}",
         )
-        self._tokenizer, self._window = _tokenizer_of(model)
+        self._tokenizer, self.window = _tokenizer_of(model)
 
     def split(self, text: str) -> list[str]:
         """Pieces that fit the model's window, by its own tokenizer where it shows one."""
         if self._tokenizer is None:
-            spans = spans_by_bytes(text, limit=PIECE_BYTES)
-        else:
-            spans = spans_by_tokens(text, self._token_spans, window=self._window, overlap=OVERLAP_TOKENS)
-        return [text[start:end] for start, end in spans]
+            return [text[start:end] for start, end in spans_by_bytes(text, limit=PIECE_BYTES)]
+        return super().split(text)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit vector per text."""
@@ -88,10 +85,6 @@ class FastEmbedder:
         except Exception as error:  # the runtime's own exceptions have no common base
             raise EmbedderFailedError(f"the embedder {name!r} failed: {error}; try a shorter text") from error
         return unit_rows(rows, name=name)
-
-    def _token_spans(self, text: str) -> list[Span]:
-        spans: list[Span] = self._tokenizer.encode(text, add_special_tokens=False).offsets
-        return spans
 
 
 def _tokenizer_of(model: TextEmbedding) -> tuple[Any, int]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import InvalidInputError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
-from recollect.providers.embedders.vectors import Span, spans_by_tokens, unit_rows
+from recollect.providers.embedders.vectors import Windowed, unit_rows
 from recollect.providers.embedders.weights import cached_bytes, check_weights, package_file, read_tensors
 from recollect.providers.runtime import cut_to, encode, in_batches, open_session, open_tokenizer, usable_cores
 
@@ -30,8 +30,6 @@ WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 
 DIMENSIONS = 384
 MAX_TOKENS = 256  # what the model was trained with, [CLS] and [SEP] included
-WINDOW_TOKENS = MAX_TOKENS - 2
-OVERLAP_TOKENS = 32  # about two sentences
 GRAPH_VERSION = 1  # of what `encoder_graph` builds; in the cached file's name and in the fingerprint
 
 # Throughput is flat from 8 to 16 texts a batch and falls beyond; the smaller batch spreads better over cores.
@@ -67,8 +65,10 @@ def open_minilm(options: EmbedderOptions) -> MiniLm:
     )
 
 
-class MiniLm:
+class MiniLm(Windowed):
     """The opened model. Sessions and tokenizers are shared by threads; nothing here changes after opening."""
+
+    window = MAX_TOKENS - 2  # the model's own marks
 
     def __init__(
         self,
@@ -96,11 +96,6 @@ class MiniLm:
         positions = tensors["embeddings.position_embeddings.weight"][:MAX_TOKENS]
         self._positions = positions + tensors["embeddings.token_type_embeddings.weight"][0]
 
-    def split(self, text: str) -> list[str]:
-        """Pieces of at most 254 tokens that overlap a little."""
-        spans = spans_by_tokens(text, self._token_spans, window=WINDOW_TOKENS, overlap=OVERLAP_TOKENS)
-        return [text[start:end] for start, end in spans]
-
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit vector per text, of its first 256 tokens; computed in batches of texts of like length."""
         ids = [self._ids(text) for text in texts]
@@ -120,10 +115,6 @@ class MiniLm:
     def _ids(self, text: str) -> list[int]:
         # Cut here and not by the tokenizer, whose setting `split` would have to switch off and on.
         return cut_to(encode(self._tokenizer, text, special=True).ids, MAX_TOKENS)
-
-    def _token_spans(self, text: str) -> list[Span]:
-        spans: list[Span] = encode(self._tokenizer, text, special=False).offsets
-        return spans
 
     def _forward(self, ids: list[list[int]]) -> NDArray[np.float32]:
         longest = max(len(row) for row in ids)

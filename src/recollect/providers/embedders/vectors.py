@@ -9,11 +9,16 @@ NaN or infinity out of a model is a fault, not a text: it raises.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import EmbedderFailedError
+from recollect.providers.runtime import encode
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 # Real models give norms around 1 before scaling; below this only rounding noise is left.
 SMALLEST_NORM = 1e-9
@@ -45,7 +50,7 @@ def unit_rows(raw: NDArray[np.floating], *, name: str) -> NDArray[np.float32]:
 
 
 Span = tuple[int, int]
-
+OVERLAP_TOKENS = 32  # about two sentences
 # How far back from the window's end a better place to cut is looked for: about two lines, and never so
 # far that with an overlap of up to a quarter of the window the next piece would bring nothing new.
 LOOK_BACK = 8  # an eighth of the window
@@ -90,6 +95,22 @@ def spans_by_bytes(text: str, *, limit: int) -> list[Span]:
         spans.append((start, max(end, start + 1)))
         start = spans[-1][1]
     return spans or [(0, 0)]
+
+
+class Windowed:
+    """An embedder whose model reads `window` tokens at once: longer texts are cut into pieces that overlap a little."""
+
+    window: int
+    _tokenizer: Tokenizer
+
+    def split(self, text: str) -> list[str]:
+        """Pieces that fit the window, neighbours sharing some tokens."""
+        spans = spans_by_tokens(text, self._token_spans, window=self.window, overlap=OVERLAP_TOKENS)
+        return [text[start:end] for start, end in spans]
+
+    def _token_spans(self, text: str) -> list[Span]:
+        spans: list[Span] = encode(self._tokenizer, text, special=False).offsets
+        return spans
 
 
 def _cut_before(text: str, tokens: Sequence[Span], *, at: int, look_back: int) -> int:

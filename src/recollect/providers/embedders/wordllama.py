@@ -15,15 +15,12 @@ from numpy.typing import NDArray
 
 from recollect.errors import InvalidInputError, InvalidTextError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
-from recollect.providers.embedders.vectors import Span, spans_by_tokens, unit_rows
+from recollect.providers.embedders.vectors import Windowed, unit_rows
 from recollect.providers.embedders.weights import file_sha256, package_file, read_tensors
 from recollect.providers.runtime import encode, open_tokenizer
 
 PACKAGE = "wordllama"
 INSTALL = "pip install --force-reinstall wordllama"
-# The average has no window of its own, but over a long text it drifts to the mean of the language:
-# pieces as long as MiniLM's keep a text findable by its parts.
-WINDOW_TOKENS, OVERLAP_TOKENS = 256, 32
 BATCH_TEXTS = 256  # bounds the memory for looked-up rows; speed does not depend on it
 METHOD_VERSION = 1  # of how tokens become a vector; in the fingerprint
 
@@ -43,8 +40,12 @@ def open_wordllama(options: EmbedderOptions) -> WordLlama:
     )
 
 
-class WordLlama:
+class WordLlama(Windowed):
     """The opened model; nothing here changes after opening."""
+
+    # The average has no window of its own, but over a long text it drifts to the mean of the language:
+    # pieces as long as MiniLM's keep a text findable by its parts.
+    window = 256
 
     def __init__(self, *, table: NDArray[np.floating], weights_sha256: str, tokenizer_file: Path) -> None:
         vocabulary = tokenizer_file.read_bytes()
@@ -58,11 +59,6 @@ class WordLlama:
         )
         self._table = table
         self._tokenizer = open_tokenizer(vocabulary)
-
-    def split(self, text: str) -> list[str]:
-        """Pieces of at most 256 tokens that overlap a little."""
-        spans = spans_by_tokens(text, self._token_spans, window=WINDOW_TOKENS, overlap=OVERLAP_TOKENS)
-        return [text[start:end] for start, end in spans]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit vector per text, the mean of all its tokens."""
@@ -87,7 +83,3 @@ class WordLlama:
             return [encoding.ids for encoding in encoded]
         except (TypeError, UnicodeEncodeError) as error:
             raise InvalidTextError(f"a text can't be embedded: {error}; pass valid Unicode text") from error
-
-    def _token_spans(self, text: str) -> list[Span]:
-        spans: list[Span] = encode(self._tokenizer, text, special=False).offsets
-        return spans
