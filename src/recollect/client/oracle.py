@@ -17,7 +17,7 @@ from recollect.client.arguments import checked
 from recollect.client.session import Face, Session
 from recollect.domain.codebase import ExplorePlan, RLMResult
 from recollect.domain.findings import Answer
-from recollect.domain.ids import new_id, parse_id
+from recollect.domain.ids import parse_id
 from recollect.domain.oracle import (
     Advice,
     CapabilityGroup,
@@ -300,8 +300,8 @@ class AsyncConsultations(Face):
 
         async with self._transaction() as tx:
             past, _ = await _get(tx, parse_id(id))
-        request = ConsultRequest.again(
-            past.problem, past.settings, session=str(new_id()), workflow=past.workflow, agent=past.agent
+        request = ConsultRequest.check(
+            problem=past.problem, workflow=past.workflow, agent=past.agent, **past.settings
         )
         return await consult(await self._workspace(), self._context, request)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
+from recollect.domain.codec import encode_fields
 from recollect.domain.ids import new_id
 from recollect.domain.oracle import DEPTH_HINTS, MAX_PROBLEM_CHARS, DepthHint
 from recollect.domain.text import check_name, check_text, check_whole
@@ -67,28 +68,8 @@ class ConsultRequest:
         )
 
     def settings(self) -> dict[str, Any]:
-        """What it takes to ask the same again, as JSON."""
-        return {
-            "depth_hint": self.depth_hint,
-            "working_dir": self.working_dir,
-            "doc_ids": None if self.doc_ids is None else list(self.doc_ids),
-            "files": None if self.files is None else list(self.files),
-            "model": self.model,
-            "max_input_tokens": self.max_input_tokens,
-        }
-
-    @classmethod
-    def again(
-        cls,
-        problem: str,
-        settings: Mapping[str, Any],
-        *,
-        session: str,
-        workflow: str | None,
-        agent: str | None,
-    ) -> ConsultRequest:
-        """The request of a recorded consultation."""
-        return cls.check(problem=problem, session=session, workflow=workflow, agent=agent, **settings)
+        """What it takes to ask the same again, as JSON: `check` takes it."""
+        return encode_fields(self, without={"problem", "session", "workflow", "agent"})
 
 
 def _names(values: Sequence[str] | None, what: str, limit: int) -> tuple[str, ...] | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.domain.context import quoted
@@ -283,8 +283,7 @@ async def synthesise_with_model(
             continue
         parts.append(_marked(words, known, marks))
     if not parts:
-        plain = synthesise(findings)
-        return Synthesis(text=plain.text, citations=plain.citations, left_out=plain.left_out, dropped=dropped)
+        return replace(synthesise(findings), dropped=dropped)
     holding = sum(finding.confidence > 0 for finding in findings)
     return Synthesis(
         text=("\n" if small else "\n\n").join(parts),

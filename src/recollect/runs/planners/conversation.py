@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -20,7 +20,7 @@ from recollect.providers.models.contract import Exchange, Reply, ToolForm
 from recollect.providers.tokens import count_tokens
 from recollect.runs.environment import Tool
 from recollect.runs.fences import fence, preface
-from recollect.runs.planners.contract import Call, Situation
+from recollect.runs.planners.contract import Situation
 
 RECORD, FINISH = "record_findings", "finish"
 #: When the results have to be thinned out, so much of the room is left to what comes: the next requests stay the same.
@@ -59,20 +59,8 @@ def instructions() -> str:
 def talk_of(situation: Situation, *, boundary: str, max_tokens: int) -> Talk:
     """The conversation of a run up to now, within the tokens."""
     parts = [preface(boundary), fence("question", situation.query, boundary)]
-    begun = 0
-    for step, seen, memo in zip(situation.steps, situation.observed, situation.memos, strict=True):
-        if isinstance(memo, Turn):
-            break
-        begun += 1
-        parts += [
-            _result(step.iteration, place, call.tool, call.parameters, one.text, boundary)
-            for place, (call, one) in enumerate(zip(step.tool_calls, seen, strict=True), 1)
-        ]
-    opening = "\n\n".join(parts)
     exchanges: list[Exchange] = []
-    for step, seen, memo in zip(
-        situation.steps[begun:], situation.observed[begun:], situation.memos[begun:], strict=True
-    ):
+    for step, seen, memo in zip(situation.steps, situation.observed, situation.memos, strict=True):
         texts = [
             _result(step.iteration, place, call.tool, call.parameters, one.text, boundary)
             for place, (call, one) in enumerate(zip(step.tool_calls, seen, strict=True), 1)
@@ -88,9 +76,11 @@ def talk_of(situation: Situation, *, boundary: str, max_tokens: int) -> Talk:
             )
             exchanges.append(Exchange(reply=memo.reply, results=results))
         elif exchanges and texts:
-            last = exchanges.pop()
-            exchanges.append(Exchange(reply=last.reply, results=last.results, remark="\n\n".join(texts)))
-    return _thinned(opening, exchanges, max_tokens)
+            exchanges[-1] = replace(exchanges[-1], remark="\n\n".join(texts))
+        elif not exchanges:
+            # What was called before the model was first asked.
+            parts += texts
+    return _thinned("\n\n".join(parts), exchanges, max_tokens)
 
 
 def _thinned(opening: str, exchanges: Sequence[Exchange], max_tokens: int) -> Talk:
@@ -122,7 +112,7 @@ def _thinned(opening: str, exchanges: Sequence[Exchange], max_tokens: int) -> Ta
                 else text
                 for text, size in zip(exchange.results, sizes[number], strict=True)
             )
-            exchange = Exchange(reply=exchange.reply, results=results, remark=exchange.remark)
+            exchange = replace(exchange, results=results)
         kept.append(exchange)
     return Talk(opening=opening, exchanges=tuple(kept), tokens=total - saved, withheld=saved)
 
@@ -202,8 +192,3 @@ def verdict(findings: Sequence[Finding]) -> str:
         if finding.confidence <= 0
     ]
     return "\n".join([f"{kept} recorded", *lost])
-
-
-def call_of(name: str, arguments: Mapping[str, Any] | None) -> Call:
-    """A call of a tool of the environment; arguments that are no JSON object fail there, in words."""
-    return Call(tool=name, parameters=arguments if arguments is not None else {"arguments": "no JSON object"})

@@ -47,7 +47,10 @@ class LearnedPlanner:
             actions.setdefault(action.template, action)
         if not actions:
             return Plan(thought="nothing is left to try", done=True)
-        left = _budget_left(situation)
+        # The share of the sub-calls that is left, of those this run has and had.
+        used = sum(not call.cached for step in situation.steps for call in step.tool_calls)
+        unused = max(situation.remaining.subcalls, 0)
+        left = unused / (unused + used) if unused + used else 0.0
         options = clean_options({name: {"left": left, **one.features} for name, one in actions.items()})
         template, probability = self.policy.draw(options, self._lots(situation))
         action = actions[template]
@@ -69,10 +72,3 @@ class LearnedPlanner:
         asked = f"{self._seed}\0{situation.depth}\0{len(situation.steps)}\0{situation.query}"
         digest = hashlib.blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return random.Random(int.from_bytes(digest, "big"))  # noqa: S311 - lots, not secrets
-
-
-def _budget_left(situation: Situation) -> float:
-    """The share of the sub-calls that is left, of those this run has and had."""
-    used = sum(not call.cached for step in situation.steps for call in step.tool_calls)
-    left = max(situation.remaining.subcalls, 0)
-    return left / (left + used) if left + used else 0.0

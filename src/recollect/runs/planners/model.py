@@ -166,7 +166,9 @@ class ModelPlanner:
                 places.append("noted")
             else:
                 places.append(len(calls))
-                calls.append(conversation.call_of(call.name, call.arguments))
+                # Arguments that are no JSON object fail at the tool, in words.
+                given = {"arguments": "no JSON object"} if call.arguments is None else call.arguments
+                calls.append(Call(tool=call.name, parameters=given))
         memo = conversation.Turn(reply=reply, places=tuple(places))
         thought = reply.text or left_open
         notes = (f"left open: {left_open.strip()[:1_000]}",) if finished and left_open.strip() else ()
