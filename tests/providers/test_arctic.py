@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,6 +37,19 @@ def test_a_text_has_the_same_vector_alone_and_among_others(arctic: Embedder) -> 
     for text, vector in zip(TEXTS, together, strict=True):
         assert np.allclose(arctic.embed([text])[0], vector, atol=1e-6)
     assert np.allclose(np.linalg.norm(together, axis=1), 1.0, atol=1e-5)
+
+
+def test_the_runtime_keeps_no_record_of_its_user(model_cache: Path, tmp_path: Path) -> None:
+    """Left to itself it writes an id of the machine and a journal of events into the user's cache."""
+    program = (
+        "import sys; from pathlib import Path; from recollect.providers.embedders import open_embedder; "
+    )
+    program += "open_embedder('arctic', cache_dir=Path(sys.argv[1])).embed(['I live in Paris.'])"
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_"))}
+    subprocess.run(
+        [sys.executable, "-c", program, str(model_cache)], env={**environ, "HOME": str(tmp_path)}, check=True
+    )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_no_texts_give_no_vectors(arctic: Embedder) -> None:

@@ -35,6 +35,8 @@ def open_session(graph: bytes | Path, *, name: str, optimise: bool) -> Inference
     took half the time. `optimise` is for graphs that were not written with fused operators already: looking for more
     costs time at every start.
     """
+    # Read when it is loaded: it would write an id and a journal into the user's cache, and call home with them.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
     levels = onnxruntime.GraphOptimizationLevel
@@ -43,7 +45,6 @@ def open_session(graph: bytes | Path, *, name: str, optimise: bool) -> Inference
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors only
     options.graph_optimization_level = levels.ORT_ENABLE_EXTENDED if optimise else levels.ORT_DISABLE_ALL
-    onnxruntime.disable_telemetry_events()
     source = graph if isinstance(graph, bytes) else str(graph)
     try:
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
