@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -120,11 +121,15 @@ def test_a_server_without_a_free_connection_is_busy_and_says_so(home: Path) -> N
         assert [memory.text for memory in client.list()] == ["Kept."]
 
 
+def url_of(owner: str) -> str:
+    """How somebody else reaches a server that listens."""
+    parts = {name: quote(str(value), safe="") for name, value in conninfo_to_dict(owner).items()}
+    return "postgresql://{user}:{password}@{host}:{port}/{dbname}".format(**parts)
+
+
 def test_a_password_that_is_wrong_by_now_is_said_at_once(home: Path, tmp_path: Path) -> None:
     owner = embedded.ensure_running(home, listen="127.0.0.1").owner
-    parts = {name: quote(str(value), safe="") for name, value in conninfo_to_dict(owner).items()}
-    url = "postgresql://{user}:{password}@{host}:{port}/{dbname}".format(**parts)
-    with Recollect(settings=settings_of(tmp_path, database_url=url)) as client:
+    with Recollect(settings=settings_of(tmp_path, database_url=url_of(owner))) as client:
         client.add("Kept.")
         with psycopg.connect(owner, autocommit=True) as connection:
             connection.execute("alter role recollect_app password 'another'")
@@ -427,6 +432,44 @@ def test_a_running_server_answers_after_its_database_was_killed_and_tells_the_tr
         assert [hit["id"] for hit in found["hits"]] == [kept["id"]]
         assert http.post("/v1/memories", json={"text": "It is cold on Sundays."}).status_code == 201
         assert [http.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
+
+
+def test_a_running_server_whose_connections_are_all_in_use_is_alive_and_not_ready(home: Path) -> None:
+    with Recollect(settings=settings_of(home)) as client:
+        token = client.keys.create("bot", user="ana").token
+        client.add("The kiln is hot on Fridays.")
+    owner = embedded.ensure_running(home).owner
+    environ = {**environ_of(home), "RECOLLECT_POOL_SIZE": "1"}
+    asking = {"headers": {"Authorization": f"Bearer {token}"}, "trust_env": False, "timeout": 60.0}
+    with (
+        serving(environ) as (_, url),
+        httpx.Client(base_url=url, **asking) as http,  # type: ignore[arg-type]
+        ThreadPoolExecutor() as others,
+        psycopg.connect(owner) as blocker,
+    ):
+        assert http.get("/readyz").json() == {"status": "ready"}
+        blocker.execute("lock table recollect.memory in access exclusive mode")
+        waiting = others.submit(http.get, "/v1/memories")
+        while not blocker.execute("select 1 from pg_locks where not granted").fetchone():
+            assert not waiting.done()
+        answer = http.get("/readyz")
+        assert (answer.status_code, answer.json()["code"]) == (503, "store_busy")
+        assert http.get("/healthz").status_code == 200
+        blocker.rollback()
+        assert waiting.result().status_code == 200
+        assert http.get("/readyz").status_code == 200
+
+
+def test_a_server_whose_database_elsewhere_is_down_is_alive_and_not_ready(home: Path, tmp_path: Path) -> None:
+    """Starting it anew would not help, so it does not ask for that; nobody sends it requests meanwhile."""
+    owner = embedded.ensure_running(home, listen="127.0.0.1").owner
+    environ = {**environ_of(tmp_path), "RECOLLECT_DATABASE_URL": url_of(owner)}
+    with serving(environ) as (_, url), httpx.Client(base_url=url, trust_env=False, timeout=60) as http:
+        assert [http.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
+        kill(home)
+        answer = http.get("/readyz")
+        assert (answer.status_code, answer.json()["code"]) == (503, "store_unreachable")
+        assert http.get("/healthz").json() == {"status": "ok"}
 
 
 def wait_until_it_runs(home: Path) -> None:

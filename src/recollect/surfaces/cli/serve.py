@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,8 +78,18 @@ def _run(settings: Settings, listener: socket.socket) -> None:
 
     def started() -> None:
         print(f"Recollect answers at {address(settings.serve_host, listener)}/v1", flush=True)
+        _tell_systemd("READY=1")
 
     (run if settings.serve_workers == 1 else run_workers)(settings, listener, started)
+
+
+def _tell_systemd(state: str) -> None:
+    """Say how things are to systemd, where a unit with Type=notify started this process."""
+    place = os.environ.get("NOTIFY_SOCKET", "")
+    if place:
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.connect(f"\0{place[1:]}" if place.startswith("@") else place)
+            manager.sendall(state.encode())
 
 
 @app.command()

@@ -23,8 +23,15 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 
 from recollect import telemetry
 from recollect.client.async_client import AsyncRecollect
-from recollect.errors import ConfigurationError, InvalidInputError, RecollectError, StoreUnreachableError
+from recollect.errors import (
+    ConfigurationError,
+    InvalidInputError,
+    RecollectError,
+    StoreBusyError,
+    StoreUnreachableError,
+)
 from recollect.library.reading.sections import DEFAULT_LIMITS
+from recollect.storage.connections import try_twice
 from recollect.surfaces.dashboard.addresses import DROP_PATH
 from recollect.surfaces.http import problems
 from recollect.surfaces.http.auth import Doorkeeper, Guarded, caller_of
@@ -149,6 +156,10 @@ class Counted:
 _DOCUMENT = "/v1/openapi.json"
 #: Of a request that is no document; ten thousand memories fit into it.
 _MAX_BODY_BYTES = 10_000_000
+
+
+#: A store that takes longer to begin a transaction is not ready for more.
+_READY_S = 3.0
 
 
 def _needs_no_key(path: str) -> bool:
@@ -284,12 +295,16 @@ def add_health(app: FastAPI, client: AsyncRecollect) -> None:
             return _unavailable(StoreUnreachableError.code)
         return JSONResponse({"status": "ok"})
 
-    @app.get("/readyz", tags=["server"], summary="Whether the store answers.", responses={503: {}})
+    @app.get("/readyz", tags=["server"], summary="Whether the store answers, and soon.", responses={503: {}})
     async def readyz() -> Response:
         try:
-            if await _is_down(client):
-                return _unavailable(StoreUnreachableError.code)
-            await client.status()
+            # Whoever asks how a server is does not wait long, and takes no answer for "bad".
+            async with asyncio.timeout(_READY_S):
+                if await _is_down(client):
+                    return _unavailable(StoreUnreachableError.code)
+                await try_twice(lambda: _touch(client), only_reads=True)
+        except TimeoutError:
+            return _unavailable(StoreBusyError.code)
         except RecollectError as error:
             return _unavailable(error.code)
         return JSONResponse({"status": "ready"})
@@ -315,6 +330,12 @@ async def _is_down(client: AsyncRecollect) -> bool:
     """
     store = (await client._workspace()).store
     return store.door.embedded and not await store.connector.answers()
+
+
+async def _touch(client: AsyncRecollect) -> None:
+    """Begin a transaction and end it."""
+    async with client._transaction():
+        pass
 
 
 def _unavailable(code: str) -> Response:
