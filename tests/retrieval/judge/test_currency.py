@@ -193,7 +193,7 @@ def test_what_comes_on_top_of_what_is_known_is_heard(text: str, on_top: bool) ->
         ("Which password has the router?", "The password of the router is a.", "The password of the TV is b.", 0.0),
         ("Which car do we drive?", "We drive a Skoda.", "The Skoda went to the scrappy, we picked up a Kia.", None),
         ("What does Ana prefer?", "Ana prefers tea.", "Ana now prefers coffee.", None),
-        ("Who reviews billing?", "Jo reviews billing. Marek reviews the app.", "Marek left, Priya reviews the app.", 0.0),
+        ("Who reviews billing?", "Jo reviews billing. Marek reviews the app.", "Marek left; Priya has the app.", 0.0),
         ("Who reviews the app?", "Jo reviews billing. Marek reviews the app.", "Marek left, Priya reviews it.", None),
         ("How is the vault opened?", "Warm the lock of branch 7.", "Warm the lock of branch 9.", 0.0),
     ],
