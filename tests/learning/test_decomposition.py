@@ -15,6 +15,7 @@ from tests.learning.conftest import NOON, Bench, event, who
 from tests.learning.toy import LOOK_TOKENS, run_toy
 
 from recollect import Recollect
+from recollect.domain.findings import Finding
 from recollect.domain.learning import RunOutcome
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import ForbiddenError, NotFoundError
@@ -255,6 +256,18 @@ def test_a_stored_run_holds_no_word_of_the_question_nor_of_a_memory(
     assert stored["user_id"] == "ana"
     assert Trajectory.read(stored["trajectory"]) == bare(run)
     assert decisions_of(Trajectory.read(stored["trajectory"])) == decisions_of(run)
+
+
+def test_a_run_over_documents_meets_no_memory(
+    bench: Bench, tenant_id: str, rows: Callable[..., list[dict[str, Any]]]
+) -> None:
+    _, run = toy_runs(1)[0]
+    by_id = Finding(description="", evidence="", source_file=str(uuid4()))
+    over_documents = replace(run, environment="library", findings=(by_id,))
+    bench.call(bench.workspace.events.record_run, who(tenant_id), over_documents)
+    bench.flush()
+    [stored] = rows("run")
+    assert (stored["memory_ids"], stored["trajectory"]["findings"]) == ([], [])
 
 
 def test_nobody_s_runs_are_kept_and_none_when_learning_is_off(

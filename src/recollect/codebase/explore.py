@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -214,11 +214,8 @@ class _Exploration(Inquiry[RLMResult]):
 
     async def read_again(self, citations: Sequence[Citation]) -> Texts:
         """The files as they are now."""
-        return await asyncio.to_thread(self._texts, {(one.kind, one.file_path) for one in citations})
-
-    def _texts(self, places: Iterable[tuple[str, str]]) -> Texts:
-        pages = Pages(self._tree)
-        texts = {place: pages.text(place[1]) for place in places}
+        pages, places = Pages(self._tree), {(one.kind, one.file_path) for one in citations}
+        texts = await asyncio.to_thread(lambda: {place: pages.text(place[1]) for place in places})
         return {place: text for place, text in texts.items() if text is not None}
 
     async def conclude(self, findings: Sequence[Finding]) -> RLMResult:

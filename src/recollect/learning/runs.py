@@ -18,6 +18,8 @@ from recollect.domain.learning import RunOutcome
 from recollect.domain.trajectory import CallRecord, Choice, Step, Trajectory
 from recollect.learning.rewards import Signal, TrainingOutcome
 
+#: The material of runs that decompose a search.
+MEMORY = "memory"
 #: So many memories that served make a full success: a question that is decomposed asks for several.
 FULL_USE = 5
 
@@ -37,7 +39,7 @@ def bare(trajectory: Trajectory) -> Trajectory:
         trajectory,
         query="",
         steps=tuple(_bare_step(step) for step in trajectory.steps),
-        findings=_bare_findings(trajectory.findings),
+        findings=_bare_findings(trajectory),
         error=None if trajectory.error is None else "failed",
         notes=(),
     )
@@ -77,12 +79,12 @@ def _bare_call(call: CallRecord) -> CallRecord:
     )
 
 
-def _bare_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Which memories were found, and how sure that was."""
+def _bare_findings(trajectory: Trajectory) -> tuple[Finding, ...]:
+    """Which memories were found, and how sure that was; an id in other material is no memory's."""
     return tuple(
         Finding(description="", evidence="", source_file=str(id), confidence=finding.confidence)
-        for finding in findings
-        if (id := _as_id(finding.source_file)) is not None
+        for finding in trajectory.findings
+        if trajectory.environment == MEMORY and (id := _as_id(finding.source_file)) is not None
     )
 
 
@@ -95,6 +97,8 @@ def _as_id(text: str | None) -> UUID | None:
 
 def found_ids(trajectory: Trajectory) -> set[UUID]:
     """The memories that a run and its children name as findings."""
+    if trajectory.environment != MEMORY:
+        return set()
     found = {id for finding in trajectory.findings if (id := _as_id(finding.source_file)) is not None}
     for step in trajectory.steps:
         found.update(id for finding in step.findings if (id := _as_id(finding.source_file)) is not None)

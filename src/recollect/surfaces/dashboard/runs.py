@@ -16,6 +16,7 @@ from nicegui import ui
 from recollect.domain.oracle import NOT_IN_DOCUMENTS
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import ForbiddenError, InvalidInputError, NotFoundError
+from recollect.learning.runs import MEMORY
 from recollect.surfaces.dashboard import consultations, explorations
 from recollect.surfaces.dashboard.exploration import budget, spent_of_run, tree
 from recollect.surfaces.dashboard.exploring import Running, told_lately
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 PATH = "/runs"
 _SHOWN = 50
-#: The material of searches; consultations are listed by themselves.
-_MEMORY = "memory"
 _UNSAID = "A search in parts (its words are not kept)"
 _ICONS = {"consultation": "forum", "exploration": "travel_explore", "search": "account_tree"}
 
@@ -98,11 +97,9 @@ async def build(visitor: Visitor, kind: str = "") -> None:
             asked: dict[UUID | None, str | None] = {
                 one.id: one.question for one in await store.traces.list(limit=1_000)
             }
-            runs += [
-                _search(run, asked.get(run.query_id))
-                for run in await store.learning.runs(limit=_SHOWN)
-                if run.environment == _MEMORY
-            ]
+            past_runs = await store.learning.runs(limit=1_000)
+            searches = [run for run in past_runs if run.environment == MEMORY][:_SHOWN]
+            runs += [_search(run, asked.get(run.query_id)) for run in searches]
         return sorted(runs, key=lambda one: one.at, reverse=True)[:_SHOWN]
 
     @ui.refreshable
@@ -236,11 +233,11 @@ async def build_one(visitor: Visitor, id: str) -> None:
         return
     one, record = found.summary, Trajectory.read(found.trajectory)
     trace = None
-    if one.query_id is not None and one.environment == _MEMORY:
+    if one.query_id is not None and one.environment == MEMORY:
         with suppress(NotFoundError):
             trace = await (await visitor.store()).traces.get(one.query_id)
     with ui.card().classes("card w-full gap-2"):
-        searched = one.environment == _MEMORY
+        searched = one.environment == MEMORY
         words(((trace and trace.question) or _UNSAID) if searched else "A consultation, step by step")
         fields(
             [
