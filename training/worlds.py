@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parent / "worlds"
 #: Worlds that the encoder never sees: the last step is calibrated on them.
 HELD_BACK = frozenset(
     "platform bigfamily consultant hotel marathon choir vanlife exchange ferrycrew diabetes newjob "
-    "oldcolleagues churnnotes franglais tourtruck".split()
+    "oldcolleagues churnnotes franglais tourtruck agentsre dayplanner deedsoffice".split()
 )
 
 _HEAD = re.compile(r"# (\S+) (\S+) now=(\S+)")

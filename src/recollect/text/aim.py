@@ -103,6 +103,19 @@ _MAYBE_LIST = re.compile(
     r"\b(?:all (?:the|of|my|our|their)|all \w+s|each|every(?:thing|body|one)?)\b",
     re.IGNORECASE,
 )
+#: What is asked for stands in the plural: "which contractors do we use?". Of those whose form says nothing else, three
+#: in ten are lists of the worlds' talk and seven of agents' notes. Some plurals are one thing: shoes, hours.
+_PLURAL = re.compile(
+    r"^\W*(?:so |and )?(?:which|what) (?:[\w'-]+ ){0,2}?"
+    r"(?!(?:was|is|does|has|his|this|its|hours|days|times|news|shoes|glasses|trousers)\b)\w{2,}(?<!s)s"
+    r" (?:do|does|did|have|has|are|were|am|can|will|should|would|need|must|which|that)\b",
+    re.IGNORECASE,
+)
+#: Nothing but a plural: "open tasks?".
+_BARE_PLURAL = re.compile(
+    r"^\W*(?!(?:who|what|which|when|where|why|how|is|are|do|does|did|can)\b)(?:[a-z'-]+ ){0,2}[a-z]{3,}(?<![sui])s\W*$",
+    re.IGNORECASE,
+)
 #: "Every month" says how often, not that all are wanted.
 _EVERY_PERIOD = re.compile(
     r"\b(?:each|every) (?:single |other |second )?(?:day|week|month|quarter|year|hour|morning|evening|night|time"
@@ -172,7 +185,7 @@ def _want(text: str, form: frozenset[str]) -> Want:
     if several > 0.0:
         kinds = (Want.ALL, Want.NUMBER, Want.COMPARISON)
         return max(kinds, key=lambda kind: _models().weigh(kind.value, form))
-    if _PLAIN_LIST.search(text) or _may_be_list(text):
+    if _PLAIN_LIST.search(text) or _BARE_PLURAL.search(text) or _may_be_list(text):
         return Want.ALL
     return Want.YES_NO if _YES_NO.match(text) else Want.ONE
 
@@ -193,7 +206,7 @@ def _asks_for_topic(text: str) -> bool:
 
 
 def _may_be_list(text: str) -> bool:
-    return bool(_MAYBE_LIST.search(text) or _TWO_PARTS.search(text))
+    return bool(_MAYBE_LIST.search(text) or _TWO_PARTS.search(text) or _PLURAL.search(text))
 
 
 def _several(want: Want, text: str, weight: float) -> float:
