@@ -154,6 +154,7 @@ class Candidate:
     #: 1 in the period asked about, less outside; None when no period is asked.
     inside: float | None
     conversation: str | None = None
+    rule: bool = False
 
 
 def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> Floats:
@@ -182,7 +183,8 @@ def measure_evidence(asked: Understanding, candidates: Sequence[Candidate]) -> F
                 _MOST_RELEVANCE * math.tanh(max(one.relevance, 0.0) / _MOST_RELEVANCE),
                 one.likeness,
                 share,
-                float(bool(names) and share == 0.0),
+                # A rule is for a kind of thing: where advice on one of them is asked for, it need not name it.
+                float(bool(names) and share == 0.0 and not (aim.topic and one.rule)),
                 float(aim.first_person and one.own),
                 float(aim.first_person and not one.own),
                 float(_only_asks(one.text, question)),

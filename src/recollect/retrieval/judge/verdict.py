@@ -159,6 +159,7 @@ def judge_rows(
             likeness=float(lifts[row]),
             inside=None if inside is None else float(inside[row]),
             conversation=shown[row]["conversation"],
+            rule=shown[row]["type"] == MemoryType.PROCEDURAL,
         )
         for row, statement, verdict in zip(rows, statements, verdicts, strict=True)
     ]

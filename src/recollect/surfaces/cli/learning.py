@@ -128,7 +128,7 @@ def bootstrap(
 
 @learning_app.command("runs")
 def runs(ctx: typer.Context, limit: Annotated[int, typer.Option(help="How many.", metavar="N")] = 20) -> None:
-    """List the latest searches that were decomposed, and consultations read step by step."""
+    """List decomposed searches, and consultations read in steps."""
     with opened(ctx) as (inv, client):
         found = client.learning.runs(limit=limit)
     inv.out.result({"runs": list(found)})
