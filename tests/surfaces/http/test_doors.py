@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
+import subprocess
 from collections.abc import Callable
+from html import unescape
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
+from recollect import Recollect
 from recollect.client.verbs import MAX_ITEMS
 from recollect.surfaces.http import limits
 from recollect.surfaces.http.problems import Unforeseen
@@ -62,6 +67,32 @@ def test_the_page_of_all_requests_needs_no_other_server(server: Any) -> None:
     for path, operations in document["paths"].items():
         for method in operations:
             assert f"<code>{method.upper()} {path}</code>" in page.text
+
+
+#: Training may take minutes.
+LEFT_OUT = "/v1/learning/bootstrap"
+
+
+@pytest.mark.system
+def test_every_example_of_the_page_runs_in_a_shell(server: Any, client: Recollect, tmp_path: Path) -> None:
+    """What it names is not there, or not allowed; whatever it asks for is understood."""
+    (tmp_path / "guide.md").write_text("# Guide\n\nA token expires after 15 minutes.\n", encoding="utf-8")
+    token = client.keys.create("shell", user="ana", roles=["admin"]).token
+    environ = {"PATH": os.environ["PATH"], "RECOLLECT_URL": server.url, "RECOLLECT_API_KEY": token}
+    page = httpx.get(f"{server.url}/v1/docs", trust_env=False, timeout=60).text
+    commands = [unescape(text) for text in re.findall(r"<pre>(curl.*?)</pre>", page, re.DOTALL)]
+    statuses = {}
+    for command in commands:
+        if LEFT_OUT not in command:
+            done = subprocess.run(
+                ["sh", "-euc", f"{command} --noproxy '*' -o /dev/null -w '%{{http_code}}'"],
+                env=environ, cwd=tmp_path, capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            statuses[command] = int(done.stdout)
+    assert len(statuses) == page.count("<details>") - 1
+    wrong = {command: status for command, status in statuses.items() if status in (400, 401, 405, 422, 500)}
+    assert wrong == {}
+    assert sum(status < 300 for status in statuses.values()) > len(statuses) // 2
 
 
 def test_what_nobody_foresaw_is_logged_without_a_word_of_the_request(

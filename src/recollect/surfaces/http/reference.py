@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
 
 from fastapi.responses import HTMLResponse
 
@@ -21,14 +24,20 @@ _PAGE = """<!doctype html>
 <title>Recollect {version}</title><style>
 :root {{ color-scheme: light dark; }}
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 900px; margin: 0 auto; padding: 24px 16px; }}
-code, pre {{ font-size: 14px; }} pre {{ overflow-x: auto; padding: 8px 12px; border: 1px solid #8884; }}
+code, pre {{ font-size: 14px; }} code {{ overflow-wrap: anywhere; }}
+pre {{ overflow-x: auto; padding: 8px 12px; border: 1px solid #8884; }}
 summary {{ cursor: pointer; padding: 4px 0; }} details {{ border-bottom: 1px solid #8883; }}
 table {{ border-collapse: collapse; }} td, th {{ text-align: left; vertical-align: top; padding: 2px 16px 2px 0; }}
 </style></head><body>
 <h1>Recollect {version}</h1>
-<p>Send your key as <code>Authorization: Bearer rcl_…</code>.
-The same for programs: <a href="openapi.json">openapi.json</a>.</p>
+<p>Every request below has an example that runs as it stands in a shell that knows the server and a key:</p>
+<pre>export RECOLLECT_URL=…  # such as this page's address without /v1/docs
+export RECOLLECT_API_KEY=rcl_…  # from recollect keys create</pre>
+<p>The same for programs: <a href="openapi.json">openapi.json</a>. {contents}</p>
 {parts}</body></html>"""
+#: What people come for first; the rest follows in the document's order.
+_FIRST = ("memories", "library", "oracle", "code")
+_CODE = re.compile(r"`([^`]+)`")
 
 
 def add_reference(app: FastAPI) -> None:
@@ -40,25 +49,29 @@ def add_reference(app: FastAPI) -> None:
 
 
 def _page(document: Mapping[str, Any]) -> str:
-    by_tag: dict[str, list[str]] = {}
+    by_tag: dict[str, list[str]] = {tag: [] for tag in _FIRST}
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             shown = "".join(_operation(document, path, method, operation))
             by_tag.setdefault(operation.get("tags", ["other"])[0], []).append(shown)
-    parts = "".join(f"<h2>{escape(tag)}</h2>{''.join(shown)}" for tag, shown in by_tag.items())
-    return _PAGE.format(version=escape(document["info"]["version"]), parts=parts)
+    places = {tag: tag.replace(" ", "-") for tag in by_tag}
+    contents = " · ".join(f'<a href="#{place}">{escape(tag)}</a>' for tag, place in places.items())
+    parts = "".join(
+        f'<h2 id="{places[tag]}">{escape(tag)}</h2>{"".join(shown)}' for tag, shown in by_tag.items()
+    )
+    version = escape(document["info"]["version"])
+    return _PAGE.format(version=version, contents=contents, parts=parts)
 
 
 def _operation(
     document: Mapping[str, Any], path: str, method: str, operation: Mapping[str, Any]
 ) -> Iterator[str]:
-    name = f"<code>{method.upper()} {escape(path)}</code>"
-    yield f"<details><summary>{name} {escape(operation.get('summary', ''))}</summary>"
-    yield f"<p>{escape(operation.get('description', ''))}</p>"
-    rows = [
-        (one["name"], one["in"], one.get("schema", {}), one.get("required", False))
-        for one in operation.get("parameters", ())
-    ]
+    summary = operation.get("summary", "")
+    yield f"<details><summary><code>{method.upper()} {escape(path)}</code> {_prose(summary)}</summary>"
+    for paragraph in operation.get("description", "").removeprefix(summary).strip().split("\n\n"):
+        yield f"<p>{_prose(paragraph)}</p>" if paragraph else ""
+    parameters = operation.get("parameters", ())
+    rows = [(one["name"], one["in"], one.get("schema", {}), one.get("required", False)) for one in parameters]
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
     form = _resolved(document, body.get("schema", {}))
     needed = form.get("required", ())
@@ -66,13 +79,35 @@ def _operation(
     if rows:
         yield "<table><tr><th>name</th><th>in</th><th>type</th><th></th></tr>"
         for field, place, schema, required in rows:
-            said = "required" if required else f"default {json.dumps(schema.get('default'))}"
+            default = schema.get("default")
+            said = "required" if required else "" if default is None else f"default {json.dumps(default)}"
             yield f"<tr><td><code>{escape(field)}</code></td><td>{place}</td>"
             yield f"<td>{escape(_type(schema))}</td><td>{escape(said)}</td></tr>"
         yield "</table>"
-    for example in form.get("examples", body.get("examples", ())):
-        yield f"<pre>{escape(json.dumps(example, indent=1, ensure_ascii=False))}</pre>"
-    yield "</details>"
+    yield f"<pre>{escape(curl(path, method, operation))}</pre></details>"
+
+
+def _prose(text: str) -> str:
+    return _CODE.sub(r"<code>\1</code>", escape(text))
+
+
+def curl(path: str, method: str, operation: Mapping[str, Any]) -> str:
+    """A request of an operation as a command for a shell, with the values of its example."""
+    values = dict(EXAMPLES.get(operation["operationId"], {}))
+    given = {one["name"]: one["in"] for one in operation.get("parameters", ())}
+    for name in [name for name, place in given.items() if place == "path" and name in values]:
+        path = path.replace(f"{{{name}}}", quote(str(values.pop(name)), safe=""))
+    query = {name: values.pop(name) for name in list(values) if given.get(name) == "query"}
+    address = f"$RECOLLECT_URL{path}" + (f"?{urlencode(query, doseq=True)}" if query else "")
+    verb = "" if method in ("get", "post") else f"-X {method.upper()} "
+    words = [f'curl -s {verb}"{address}"']
+    if "security" in operation:
+        words.append('-H "Authorization: Bearer $RECOLLECT_API_KEY"')
+    if operation["operationId"] == "library_add":
+        words.append("--data-binary @guide.md")
+    elif method in ("post", "put", "patch"):
+        words.append(f"--json {shlex.quote(json.dumps(values, ensure_ascii=False))}")
+    return " \\\n  ".join(words)
 
 
 def _resolved(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -138,6 +173,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "library_remove": {"document": DOCUMENT},
     "library_search": {"query": "When does a token expire?", "limit": 3},
     "library_add_folder": {"folder": FOLDER, "tags": ["manual"]},
+    "library_add": {"name": DOCUMENT},
     "library_resume": {},
     "oracle_consult": {"problem": "When does a token expire?", "doc_ids": [DOCUMENT], "depth_hint": "quick"},
     "oracle_dry_run": {"problem": "When does a token expire?", "doc_ids": [DOCUMENT]},
