@@ -86,3 +86,18 @@ def test_answers_and_contexts_are_shown_in_their_words(client: Recollect) -> Non
         assert TEXT in printed(result)
         assert "content_hash" not in printed(result)
     assert f"[1] {answer.citations[0].place} supports" in printed(answer)
+
+
+def test_lists_of_what_is_no_memory_show_themselves_too(client: Recollect) -> None:
+    memory = client.add("Acme pays by card.", entities=["Acme", "Imke Brandt"])
+    client.update(memory.id, text="Acme pays by <i>invoice</i>.")
+    client.search("How does Acme pay?")
+    history = client.history(memory.id)
+    assert "<th" in history._repr_html_()  # type: ignore[attr-defined]
+    assert "text: Acme pays by card." in history._repr_html_()  # type: ignore[attr-defined]
+    assert "<i>" not in history._repr_html_()  # type: ignore[attr-defined]
+    assert list(history.to_pandas()["event"]) == [entry.event for entry in history]  # type: ignore[attr-defined]
+    assert "Imke Brandt" in printed(client.entities.list())
+    assert str(client.traces.list()[0].id) in printed(client.traces.list())
+    assert client.entities.list(prefix="zzz") == []
+    assert "There is nothing." in printed(client.entities.list(prefix="zzz"))

@@ -4,6 +4,7 @@
 or a text that no database can hold is refused with a sentence, before anything is done. The types are those of the
 annotations, so there is nothing else to declare. What a value means (a layer that exists, a number within its bounds)
 is checked by whoever knows. A verb that changes nothing is asked again, once, if the connection breaks under it.
+A plain list that one returns shows itself as a table (`domain/tables.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from types import NoneType, UnionType
 from typing import Any, TextIO, TypeVar, Union, get_args, get_origin
 from uuid import UUID
 
+from recollect.domain.tables import shown
 from recollect.domain.text import refuse_unstorable
 from recollect.errors import InvalidFilterError, InvalidInputError, InvalidTextError
 
@@ -69,12 +71,12 @@ def _checking(function: Callable[..., Any]) -> Callable[..., Any]:
         async def waiting(self: Any, *args: Any, **kwargs: Any) -> Any:
             check(args, kwargs)
             if self._server is not None and self._server.offers(function):
-                return await self._server.ask(function, *args, **kwargs)
+                return shown(await self._server.ask(function, *args, **kwargs))
             if not _may_be_repeated(function):
-                return await function(self, *args, **kwargs)
+                return shown(await function(self, *args, **kwargs))
             from recollect.storage.connections import try_twice
 
-            return await try_twice(lambda: function(self, *args, **kwargs), only_reads=True)
+            return shown(await try_twice(lambda: function(self, *args, **kwargs), only_reads=True))
 
         return waiting
 

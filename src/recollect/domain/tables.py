@@ -10,7 +10,7 @@ import dataclasses
 import enum
 import importlib
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from html import escape
 from typing import Any, TypeVar, overload
@@ -22,6 +22,7 @@ from recollect.errors import IntegrationMissingError
 _CELL = "padding:2px 12px 2px 0;text-align:left;vertical-align:top"
 
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -106,6 +107,26 @@ class Tabular(Listed[T_co]):
         return pandas.DataFrame([_record(item) for item in self])
 
 
+class Rows(list[T], Tabular[T]):  # type: ignore[misc]  # a slice of a list is a list
+    """A list of results, with a column for each field that says something."""
+
+    def _columns(self) -> tuple[str, ...]:
+        names = (field.name for field in dataclasses.fields(self[0]))  # type: ignore[arg-type]
+        return tuple(name for name in names if any(getattr(one, name) for one in self))
+
+    def _rows(self) -> Sequence[Sequence[object]]:
+        return [[getattr(one, name) for name in self._columns()] for one in self]
+
+    def _empty(self) -> str:
+        return "There is nothing."
+
+
+def shown(result: Any) -> Any:
+    """A result as it is, or, if it is a plain list of results, as one that shows itself."""
+    plain = type(result) in (list, tuple)
+    return Rows(result) if plain and all(map(dataclasses.is_dataclass, result)) else result
+
+
 class Readable:
     """Shows its words, and not its fields. They are text, whatever marks are in them: nothing is loaded or run."""
 
@@ -130,6 +151,10 @@ def _text(cell: object) -> str:
         return cell.strftime("%Y-%m-%d %H:%M")
     if isinstance(cell, float):
         return f"{cell:.2f}"
+    if isinstance(cell, Mapping):
+        return ", ".join(f"{name}: {_text(value)}" for name, value in cell.items())
+    if isinstance(cell, tuple | list):
+        return ", ".join(map(_text, cell))
     return "" if cell is None else str(cell)
 
 
