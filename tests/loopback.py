@@ -53,10 +53,12 @@ def answering(answer: Callable[[Asked], Answer]) -> Iterator[str]:
     http.daemon_threads = True
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield f"http://127.0.0.1:{http.server_port}/v1"
-    http.shutdown()
-    http.server_close()
-    thread.join()
+    try:
+        yield f"http://127.0.0.1:{http.server_port}/v1"
+    finally:
+        http.shutdown()
+        http.server_close()
+        thread.join()
 
 
 def completion(message: Mapping[str, Any], *, usage: tuple[int, int] = (1, 1)) -> dict[str, Any]:
