@@ -74,6 +74,7 @@ def test_the_example_of_a_session_runs_in_the_real_sdk(openai: dict[str, str], t
         ("langchain_retriever", "langchain_core"),
         ("llama_index_retriever", "llama_index.core"),
         ("autogen_memory", "autogen_core"),
+        ("crewai_memory", "crewai"),
         ("import", "recollect"),
     ],
 )

@@ -21,6 +21,7 @@ from recollect.errors import IntegrationMissingError
         ("recollect.contrib.langchain", "langchain_core.retrievers", "recollect[langgraph]"),
         ("recollect.contrib.llama_index", "llama_index.core.retrievers", "llama-index-core"),
         ("recollect.contrib.autogen", "autogen_core.memory", "autogen-core"),
+        ("recollect.contrib.crewai", "crewai.memory.types", "crewai"),
     ],
 )
 def test_an_integration_without_its_package_names_the_extra(
