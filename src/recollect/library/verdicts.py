@@ -5,9 +5,8 @@ sections together with their relevance and say whether the first of them support
 documents answer at all is left to the ranking, which tells that better (`ranking.py`); without a judge it decides
 everything. The judge itself is `providers/judge`.
 
-The numbers were measured on 98 questions over two manuals and 100 for planted facts, with vectors for the nearest
-15,000 of 42,000 passages and estimates for the others, that of `ACCEPTED` for the nearest 4,600. What they come to is
-measured by `recollect bench library`.
+The numbers were measured on 98 questions over two manuals and 100 for planted facts, that of `ACCEPTED` with an earlier
+judge and the nearest 4,600 of 42,000 passages. What they come to is measured by `recollect bench library`.
 """
 
 from __future__ import annotations
@@ -28,12 +27,13 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Sections whose best lines the judge reads. A right one is among the first five for 71 % of the questions, among the
-#: first twelve for 81 %, and each more takes 6 ms.
+#: Sections whose best lines the judge reads. A right one is among the first five for 63 % of the questions, among the
+#: first twelve for 79 %, and each more takes 6 ms.
 READ_SECTIONS = 12
-#: What one logit of a verdict counts beside relevance. With twice the weight 43 % of the questions have a right section
-#: in the first place and 69 % among the first five; without the judge 41 and 71 %, with this 40 and 70 %.
-VERDICT_WEIGHT = 0.015
+#: What one logit of a verdict counts beside relevance. With this 42 % of the questions have a right section in the first
+#: place and 68 % among the first five; with a quarter of it 39 and 65 %, with twice as much 38 and 66 %, without the
+#: judge 40 and 63 %.
+VERDICT_WEIGHT = 0.06
 #: Verdicts beyond these are no surer.
 LEAST_VERDICT, MOST_VERDICT = -4.0, 2.0
 #: From this verdict on the judge accepts what it read as an answer. Of the first places it accepts, 60 % are right ones
