@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "docs_src"
 #: The steps of the tutorial build on each other, and are run in their order by test_tutorial.py. Some examples need
 #: packages that are not here; test_integrations_page.py runs them where they are.
-ELSEWHERE = {"openai_agents_session", "llama_index_retriever", "autogen_memory"}
+ELSEWHERE = {"openai_agents_session", "llama_index_retriever", "autogen_memory", "crewai_memory"}
 EXAMPLES = sorted(
     file
     for file in SOURCES.rglob("*.py")

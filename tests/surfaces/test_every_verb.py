@@ -24,6 +24,8 @@ from recollect.surfaces.http.routes import operation
 ROLES = ("admin", "operator")
 #: What a machine's records say differs with the folder that was explored, and with who else explored.
 LEFT_OUT = {"explorations_list", "explorations_get", "explorations_replay", "tenants_list"}
+#: Its body is a file, so it is no verb; `http/test_doors.py` asks for it.
+UPLOAD = "library_add"
 
 
 class World:
@@ -175,7 +177,7 @@ def doors(store: Recollect, server: Any, served_root: Path) -> Iterator[dict[str
 
 
 def test_every_verb_has_an_example_and_no_example_is_of_anything_else() -> None:
-    assert set(EXAMPLES) == {operation(verb) for verb in VERBS}
+    assert set(EXAMPLES) == {*(operation(verb) for verb in VERBS), UPLOAD}
 
 
 @pytest.mark.system
@@ -187,7 +189,7 @@ def test_every_example_is_answered_and_all_surfaces_answer_the_same(
     for name, (world, ask) in doors.items():
         names: dict[str, str] = {}
         told[name] = {}
-        for one in EXAMPLES:
+        for one in (one for one in EXAMPLES if one != UPLOAD):
             verb = by_operation[one]
             document = ask(verb, world.example(verb))
             assert not (isinstance(document, dict) and set(document) == {"error", "detail"}), (
