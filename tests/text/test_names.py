@@ -177,7 +177,14 @@ def test_a_long_text_names_so_many_things_and_no_more() -> None:
     assert len(find_names(text)) == MAX_NAMES
 
 
-@given(st.text(max_size=300))
+#: What is read in some way of its own: dates, joining words, titles, owners, marks.
+WORDS = (
+    "Ana Acme Corp. King Dr Battle Project the The of and And in 280 BC May 3 Monday Delivered Renamed 2.9 's "
+    "“ ” ( ) , . : -"
+).split()
+
+
+@given(st.text(max_size=300) | st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join))
 def test_any_text_can_be_read(text: str) -> None:
     for name in find_names(text, known=frozenset({"acme"})):
         assert name.text.strip()
@@ -187,3 +194,10 @@ def test_any_text_can_be_read(text: str) -> None:
 @given(st.text(min_size=1, max_size=100))
 def test_a_key_is_never_longer_than_what_an_index_takes(text: str) -> None:
     assert len(entity_key(text * 5)) <= 200
+
+
+def test_a_date_that_is_joined_to_a_name_leaves_the_name() -> None:
+    text = "He lost at the Battle of Heraclea in 280 BC and the Battle of Asculum in 279 BC, during the Pyrrhic War."
+    assert {"Battle of Heraclea", "Battle of Asculum", "Pyrrhic War"} <= {
+        name.text for name in find_names(text)
+    }

@@ -394,8 +394,12 @@ class _Reader:
             del words[0]
             shift += 1
         if words and self._is_date(words, run.number):
-            del words[0]
-            run.number, initial, shift = "", False, shift + 1
+            # "In 280 BC and the Battle of Heraclea": what joined it to the date goes with it.
+            begins = next(
+                (place for place, word in enumerate(words[1:], 1) if not word.islower()), len(words)
+            )
+            del words[:begins]
+            run.number, initial, shift = "", False, shift + begins
         if not words or len(words) > _MAX_RUN:
             return
         if run.number and (len(words) > 1 or len(run.number) < 3) and not shift:
