@@ -23,7 +23,7 @@ from worlds import read_world
 from recollect import Recollect, TenantContext
 from recollect.config import Settings
 from recollect.providers.embedders import open_embedder
-from recollect.retrieval.judge.evidence import is_asker
+from recollect.retrieval.judge.statements import is_asker
 from recollect_bench.locomo import read_locomo
 from recollect_bench.questions import KEY
 

@@ -9,7 +9,7 @@ import pytest
 
 from recollect.domain.layers import Layer
 from recollect.domain.tenancy import TenantContext
-from recollect.retrieval.judge.evidence import is_asker, is_private_to_another, statement_of
+from recollect.retrieval.judge.statements import is_asker, is_private_to_another, statement_of
 
 RUTH = TenantContext(tenant_id="t", user_id="ruth")
 

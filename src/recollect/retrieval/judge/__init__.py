@@ -1,8 +1,8 @@
 """Fourth stage: whether it answers.
 
 `rank` says what a memory is about; the judge says how likely it *answers* the question, and that is a hit's `score`.
-`evidence` puts each of the best candidates as the trained cross-encoder reads it: who said it, when, what, and what
-was said before. It measures what the encoder is not told: who is asked about, what kind of answer is wanted,
+`statements` puts each of the best candidates as the trained cross-encoder reads it: who said it, when, what, and what
+was said before. `evidence` measures what the encoder is not told: who is asked about, what kind of answer is wanted,
 how the candidate stands beside the others. `probability` makes one calibrated number of all that. `currency` decides
 what is up to date: among memories that answer the same question about the same thing the newest comes first. `verdict`
 brings it together.

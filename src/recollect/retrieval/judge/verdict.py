@@ -27,19 +27,15 @@ from recollect.retrieval.judge.currency import (
     newest_first,
     pairs_to_compare,
 )
-from recollect.retrieval.judge.evidence import (
-    FEATURES,
-    Candidate,
-    Floats,
+from recollect.retrieval.judge.evidence import FEATURES, Candidate, Floats, is_other_number, measure_evidence
+from recollect.retrieval.judge.probability import logit, probability, replacing, sigmoid
+from recollect.retrieval.judge.statements import (
     is_asker,
-    is_other_number,
     is_own,
     is_private_to_another,
-    measure_evidence,
     relation_of,
     statement_of,
 )
-from recollect.retrieval.judge.probability import logit, probability, replacing, sigmoid
 from recollect.retrieval.rank import Calibration, Judged, Pool, Ranking
 from recollect.retrieval.rank.scoring import proven
 from recollect.retrieval.rank.signals import temporal_relevance
