@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -74,3 +74,19 @@ def completion(message: Mapping[str, Any], *, usage: tuple[int, int] = (1, 1)) -
         ],
         "usage": {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written},
     }
+
+
+@dataclass
+class Model:
+    """A chat server that answers with one value, or a status, whatever it is asked."""
+
+    url: str = ""
+    answer: Any = 500
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    def reply(self, asked: Asked) -> Answer:
+        """What `answering` is told to say."""
+        self.asked.append(asked.body)
+        return (
+            self.answer if isinstance(self.answer, int) else completion({"content": json.dumps(self.answer)})
+        )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 import psycopg
 import pytest
-from tests.loopback import Answer, Asked, answering, completion
+from tests.loopback import Model as ModelServer
+from tests.loopback import answering
 
 from recollect import Memory, Recollect, Settings, TenantContext
 from recollect.domain.results import Inference
@@ -149,28 +149,10 @@ def test_nothing_is_stored_when_one_message_is_bad(client: Recollect) -> None:
 # With a model ------------------------------------------------------------------------------------
 
 
-@dataclass
-class ModelServer:
-    """A chat server that answers with what the test wants, or a status."""
-
-    url: str = ""
-    answer: dict[str, Any] | int = 500
-    asked: list[dict[str, Any]] = field(default_factory=list)
-
-
 @pytest.fixture
 def model_server() -> Iterator[ModelServer]:
     state = ModelServer()
-
-    def answer(asked: Asked) -> Answer:
-        state.asked.append(asked.body)
-        return (
-            state.answer
-            if isinstance(state.answer, int)
-            else completion({"content": json.dumps(state.answer)})
-        )
-
-    with answering(answer) as state.url:
+    with answering(state.reply) as state.url:
         yield state
 
 

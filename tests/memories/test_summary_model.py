@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
-from tests.loopback import Answer, Asked, answering, completion
+from tests.loopback import Model as ModelServer
+from tests.loopback import answering
 
 from recollect import Memory, Recollect, Settings, TenantContext
 
@@ -22,13 +20,8 @@ TALK = [
 ]
 
 
-@dataclass
-class Model:
+class Model(ModelServer):
     """A server that answers as it was told to: sentences, or a status."""
-
-    url: str = ""
-    answer: Any = 500
-    asked: list[dict[str, Any]] = field(default_factory=list)
 
     def says(self, *sentences: tuple[str, list[int]]) -> None:
         self.answer = {"sentences": [{"text": text, "sources": numbers} for text, numbers in sentences]}
@@ -37,16 +30,7 @@ class Model:
 @pytest.fixture
 def model() -> Iterator[Model]:
     state = Model()
-
-    def answer(asked: Asked) -> Answer:
-        state.asked.append(asked.body)
-        return (
-            state.answer
-            if isinstance(state.answer, int)
-            else completion({"content": json.dumps(state.answer)})
-        )
-
-    with answering(answer) as state.url:
+    with answering(state.reply) as state.url:
         yield state
 
 
