@@ -1,4 +1,4 @@
-"""Write what the judge is trained on: our worlds, and a share of the open question sets.
+"""Write what the judge is trained on: our worlds, our kinds, and a share of the open question sets.
 
     python training/prepare.py examples.json --answers train.jsonl.gz
 
@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 from examples import Example, from_open_sets, from_world, spread
+from kinds import FOLDER as KINDS
+from kinds import from_kinds
 from worlds import FOLDER, HELD_BACK, read_world
 
 from recollect.providers.embedders import open_embedder
@@ -24,7 +26,7 @@ SEED = 1
 
 
 def main() -> None:
-    """Read both sources, print what they give, write them."""
+    """Read all sources, print what they give, write them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--answers", type=Path, required=True, help="the open sets")
@@ -48,6 +50,7 @@ def main() -> None:
                     read=read,
                     seed=number,
                 )
+    examples += from_kinds(sorted(KINDS.glob("*.kinds")))
     print(spread(examples))
     others = from_open_sets(options.answers, seed=SEED)
     random.Random(SEED).shuffle(others)
