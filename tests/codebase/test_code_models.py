@@ -369,3 +369,20 @@ def test_a_large_model_works_in_one_conversation_with_whole_files(
     )
     assert "left open: who set the season" in result.notes
     assert result.stopped_by == "done"
+
+
+def test_a_line_around_a_match_can_be_quoted_and_code_is_told_as_it_stands(
+    explore: Explore, chat: ModelServer
+) -> None:
+    code = "def first(prices):\n    top = sorted(prices)[0]\n    return top\n"
+    recorded = {
+        "findings": [{"description": "the least", "quote": "top = sorted(prices)[0]", "result": "2.1"}]
+    }
+    chat.answers = [
+        Said(calls=(("grep", {"pattern": "return top", "paths": ["shop/least.py"]}),)),
+        Said(calls=(("record_findings", recorded), ("finish", {}))),
+        {"blocks": [{"text": "The least price is taken.", "sources": [1]}]},
+    ]
+    result = explore(model_profile={"window": 200_000}, files={"shop/least.py": code})
+    assert [(one.file_path, one.line_start) for one in result.citations] == [("shop/least.py", 2)]
+    assert "(shop/least.py) the least | top = sorted(prices)[0]" in chat.shown()

@@ -61,13 +61,14 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
         around = [*match.before, match.text, *match.after]
         lines = shown.setdefault(match.path, {})
         lines |= dict(enumerate(around, match.line - len(match.before)))
+    # Lines around a match were shown, too: who quotes one of them has read it.
+    spans = [(path, *span) for path, lines in shown.items() for span in touching(lines, 0, max(lines))]
     blocks = [
         "\n".join(
-            f"{path}:{number}{':' if number in matching[path] else '-'} {shown_line(lines[number])[:400]}"
+            f"{path}:{number}{':' if number in matching[path] else '-'} {shown_line(shown[path][number])[:400]}"
             for number in range(first, last + 1)
         )
-        for path, lines in shown.items()
-        for first, last in touching(lines, 0, max(lines))
+        for path, first, last in spans
     ]
     more = {"limit": "there are more; narrow the pattern or the paths", "deadline": "it took too long"}
     note = f"\n... {more[result.stopped_by]}" if result.stopped_by else ""
@@ -79,7 +80,7 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
             "files_searched": result.files_searched,
             "files_matched": result.files_matched,
             "stopped_by": result.stopped_by,
-            "spans": [[match.path, match.line, match.line] for match in result.matches],
+            "spans": [list(span) for span in spans],
         },
         text=f"{summary}\n" + "\n--\n".join(blocks) + note,
         findings=tuple(

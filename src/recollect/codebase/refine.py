@@ -217,7 +217,7 @@ def anchored(finding: Finding, spans: Sequence[tuple[str, int, int]], pages: Pag
                 evidence=citation.quote,
                 source_file=path,
                 line_range=(citation.line_start, citation.line_end),
-                group=finding.group or path,
+                group=path if finding.group is None or _is_use(finding) else finding.group,
                 citations=(citation,),
             )
     return finding if cited and finding.confidence > 0 else None

@@ -342,8 +342,9 @@ def _request(
 
 
 def _listed(finding: Finding, most_chars: int) -> str:
-    about = f"({_one_line(finding.group)}) " if finding.group else ""
-    evidence = _one_line(finding.evidence)
-    words = _one_line(_words(finding))
-    quoted = "" if evidence in {"", words} else f" | {evidence}"
-    return f"{about}{words}{quoted}"[:most_chars]
+    """A finding in a line, its words as they stand: a model that is shown code may have to repeat it."""
+    group, words, evidence = (
+        " ".join(text.split()) for text in (finding.group or "", _words(finding), finding.evidence)
+    )
+    about = f"({group}) " if group else ""
+    return f"{about}{words}{f' | {evidence}' if evidence not in ('', words) else ''}"[:most_chars]
