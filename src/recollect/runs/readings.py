@@ -61,9 +61,13 @@ async def ask_about(
     room = max(profile.part_tokens - sum(count_tokens(part) for part in parts), 64)
     parts.append(fence("text", text if size <= room else first_tokens(text, room), boundary))
     # A small one is held to a few sentences, or it would ramble.
-    form: Any = ShortReading if profile.shape == "small" else LongReading
+    small = profile.shape == "small"
+    form: Any = ShortReading if small else LongReading
+    told = instructions.replace(
+        "{length}", "in one to three short sentences" if small else "as long as it has to be"
+    )
     most = max_tokens or reading_tokens(profile)
-    answer = await model.answer(instructions, "\n\n".join(parts), form, max_tokens=most)
+    answer = await model.answer(told, "\n\n".join(parts), form, max_tokens=most)
     return Reading(
         answer=answer.value.answer.strip(),
         quotes=tuple(quote.strip() for quote in answer.value.quotes if quote.strip()),
