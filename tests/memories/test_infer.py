@@ -390,3 +390,32 @@ def test_a_large_model_adds_replaces_and_retracts_with_quotes_from_any_turn(
             assert porto.valid_from.date().isoformat() == "2026-02-01"
             [vim] = [one for one in before.facts if one.object and "Vim" in one.object]
             assert client.get(vim.id).superseded_by is not None, "what is retracted is believed no longer"
+
+
+def test_a_large_model_sees_facts_that_come_near_and_what_is_so_later_retires_nothing_yet(
+    settings: Settings, tenant_id: str
+) -> None:
+    from tests.runs.model_server import serve
+
+    with serve() as chat:
+        changed = settings.replace(
+            model="openai:m", model_base_url=chat.url, model_profile={"window": 200_000}
+        )
+        context = TenantContext(tenant_id=tenant_id, user_id="root", roles=("admin",))
+        with Recollect(settings=changed, context=context) as client:
+            fact = {"subject": "microchip", "predicate": "costs", "object": "35"}
+            kept = client.add("A microchip costs 35", type="semantic", **fact)
+
+            def answer(state: Any) -> dict[str, Any]:
+                shown = [json.loads(line) for line in state.asked[-1]["messages"][-1]["content"].splitlines()]
+                [chip] = [one["known"] for one in shown if "microchip costs 35" in one.get("fact", "")]
+                raised = {
+                    "kind": "replace", "subject": "microchip", "predicate": "costs", "object": "38", "turn": 1,
+                    "quote": "chips for pets will be 38", "known": chip, "since": "2026-12-01",
+                }  # fmt: skip
+                return {"changes": [raised], "procedures": [], "entities": []}
+
+            chat.answers = [answer]
+            done = infer(client, "From December chips for pets will be 38.", created_at="2026-11-18")
+            assert "38, from 1 December 2026 on" in {one.object for one in done.facts}
+            assert client.get(kept.id).superseded_by is None, "until that day the old price holds"

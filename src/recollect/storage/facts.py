@@ -36,6 +36,13 @@ async def known_facts(
     return await tx.fetch("known_facts", scope=scope_id, subjects=list(spellings), now=now)
 
 
+async def near_facts(
+    tx: Transaction, scope_id: UUID, ids: Sequence[UUID], *, each: int, now: datetime
+) -> list[Row]:
+    """What is believed in a scope and comes nearest in meaning to some memories."""
+    return await tx.fetch("near_facts", scope=scope_id, ids=list(ids), each=each, now=now)
+
+
 async def restate(
     tx: Transaction, memory_id: UUID, scope_id: UUID, *, turn: UUID | None, reason: str, now: datetime
 ) -> None:

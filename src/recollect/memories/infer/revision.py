@@ -1,8 +1,8 @@
 """What a capable model makes of a conversation: facts to add, to replace and to retract.
 
-It sees whole turns of all speakers with their dates, and the facts that are known about whom they name. Nothing it says
-is believed without a quote that stands in the turn it names; what fails is dropped and said so. Smaller models keep the
-strict rule of `extraction`: all words of a fact in one sentence.
+It sees whole turns of all speakers with their dates, and the facts that are known about whom they name or that come
+near to them. Nothing it says is believed without a quote that stands in the turn it names; what fails is dropped and
+said so. Smaller models keep the strict rule of `extraction`: all words of a fact in one sentence.
 """
 
 from __future__ import annotations
@@ -32,9 +32,12 @@ if TYPE_CHECKING:
 
 #: Of the room in a request, what known facts may take.
 _KNOWN_SHARE = 4
+#: Facts that come near to a turn, and the longest turns of a request that are compared with them.
+_NEAR, _COMPARED = 4, 16
 #: Of a turn, beside its words.
 _AROUND_TOKENS = 40
 _MODEL = "from the model: "
+_NEVER = datetime.min.replace(tzinfo=UTC)
 _NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]+(?:\s+[A-ZÀ-Þ][\w'’-]+){0,2}")
 
 
@@ -104,19 +107,29 @@ def _fact_line(number: int, row: Row) -> str:
 async def _known(
     workspace: Workspace, context: TenantContext, chunk: Sequence[Memory], room: int
 ) -> list[Row]:
-    """What is known of the speakers and of whom the turns name, the newest first as far as there is room."""
+    """What is known of the speakers and of whom the turns name, then what comes near to them; as far as there is room.
+
+    Within each the newest first.
+    """
     names = {speaker_name(one.speaker, context) or "" for one in chunk}
     names |= {name for one in chunk for name in _NAME.findall(one.text)}
     subjects = sorted({spelling for name in names if name for spelling in spellings(name)})
     async with workspace.store.transaction(context) as tx:
-        scopes = set((await facts.scopes_of(tx, [one.id for one in chunk])).values())
-        rows = [
-            row
-            for scope in sorted(scopes)
-            for row in await facts.known_facts(tx, scope, subjects, now=workspace.clock())
-        ]
+        places = await facts.scopes_of(tx, [one.id for one in chunk])
+        telling = [one.id for one in sorted(chunk, key=lambda one: -len(one.text))[:_COMPARED]]
+        now = workspace.clock()
+        named, near = list[Row](), list[Row]()
+        for scope in sorted(set(places.values())):
+            named += await facts.known_facts(tx, scope, subjects, now=now)
+            turns = [id for id in telling if places.get(id) == scope]
+            near += await facts.near_facts(tx, scope, turns, each=_NEAR, now=now)
+    rows = {
+        row["memory_id"]: row
+        for part in (named, near)
+        for row in sorted(part, key=lambda one: one["created_at"], reverse=True)
+    }
     kept: list[Row] = []
-    for row in sorted(rows, key=lambda one: one["created_at"], reverse=True):
+    for row in rows.values():
         room -= count_tokens(_fact_line(len(kept) + 1, row)) + 1
         if room < 0:
             break
@@ -142,6 +155,9 @@ def _take(
         if turn is None:
             findings.skip(None, text, f"{_MODEL}{reason}")
             continue
+        if fact is not None and _day(change.since) > turn.created_at:
+            # Until that day the known fact holds: both are kept, and the new one says from when on it is so.
+            fact, change.kind = None, "add"
         statement = _statement(change, fact, turn, speaker_name(turn.speaker, context))
         if statement is None:
             findings.skip(turn, text, f"{_MODEL}a part of the fact is empty")
@@ -176,6 +192,9 @@ def _statement(change: Any, fact: Row | None, turn: Memory, speaker: str | None)
         subject = speaker or ""
     if not (subject and predicate and value):
         return None
+    since = _day(change.since)
+    if since > turn.created_at and change.since not in value:
+        value = f"{value}, from {since:%-d %B %Y} on"
     return Statement(
         subject=subject[:200],
         predicate=predicate.replace("_", " ")[:120],
@@ -183,18 +202,17 @@ def _statement(change: Any, fact: Row | None, turn: Memory, speaker: str | None)
         sentence=change.quote,
         change=change.kind == "replace",
         former=fact["object"] if fact is not None else None,
-        valid_from=_day(change.since, turn.created_at),
+        valid_from=since if _NEVER < since <= turn.created_at else None,
     )
 
 
-def _day(text: str, said_at: datetime) -> datetime | None:
-    """The day that a model names, unless it lies behind the turn that says so."""
+def _day(text: str) -> datetime:
+    """The day that a model names; long ago when it names none."""
     try:
         day = date.fromisoformat(text.strip())
     except ValueError:
-        return None
-    moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    return moment if moment <= said_at else None
+        return _NEVER
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 def _proved(chunk: Sequence[Memory], number: int, quote: str) -> tuple[Memory | None, str]:

@@ -13,6 +13,20 @@ where m.tenant_id = %(tenant)s and m.scope_id = %(scope)s and m.subject = any(%(
     and m.type = 'semantic' and m.predicate is not null and m.object is not null
 order by m.created_at, m.memory_id;
 
+-- name: near_facts
+-- The facts believed in a scope that come nearest in meaning to some memories, a few of each.
+select n.* from unnest(%(ids)s::uuid[]) as t(memory_id)
+cross join lateral (select x.space_id, x.embedding from recollect.embedding x
+    where x.tenant_id = %(tenant)s and x.memory_id = t.memory_id and x.part = 0 offset 0) x
+cross join lateral (
+    select m.memory_id, m.scope_id, m.subject, m.predicate, m.object, m.created_at, m.valid_from, m.valid_to, m.metadata
+    from recollect.memory m
+    join recollect.embedding e on e.tenant_id = m.tenant_id and e.memory_id = m.memory_id and e.part = 0
+    where m.tenant_id = %(tenant)s and e.tenant_id = %(tenant)s and m.scope_id = %(scope)s and e.space_id = x.space_id
+        and m.superseded_at is null and m.until > %(now)s
+        and m.type = 'semantic' and m.predicate is not null and m.object is not null
+    order by (e.embedding <=> x.embedding) + 0, m.memory_id limit %(each)s) n;
+
 -- name: restate_fact
 -- A fact was said again in other words: it was used once more, and has one more source if the words are a memory.
 update recollect.memory m set use_count = m.use_count + 1, updated_at = %(now)s,
