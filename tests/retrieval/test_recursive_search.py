@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.runs.model_server import serve
+from tests.runs.model_server import Said, serve
 
 from recollect import AsyncRecollect, Recollect, Settings, TenantContext
 from recollect.domain.results import SearchResults
@@ -344,6 +344,37 @@ def test_a_model_that_fails_on_the_way_keeps_what_it_found_and_the_rest_is_searc
     assert len(server.asked) > 1
     assert set(groups(results)) == set(groups(client.search(QUESTION)))
     assert any("did not plan this search" in note for note in results.notes)
+
+
+def test_a_search_gives_the_memories_that_a_capable_model_quotes_under_its_groups(
+    client: Recollect, settings: Settings
+) -> None:
+    fill(client)
+    quotes = {
+        "first": "handled by squadb with policy number 1",
+        "second": "handled by squadc with policy number 2",
+    }
+    findings = [
+        {"description": "a policy", "quote": quote, "result": "1.1", "group": group}
+        for group, quote in quotes.items()
+    ]
+    with serve() as server:
+        server.answers = [
+            Said(calls=(("search_layer", {"query": "errors are handled by squads with a policy number"}),
+                        ("search_layer", {"query": "Where is the yacht?"}))),
+            Said(calls=(("record_findings", {"findings": findings}), ("finish", {}))),
+        ]  # fmt: skip
+        asked = settings.replace(
+            root_model="openai:planner", model_base_url=server.url, model_api_key="k",
+            model_profile={"window": 200_000},
+        )  # fmt: skip
+        with Recollect(settings=asked, context=client.tenant_context) as planned:
+            results = planned.search("compare how errors are handled by the first and by the second")
+    assert len(server.asked) == 2
+    assert "nothing was found" in server.shown(1)
+    assert {hit.group: hit.text for hit in results} == {
+        group: f"Errors are {quote}." for group, quote in quotes.items()
+    }
 
 
 def test_a_model_that_cannot_be_opened_is_said_and_not_missed(client: Recollect, settings: Settings) -> None:

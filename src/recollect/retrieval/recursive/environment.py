@@ -16,6 +16,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from recollect.domain.findings import Finding
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.learning import ShownHit
 from recollect.domain.memory import Memory
@@ -28,9 +29,16 @@ from recollect.retrieval.pipeline import Found
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeGroup, scopes_under
 from recollect.retrieval.recursive.gathered import AggregationStrategy, Gathered, older_than
 from recollect.retrieval.recursive.looking import Looking
-from recollect.retrieval.recursive.memory_rows import MapMemories, Range, memory_row_tools, read_memories
+from recollect.retrieval.recursive.memory_rows import (
+    MEMORY,
+    MapMemories,
+    Range,
+    memory_row_tools,
+    read_memories,
+)
 from recollect.retrieval.recursive.templates import Progress, propose
 from recollect.runs.environment import Action, CallContext, Observation, Tool
+from recollect.runs.quotes import plain, spellings
 from recollect.runs.row_book import RowBook
 from recollect.storage.grouped import ByPeriod, ByScope
 
@@ -60,10 +68,10 @@ class Period(_Parameters):
 class SearchLayer(_Parameters):
     """Parameters of `search_layer`."""
 
-    query: str = Field(min_length=1, max_length=4_000)
+    query: str = Field(min_length=1, max_length=4_000, description="a question, or words")
     layer: Layer | None = None
-    scopes: tuple[str, ...] = ()
-    periods: tuple[Period, ...] = ()
+    scopes: tuple[str, ...] = Field(default=(), description="as in team/api; each gets its own hits")
+    periods: tuple[Period, ...] = Field(default=(), description="each gets its own hits")
 
 
 class DrillDown(_Parameters):
@@ -90,9 +98,9 @@ class RecursiveCall(_Parameters):
     """Parameters of `recursive_call`."""
 
     sub_query: str = Field(min_length=1, max_length=4_000)
-    group: str | None = None
+    group: str | None = Field(default=None, description="what its hits speak for, where sides are compared")
     split: Literal["by_entity", "parts", "bridge"] = "parts"
-    bridge: str | None = None
+    bridge: str | None = Field(default=None, description="the name in earlier hits that led to it")
 
 
 class Aggregate(_Parameters):
@@ -134,8 +142,15 @@ class MemoryEnvironment:
 
     @property
     def asked_scopes(self) -> frozenset[str]:
-        """The scopes and periods that the question is put to; what is missing of its sides is said elsewhere."""
-        return self.asked_groups - {side.label for side in self._whole.sides}
+        """The scopes and periods that the question is put to; what is missing of its sides is said elsewhere.
+
+        A planner that did not look at periods one by one says nothing about any of them.
+        """
+        whole = self._whole
+        labels = {side.label for side in whole.sides}
+        if not any("by_period" in progress.used for progress in self._progress.values()):
+            labels |= {period.phrase for period in whole.periods}
+        return self.asked_groups - labels
 
     @property
     def asked_groups(self) -> frozenset[str]:
@@ -146,6 +161,20 @@ class MemoryEnvironment:
             + [side.label for side in whole.sides]
             + [period.phrase for period in whole.periods]
         )
+
+    def choose(self, claims: Sequence[Finding]) -> None:
+        """Let go of the memories that no claim quotes, where some are quoted; those stay under the claim's group."""
+        groups: dict[UUID, str | None] = {}
+        for claim in claims:
+            cited = {citation.file_path for citation in claim.citations if citation.kind == MEMORY}
+            quotes = [plain(spelling) for spelling in spellings(claim.evidence)]
+            for held in self._gathered:
+                text = plain(_described(held.hit))
+                if str(held.hit.id) in cited or any(quote and quote in text for quote in quotes):
+                    groups.setdefault(held.hit.id, claim.group)
+        if groups:
+            self._gathered.keep(lambda hit: hit.id in groups)
+            self._gathered.label({id: group for id, group in groups.items() if group}, but=self.asked_groups)
 
     @property
     def strategy(self) -> AggregationStrategy:
@@ -349,7 +378,10 @@ def _ids(hits: Sequence[Hit]) -> list[dict[str, Any]]:
 
 def _lines(hits: Sequence[Hit]) -> str:
     """Memories with what tells them apart: for whom they speak, where they live, when they were said."""
-    return "\n".join(f"[{hit.group}] {_described(hit)}" for hit in hits)
+    lines = [
+        f"[{hit.group}] {_described(hit)}" if hit.group != hit.scope else _described(hit) for hit in hits
+    ]
+    return "\n".join(lines) or "nothing was found"
 
 
 def _described(hit: Hit) -> str:

@@ -234,7 +234,11 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
             timeout_s=seconds,
         )
         about = _about(self._request, self._ground, self._context)
-        trajectory = (await self.loop(self._environment, planner, limits, cache, about)).trajectory
+        ended = await self.loop(self._environment, planner, limits, cache, about)
+        trajectory, profile = ended.trajectory, self.models.profile
+        if ended.stopped_by == "done" and profile is not None and profile.shape != "small":
+            # A small model names one of five; the judge that found them all knows better.
+            self._environment.choose([claim for claim in ended.findings if claim.confidence > 0])
         if trajectory.policy is None:
             policy = self._executor.policy or self._ground.policy
             trajectory = replace(trajectory, policy=policy.name)
@@ -317,7 +321,7 @@ def _about(request: SearchRequest, ground: _Ground, context: TenantContext) -> s
         f"Today is {request.now:%A, %Y-%m-%d}. There are {ground.memories:,} memories{since}.",
         f"Layers, the most specific first: {', '.join(one.value for one in Layer)}.",
         f"Scopes: {', '.join([*own, *listed])}{left}." if own or listed else "",
-        "Whatever memories your calls find are the result; nothing has to be recorded.",
+        "The result is a list of memories: those that your findings quote, or all that your calls found if none does.",
     ]
     return "\n".join(one for one in about if one)
 

@@ -108,6 +108,13 @@ class Gathered:
         self._held = {id: held for id, held in self._held.items() if wanted(held.hit)}
         return before - len(self._held)
 
+    def label(self, groups: Mapping[UUID, str], *, but: Collection[str]) -> None:
+        """Say what hits speak for, `but` for those that speak for one of these already."""
+        for id, group in groups.items():
+            held = self._held[id]
+            if held.hit.group not in but:
+                self._held[id] = replace(held, hit=replace(held.hit, group=group))
+
     def content_hash(self) -> str:
         """Changes when anything is added or let go."""
         digest = hashlib.blake2b(digest_size=16)

@@ -99,8 +99,15 @@ async def read_memories(
 
 
 def pieces_of(memories: Sequence[Memory]) -> list[Piece]:
-    """Each memory a piece, with who said it, when and where it lives before it."""
-    return [_piece(memory) for memory in memories]
+    """Each memory a piece, with who said it, when and where it lives before it; turns as they followed each other."""
+    talks: dict[object, list[Memory]] = {}
+    for memory in memories:
+        talks.setdefault(
+            (memory.scope, memory.conversation) if memory.conversation else memory.id, []
+        ).append(memory)
+    return [
+        _piece(turn) for talk in talks.values() for turn in sorted(talk, key=lambda one: one.position or 0)
+    ]
 
 
 def _piece(memory: Memory) -> Piece:
