@@ -44,16 +44,20 @@ class Name:
     kind: str
 
 
+def folded(name: str) -> str:
+    """A name without case and accents: "Graça" and "graca" are the same."""
+    if not name.isascii():
+        name = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFKD", name)))
+    return name.casefold().strip()
+
+
 @lru_cache(maxsize=65_536)
 def entity_key(name: str) -> str:
     """A name folded for comparison: case, accents, possessive, a leading "the", punctuation.
 
     An identifier such as `customer:a1b2` stays whole.
     """
-    text = name.strip()
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFKD", text)))
-    text = text.casefold()
+    text = folded(name)
     if _CANONICAL.fullmatch(text):
         return text[:MAX_KEY_CHARS]
     text = _POSSESSIVE.sub("", text).replace("&", " and ")

@@ -53,6 +53,8 @@ def test_a_note_of_ones_own_is_said_by_oneself_and_a_team_s_by_nobody() -> None:
         ("Ruth", "ruth", True),
         ("Ines", "ines.b@studio.example", True),
         ("Ines Bauer", "ines_bauer", True),
+        ("Graça", "graca", True),
+        ("Jose", "josé.a", True),
         ("Al", "alma", False),
         ("Tom", "ruth", False),
         ("Ruth", None, False),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from recollect.domain.layers import Layer
+from recollect.domain.names import folded
 from recollect.domain.tenancy import TenantContext
 from recollect.providers.judge.model import TEXT_CHARS, statement
 from recollect.text.sentences import split_sentences
@@ -26,7 +27,7 @@ def is_asker(name: str, user_id: str | None) -> bool:
     """Whether a speaker's name is the asker's: "Ines" and "ines.b@studio" are the same person."""
     if user_id is None:
         return False
-    spoken, own = name.casefold().strip(), user_id.casefold().strip()
+    spoken, own = folded(name), folded(user_id)
     if spoken == own:
         return True
     parts = [part for part in _SEPARATORS.split(own.partition("@")[0]) if part]
