@@ -12,6 +12,8 @@ from examples import Example
 from recollect.providers.judge.model import statement
 
 FOLDER = Path(__file__).parent / "kinds"
+#: Files that the encoder never sees: what it learned of other kinds is measured on them.
+HELD_BACK = frozenset({"hotel", "sales"})
 #: Of what belongs to a kind and of what does not, so many are shown with one question; of other kinds so many.
 RIGHT, WRONG, OTHERS = (2, 5), (3, 5), 2
 _FIRST_DAY = datetime(2025, 1, 1)

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from examples import Example, from_open_sets, from_world, spread
 from kinds import FOLDER as KINDS
+from kinds import HELD_BACK as KINDS_HELD_BACK
 from kinds import from_kinds
 from worlds import FOLDER, HELD_BACK, read_world
 
@@ -50,7 +51,7 @@ def main() -> None:
                     read=read,
                     seed=number,
                 )
-    examples += from_kinds(sorted(KINDS.glob("*.kinds")))
+    examples += from_kinds(sorted(path for path in KINDS.glob("*.kinds") if path.stem not in KINDS_HELD_BACK))
     print(spread(examples))
     others = from_open_sets(options.answers, seed=SEED)
     random.Random(SEED).shuffle(others)
