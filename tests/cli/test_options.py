@@ -21,7 +21,7 @@ COMMANDS: list[tuple[Callable[..., Any], str, set[str]]] = [
     (memories.delete, "delete", {"ids", "yes"}),
     (search.search, "search", set()),
     (search.context, "context", {"messages"}),
-    (search.ask, "ask", set()),
+    (search.ask, "ask", {"dry_run"}),
     (search.explain, "explain", set()),
     (oracle.consult, "oracle_consult", {"end_session", "dry_run"}),
     (explore.explore, "explore", {"dry_run"}),

@@ -239,3 +239,26 @@ def test_the_deadline_holds_while_a_model_puts_memories_and_documents_into_words
     assert "15 minutes" in consulted.answer
     assert any("its time was over" in note for note in consulted.notes)
     assert not any("500" in note for note in (*remembered.notes, *consulted.notes))
+
+
+def test_a_dry_run_says_what_each_source_takes_at_most_and_asks_nobody(
+    settings: Settings, tenant_id: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.py").write_text("def total() -> int:\n    return 1\n")
+    planned = settings.replace(root_model="openai:gpt-5-mini", budget={"max_usd": 0.5})
+    context = TenantContext(tenant_id=tenant_id, user_id="ana", roles=("admin", "operator"))
+    with Recollect(settings=planned, context=context) as client:
+        client.add("Atlas keeps its data in PostgreSQL.")
+        client.library.add(b"# Tokens\n\nA token expires after 15 minutes.\n", name="tokens.md")
+        simple = client.ask_dry_run("When does a token expire?", working_dir=tmp_path)
+        split = client.ask_dry_run("Compare the databases across all teams", sources=["memories"])
+        rows = client.ask_dry_run("List all outages", sources=["memories"])
+        quick = client.ask_dry_run("When does a token expire?", sources=["memories"], depth="quick")
+    assert list(simple.sources) == ["memories", "library", "code"]
+    assert simple.model == "openai:gpt-5-mini"
+    assert simple.max_model_calls == sum(one.max_model_calls for one in simple.sources.values())
+    assert simple.max_usd is not None
+    assert 0 < simple.max_usd <= 0.5, "all of them together spend one budget"
+    assert simple.sources["memories"].max_model_calls == 1, "one look needs no plan, only words"
+    assert split.max_model_calls > rows.max_model_calls > 1
+    assert (quick.max_model_calls, quick.max_usd) == (0, 0.0)

@@ -28,11 +28,13 @@ from recollect.domain.oracle import (
     Verification,
 )
 from recollect.domain.text import MAX_LIMIT, check_name, check_whole
+from recollect.domain.trajectory import AskPlan
 from recollect.errors import ForbiddenError, NotFoundError
 from recollect.runs.events import Event
 
 if TYPE_CHECKING:
     from recollect.codebase.explore import RLMOrchestrator
+    from recollect.runs.ask import AskRequest
     from recollect.runs.source import Source
     from recollect.storage.store import Transaction
 
@@ -59,14 +61,38 @@ class OracleVerbs(Session):
         the settings. `on_event` hears what the sources do, and gets an `AnswerPart` for each of
         them as soon as it has answered.
         """
-        from recollect.codebase.source import CodeSource
-        from recollect.oracle.source import LibrarySource
-        from recollect.retrieval.told import MemorySource
         from recollect.runs.ask import AskRequest, ask
 
         request = AskRequest.check(
             question=question, sources=sources, working_dir=working_dir, depth=depth, model=model
         )
+        return await ask(self.settings, await self._sources(request), request, on_event=on_event)
+
+    async def ask_dry_run(
+        self,
+        question: str,
+        sources: Sequence[str] = ("memories", "library"),
+        working_dir: str | PathLike[str] | None = None,
+        depth: str = "auto",
+        model: str | None = None,
+    ) -> AskPlan:
+        """The most that `ask` would take in requests to a model, tokens and dollars, in all and of each source.
+
+        That of memories has what a search takes that `root_model` plans. Needs no key.
+        """
+        from recollect.runs.ask import AskRequest, dry_run
+
+        request = AskRequest.check(
+            question=question, sources=sources, working_dir=working_dir, depth=depth, model=model
+        )
+        return await dry_run(self.settings, await self._sources(request), request)
+
+    async def _sources(self, request: AskRequest) -> list[Source]:
+        """What a question is put to, as this caller sees it."""
+        from recollect.codebase.source import CodeSource
+        from recollect.oracle.source import LibrarySource
+        from recollect.retrieval.told import MemorySource
+
         workspace = await self._workspace()
         able: list[Source] = [
             kind(workspace, self._context)
@@ -75,7 +101,7 @@ class OracleVerbs(Session):
         ]
         if request.working_dir is not None:
             able.append(CodeSource(self._orchestrator(request.working_dir, request.model)))
-        return await ask(self.settings, able, request, on_event=on_event)
+        return able
 
     async def oracle_consult(
         self,

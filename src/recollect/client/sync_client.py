@@ -291,6 +291,7 @@ class Recollect(SyncFace):
     export_jsonl = blocking(AsyncRecollect.export_jsonl)
     import_jsonl = blocking(AsyncRecollect.import_jsonl)
     ask = blocking(AsyncRecollect.ask)
+    ask_dry_run = blocking(AsyncRecollect.ask_dry_run)
     oracle_consult = blocking(AsyncRecollect.oracle_consult)
     oracle_dry_run = blocking(AsyncRecollect.oracle_dry_run)
     advise = blocking(AsyncRecollect.advise)

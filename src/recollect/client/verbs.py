@@ -209,6 +209,7 @@ VERBS: tuple[Verb, ...] = (
     _verb("POST /v1/search", "search", _MEMORIES),
     _verb("POST /v1/context", "context", _MEMORIES),
     _verb("POST /v1/ask", "ask", _MEMORIES, streams=True, lasts=True, paths=("working_dir",)),
+    _verb("POST /v1/ask/dry-run", "ask_dry_run", _MEMORIES, lasts=True, paths=("working_dir",)),
     _verb("POST /v1/explain", "explain", _MEMORIES),
     _verb("GET /v1/conflicts", "conflicts", _MEMORIES),
     _verb("POST /v1/consolidate", "consolidate", _MEMORIES, writes=True, lasts=True),

@@ -55,11 +55,10 @@ async def dry_run(
         max_subcalls=request.max_subcalls,
         max_subcalls_per_iteration=request.max_subcalls_per_iteration,
         timeout_seconds=request.timeout_seconds,
-        max_model_calls=bound.requests,
         max_tokens=most,
-        max_usd=bound.usd,
         audit_file=str(audit_path(orchestrator.audit_dir, request.task_id)),
         notes=tuple(notes),
+        **bound.limits(),
     )
 
 

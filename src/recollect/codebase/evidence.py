@@ -63,7 +63,7 @@ class Pages:
         citation = self.cite(path, first, last)
         if citation is None:
             return None
-        return found(citation, description=description, confidence=confidence, group=group)
+        return finding_on(citation, description=description, confidence=confidence, group=group)
 
 
 def cite(path: str, first: int, lines: Sequence[str]) -> Citation:
@@ -79,17 +79,12 @@ def cite(path: str, first: int, lines: Sequence[str]) -> Citation:
     )
 
 
-def found(citation: Citation, *, description: str, confidence: float, group: str | None = None) -> Finding:
-    """A finding that rests on one citation."""
-    return Finding(
-        description=description,
-        evidence=citation.quote,
-        source_file=citation.file_path,
-        line_range=(citation.line_start, citation.line_end),
-        confidence=min(max(confidence, 0.0), 1.0),
-        group=group if group is not None else citation.file_path,
-        citations=(citation,),
-    )
+def finding_on(
+    citation: Citation, *, description: str, confidence: float, group: str | None = None
+) -> Finding:
+    """A finding that rests on one citation; without a group it speaks for its file."""
+    path = citation.file_path
+    return Finding.on(citation, description=description, confidence=confidence, group=group or path)
 
 
 def beginning(text: str, most: int = MAX_EVIDENCE_CHARS) -> str:

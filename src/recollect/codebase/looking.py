@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from recollect.codebase.evidence import Pages, beginning, cite, found, shown_line
+from recollect.codebase.evidence import Pages, beginning, cite, finding_on, shown_line
 from recollect.codebase.grep import grep
 from recollect.codebase.index import Definition, FoundReference
 from recollect.codebase.reading import Span, described
@@ -84,7 +84,7 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
         },
         text=f"{summary}\n" + "\n--\n".join(blocks) + note,
         findings=tuple(
-            found(
+            finding_on(
                 cite(match.path, match.line, [match.text]),
                 description=f"line {match.line}: {' '.join(match.text.split())[:160]}",
                 confidence=0.4,
@@ -198,7 +198,7 @@ def _use_rows(
                 use.reference.kind, "uses"
             )
             findings.append(
-                found(
+                finding_on(
                     cite(use.path, line, [lines[line - 1]]),
                     description=f"`{inside}` {verb} `{name}`: {text[:160]}",
                     confidence=0.3,
@@ -229,7 +229,7 @@ def answering(view: View, prompt: str, text: str, span: Span | None) -> Observat
     if span is not None:
         path, first, _ = span
         findings = tuple(
-            found(
+            finding_on(
                 cite(path, first + number, [lines[number]]),
                 description=f"line {first + number}: {' '.join(lines[number].split())[:160]}",
                 confidence=0.4,
@@ -255,5 +255,5 @@ def place_quotes(view: View, quotes: Sequence[str], span: Span | None) -> tuple[
         where = locate(quote, lines, first=first)
         if where is not None:
             citation = cite(path, where[0], lines[where[0] - first : where[1] - first + 1])
-            placed.append(found(citation, description=beginning(quote, 200), confidence=0.7))
+            placed.append(finding_on(citation, description=beginning(quote, 200), confidence=0.7))
     return tuple(placed)

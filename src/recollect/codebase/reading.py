@@ -6,7 +6,7 @@ import fnmatch
 import re
 from dataclasses import asdict
 
-from recollect.codebase.evidence import cite, found, numbered
+from recollect.codebase.evidence import cite, finding_on, numbered
 from recollect.codebase.symbols.values import SymbolInfo
 from recollect.codebase.tool_parameters import ExtractSymbols, ListFiles, ParseAst, ReadFile
 from recollect.codebase.view import View
@@ -90,7 +90,7 @@ def read_file(view: View, wanted: ReadFile) -> Observation:
     if asked:
         # A whole file that was looked at says nothing about what matters in it; lines that were asked for do.
         description = described(around) if around else f"lines {first}-{last} of {source.path}"
-        findings = (found(cite(source.path, first, lines), description=description, confidence=0.5),)
+        findings = (finding_on(cite(source.path, first, lines), description=description, confidence=0.5),)
     return Observation(
         value={
             "summary": f"{source.path}:{first}-{last}{where}",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.codebase.request import TIMEOUT_S
+from recollect.codebase.dry_run import dry_run
+from recollect.codebase.request import TIMEOUT_S, ExploreRequest
+from recollect.domain.codebase import ExplorePlan
 from recollect.runs.source import Question, Told
 
 if TYPE_CHECKING:
@@ -18,6 +20,11 @@ class CodeSource:
 
     def __init__(self, orchestrator: RLMOrchestrator) -> None:
         self._orchestrator = orchestrator
+
+    async def plan(self, question: Question) -> ExplorePlan:
+        """As of an exploration."""
+        request = ExploreRequest.check(self._orchestrator.settings, query=question.text)
+        return await dry_run(self._orchestrator, request, question.model)
 
     async def tell(self, question: Question) -> Told:
         """What an exploration answers."""

@@ -80,6 +80,27 @@ class Finding(Value):
     group: str | None = None
     citations: tuple[Citation, ...] = ()
 
+    @classmethod
+    def on(
+        cls,
+        *citations: Citation,
+        description: str,
+        confidence: float,
+        evidence: str | None = None,
+        group: str | None = None,
+    ) -> Finding:
+        """What rests on citations: it stands where the first does, and its evidence is what that quotes."""
+        first = citations[0]
+        return cls(
+            description=description,
+            evidence=first.quote if evidence is None else evidence,
+            source_file=first.file_path,
+            line_range=(first.line_start, first.line_end) if first.line_start else None,
+            confidence=min(max(confidence, 0.0), 1.0),
+            group=group,
+            citations=citations,
+        )
+
 
 NOT_KNOWN = "Not known."
 

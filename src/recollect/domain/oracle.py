@@ -175,7 +175,7 @@ class OracleConsultResult(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRun(RunPlan):
-    """What a consultation would do, and the most that it may take in tool calls, and tokens to and from the model."""
+    """What a consultation would do, and the most that it may take."""
 
     problem: str
     depth_hint: DepthHint
@@ -185,8 +185,6 @@ class DryRun(RunPlan):
     files: tuple[Mapping[str, Any], ...]
     skipped: tuple[Skipped, ...]
     max_tool_calls: int
-    max_input_tokens: int
-    max_output_tokens: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

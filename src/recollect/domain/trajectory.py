@@ -167,11 +167,22 @@ class Trajectory:
 class RunPlan(Value):
     """What a run would do, worked out without asking anybody, and the most that it may take.
 
-    Dollars are None when the model has no published price, 0.0 without a model.
+    Dollars are None when the model has no published price, 0.0 without a model. Tokens are those to the model and those
+    that come from it.
     """
 
     model: str
     material_tokens: int
     max_model_calls: int
+    max_input_tokens: int
+    max_output_tokens: int
     max_usd: float | None
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskPlan(RunPlan):
+    """What an answer may take at most, and of that each of its sources, by name."""
+
+    question: str
+    sources: Mapping[str, RunPlan]

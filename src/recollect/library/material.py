@@ -101,14 +101,12 @@ class Volume:
             first, last, said = passage_of(own, max(line_start - before, 1), max(line_end - before, 1))
             line_start, line_end = min(first + before, line_start), last + before
             words = "\n".join(said)
-        return Finding(
+        return Finding.on(
+            self.cite(line_start, line_end),
             description=f"{place}:\n{words}" if place else words,
             evidence=self.text_of(line_start, line_end),
-            source_file=self.doc_id,
-            line_range=(line_start, line_end),
-            confidence=min(max(confidence, 0.0), 1.0),
+            confidence=confidence,
             group=group,
-            citations=(self.cite(line_start, line_end),),
         )
 
     def find_lead(self, lead: Lead) -> Finding:

@@ -176,11 +176,4 @@ def _supported(sentence: DirectSentence | DirectBlock, parts: Sequence[Part]) ->
                 break
     if not text or not citations:
         return None
-    return Finding(
-        description=text,
-        evidence=evidence,
-        source_file=citations[0].file_path,
-        line_range=(citations[0].line_start, citations[0].line_end),
-        confidence=0.9,
-        citations=tuple(dict.fromkeys(citations)),
-    )
+    return Finding.on(*dict.fromkeys(citations), description=text, evidence=evidence, confidence=0.9)

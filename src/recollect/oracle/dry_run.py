@@ -52,11 +52,8 @@ async def dry_run(workspace: Workspace, context: TenantContext, request: Consult
         max_tool_calls=0
         if mode == "direct"
         else max_subcalls(profile_of(model, settings) if model else None),
-        max_model_calls=bound.requests,
-        max_input_tokens=bound.input_tokens,
-        max_output_tokens=bound.output_tokens,
-        max_usd=bound.usd,
         notes=tuple(notes),
+        **bound.limits(),
     )
 
 

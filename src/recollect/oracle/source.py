@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.domain.oracle import DryRun
 from recollect.oracle.consult import consult
+from recollect.oracle.dry_run import dry_run
 from recollect.oracle.request import ConsultRequest
 from recollect.oracle.shelves import Shelves
 from recollect.runs.source import Question, Told
@@ -23,16 +25,19 @@ class LibrarySource:
     def __init__(self, workspace: Workspace, context: TenantContext) -> None:
         self._workspace, self._context = workspace, context
 
+    async def plan(self, question: Question) -> DryRun:
+        """As of a consultation."""
+        return await dry_run(self._workspace, self._context, _request(question))
+
     async def tell(self, question: Question) -> Told:
         """What a consultation answers; an empty library is not consulted."""
         documents, _ = await Shelves(self._workspace, self._context).size()
         if not documents:
             return Told(coverage={"documents": 0})
-        request = ConsultRequest.check(problem=question.text, depth_hint=question.depth, model=question.model)
         result = await consult(
             self._workspace,
             self._context,
-            request,
+            _request(question),
             on_event=question.on_event,
             purse=question.purse.child(),
             seconds=question.seconds_left(),
@@ -50,3 +55,7 @@ class LibrarySource:
             notes=result.notes,
             coverage=coverage,
         )
+
+
+def _request(question: Question) -> ConsultRequest:
+    return ConsultRequest.check(problem=question.text, depth_hint=question.depth, model=question.model)

@@ -131,7 +131,7 @@ async def _routed(
         request,
         query_id,
         watch=watch,
-        leave=router.leaves,
+        leave=router.route,
         on_understood=on_understood,
     )
     found = await try_twice(one_look, only_reads=True)

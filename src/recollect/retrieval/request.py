@@ -106,13 +106,17 @@ class Routing:
         )
 
     def leaves(self, caller: Caller) -> bool:
-        """Whether this caller's question leaves the standard path."""
+        """Whether this caller's question leaves the standard path; counts nothing."""
         own = caller.recursion_enabled
         threshold = caller.recursion_threshold
         router = ComplexityRouter(
             threshold=self.threshold if threshold is None else threshold,
             enabled=self.enabled if own is None else self.enabled and own,
         )
-        decision = router.decide(self.score)
-        telemetry.routed(decision.value, self.score)
-        return decision is RouteDecision.RLM
+        return router.decide(self.score) is RouteDecision.RLM
+
+    def route(self, caller: Caller) -> bool:
+        """As `leaves`, for a search that is made."""
+        leaves = self.leaves(caller)
+        telemetry.routed((RouteDecision.RLM if leaves else RouteDecision.STANDARD).value, self.score)
+        return leaves

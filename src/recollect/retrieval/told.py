@@ -13,20 +13,25 @@ from typing import TYPE_CHECKING
 
 from recollect.domain.findings import Finding
 from recollect.domain.query import Aim, Want
-from recollect.retrieval.pipeline import search
+from recollect.domain.trajectory import RunPlan
+from recollect.retrieval.pipeline import caller_of, search
+from recollect.retrieval.recursive.executor import MAX_SUBCALLS
 from recollect.retrieval.recursive.memory_rows import Range, cite_memory, pieces_of, read_memories
-from recollect.retrieval.request import SearchRequest
-from recollect.runs.models import Models, open_models
+from recollect.retrieval.request import Routing, SearchRequest
+from recollect.runs.bounds import Bound, bound_of, bound_run, priced
+from recollect.runs.models import Models, chosen_name, open_models
+from recollect.runs.pieces import estimated_rows, rows_room
 from recollect.runs.row_book import ITEM, ask_all
 from recollect.runs.source import Question, Told
 from recollect.runs.synthesis import compare, put_into_words, synthesise
 from recollect.runs.tables import write_tables
+from recollect.storage import reading
 from recollect.text.aim import wants_count, wants_rows
 
 if TYPE_CHECKING:
     from recollect.domain.results import Hit, SearchResults
     from recollect.domain.tenancy import TenantContext
-    from recollect.providers.models import ChatModel
+    from recollect.providers.models import ChatModel, Profile
     from recollect.workspace import Workspace
 
 #: What a list or a count reads; where one thing is wanted, what stands behind the first few is no answer.
@@ -47,6 +52,40 @@ class MemorySource:
     def __init__(self, workspace: Workspace, context: TenantContext) -> None:
         self._workspace, self._context = workspace, context
 
+    async def plan(self, question: Question) -> RunPlan:
+        """A search that a model plans, a question to every memory, putting it into words; each where it is due."""
+        settings, request = self._workspace.settings, self._request(question)
+        async with self._workspace.store.transaction(self._context) as tx:
+            caller = await caller_of(tx, request)
+            tokens = await reading.memories_tokens(tx, now=request.now)
+        rows = rows_room(tokens, settings.budget.rows_max_tokens)
+        words = "" if question.depth == "quick" else chosen_name(settings, question.model) or ""
+        planner = (
+            chosen_name(settings)
+            if settings.root_model and Routing.of(settings, request).leaves(caller)
+            else ""
+        )
+
+        def said(profile: Profile) -> Bound:
+            answer = priced(profile, 0, 0, 0, answer=True)
+            return answer + estimated_rows(profile, rows) if wants_rows(question.text) else answer
+
+        def planned(profile: Profile) -> Bound:
+            run = bound_run(profile, subcalls=MAX_SUBCALLS, material_tokens=tokens)
+            return run + estimated_rows(profile, rows)
+
+        answer, notes = bound_of(words, settings, said)
+        search, more = bound_of(planner or "", settings, planned)
+        notes = list(dict.fromkeys([*notes, *more]))
+        return RunPlan(model=words, material_tokens=tokens, notes=tuple(notes), **(answer + search).limits())
+
+    def _request(self, question: Question) -> SearchRequest:
+        limit = WIDE if question.aim.want.several else NARROW
+        workspace = self._workspace
+        return SearchRequest.check(
+            workspace.settings, query=question.text, clock=workspace.clock(), limit=limit, threshold=THRESHOLD
+        )
+
     async def tell(self, question: Question) -> Told:
         """What a search answers, in words; in a model's where one is asked and the question is not a quick one."""
         settings, purse = self._workspace.settings, question.purse.child()
@@ -66,12 +105,12 @@ class MemorySource:
                 told, late = None, (_NOT_ALL,)
             if told is not None:
                 return replace(told, coverage=covered)
-        limit = WIDE if question.aim.want.several else NARROW
-        request = SearchRequest.check(
-            settings, query=question.text, clock=self._workspace.clock(), limit=limit, threshold=THRESHOLD
-        )
         results = await search(
-            self._workspace, self._context, request, purse=purse, seconds=question.seconds_left()
+            self._workspace,
+            self._context,
+            self._request(question),
+            purse=purse,
+            seconds=question.seconds_left(),
         )
         told = await tell_memories(question, results, model) or Told()
         notes = (*late, *results.notes, *models.notes, *told.notes)
@@ -130,11 +169,5 @@ def _sentences(listed: str, current: Sequence[Hit], results: Sequence[Hit]) -> s
 def _finding(hit: Hit, *, group: str | None = None) -> Finding:
     said = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
     citation = cite_memory(hit.id, hit.text, supports=not hit.outdated)
-    return Finding(
-        description=f"{said} ({hit.created_at:%-d %B %Y})",
-        evidence=hit.text,
-        source_file=str(hit.id),
-        confidence=hit.score,
-        group=group,
-        citations=(citation,),
-    )
+    dated = f"{said} ({hit.created_at:%-d %B %Y})"
+    return Finding.on(citation, description=dated, confidence=hit.score, group=group)

@@ -11,15 +11,17 @@ import inspect
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from recollect.domain.findings import NOT_KNOWN, Answer, AnswerPart, Citation
 from recollect.domain.oracle import DEPTH_HINTS, MAX_PROBLEM_CHARS, DepthHint
 from recollect.domain.text import check_text
+from recollect.domain.trajectory import AskPlan
 from recollect.errors import InvalidInputError
 from recollect.providers.models.purse import Purse
+from recollect.runs.bounds import NOTHING, Bound
 from recollect.runs.budget import ANSWER_TIMEOUT_S
 from recollect.runs.source import HEADINGS, Hearer, Question, Source, Told
 from recollect.text.aim import read_aim
@@ -82,15 +84,7 @@ async def ask(
 
     `on_event` hears what they do, and each answer when it is there.
     """
-    question = Question(
-        text=request.question,
-        aim=read_aim(request.question),
-        depth=request.depth,
-        model=request.model,
-        purse=Purse(max_usd=settings.budget.max_usd),
-        deadline=time.monotonic() + (settings.budget.timeout_seconds or ANSWER_TIMEOUT_S),
-        on_event=on_event,
-    )
+    question = _question(settings, request, on_event)
     told: dict[str, Told] = {}
     texts: dict[str, str] = {}
     citations: dict[Citation, int] = {}
@@ -114,6 +108,35 @@ async def ask(
         coverage={name: one.coverage for name, one in told.items()},
         notes=tuple(dict.fromkeys(note for name in told for note in _notes(name, told[name], texts))),
         cost_usd=None if spent.unpriced else spent.usd,
+    )
+
+
+def _question(settings: Settings, request: AskRequest, on_event: Hearer | None = None) -> Question:
+    return Question(
+        text=request.question,
+        aim=read_aim(request.question),
+        depth=request.depth,
+        model=request.model,
+        purse=Purse(max_usd=settings.budget.max_usd),
+        deadline=time.monotonic() + (settings.budget.timeout_seconds or ANSWER_TIMEOUT_S),
+        on_event=on_event,
+    )
+
+
+async def dry_run(settings: Settings, sources: Sequence[Source], request: AskRequest) -> AskPlan:
+    """The most that an answer of these sources may take, all of them together on one budget."""
+    question = _question(settings, request)
+    plans = {source.name: await source.plan(question) for source in sources}
+    bound = sum((Bound.of(plan) for plan in plans.values()), NOTHING)
+    if bound.usd is not None and settings.budget.max_usd is not None:
+        bound = replace(bound, usd=min(bound.usd, settings.budget.max_usd))
+    return AskPlan(
+        question=request.question,
+        sources=plans,
+        model=next((plan.model for plan in plans.values() if plan.model), ""),
+        material_tokens=sum(plan.material_tokens for plan in plans.values()),
+        notes=tuple(dict.fromkeys(f"{name}: {note}" for name, plan in plans.items() for note in plan.notes)),
+        **bound.limits(),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect.providers.models import Profile, profile_of
 from recollect.runs.planners.model import MAX_RETRIES
@@ -12,6 +12,7 @@ from recollect.runs.readings import reading_tokens
 
 if TYPE_CHECKING:
     from recollect.config import Settings
+    from recollect.domain.trajectory import RunPlan
 
 #: Instructions, tools and the question of one request.
 _AROUND_TOKENS = 5_000
@@ -26,6 +27,25 @@ class Bound:
     output_tokens: int
     usd: float | None
 
+    @classmethod
+    def of(cls, plan: RunPlan) -> Bound:
+        """What a plan says."""
+        return cls(
+            requests=plan.max_model_calls,
+            input_tokens=plan.max_input_tokens,
+            output_tokens=plan.max_output_tokens,
+            usd=plan.max_usd,
+        )
+
+    def limits(self) -> dict[str, Any]:
+        """The fields of a `RunPlan` that say it."""
+        return {
+            "max_model_calls": self.requests,
+            "max_input_tokens": self.input_tokens,
+            "max_output_tokens": self.output_tokens,
+            "max_usd": self.usd,
+        }
+
     def __add__(self, other: Bound) -> Bound:
         usd = None if self.usd is None or other.usd is None else round(self.usd + other.usd, 6)
         return Bound(
@@ -36,12 +56,16 @@ class Bound:
         )
 
 
+#: What is asked of no model.
+NOTHING = Bound(requests=0, input_tokens=0, output_tokens=0, usd=0.0)
+
+
 def bound_of(
     name: str, settings: Settings, measure: Callable[[Profile], Bound], *, max_usd: float | None = None
 ) -> tuple[Bound, list[str]]:
     """The most that a run with the model of this name takes, and what to say of it; without one it takes nothing."""
     if not name:
-        return Bound(requests=0, input_tokens=0, output_tokens=0, usd=0.0), []
+        return NOTHING, []
     bound = measure(profile_of(name, settings))
     if bound.usd is None:
         return bound, [f"no price is published for {name!r}"]

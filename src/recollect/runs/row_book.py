@@ -296,15 +296,8 @@ def findings_of(rows: Rows) -> tuple[Finding, ...]:
 
 
 def _finding(words: str, row: Row) -> Finding:
-    first = row.citations[0]
-    return Finding(
-        description=words,
-        evidence="\n".join(filter(None, [words, row.quote])),
-        source_file=first.file_path,
-        line_range=(first.line_start, first.line_end) if first.line_start else None,
-        confidence=0.9,
-        citations=row.citations,
-    )
+    evidence = "\n".join(filter(None, [words, row.quote]))
+    return Finding.on(*row.citations, description=words, evidence=evidence, confidence=0.9)
 
 
 def _rests_on(row: Row) -> str:

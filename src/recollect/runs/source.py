@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from recollect.domain.findings import Citation
 from recollect.domain.oracle import DepthHint
 from recollect.domain.query import Aim
+from recollect.domain.trajectory import RunPlan
 from recollect.providers.models.purse import Purse
 
 #: What stands above the words of a source where several answer.
@@ -67,4 +68,8 @@ class Source(Protocol):
 
     async def tell(self, question: Question) -> Told:
         """The answer, within what the question may use."""
+        ...
+
+    async def plan(self, question: Question) -> RunPlan:
+        """The most that the answer may take; nobody is asked."""
         ...

@@ -95,6 +95,12 @@ async def count_memories(tx: Transaction, chosen: Selection) -> int:
     return found
 
 
+async def memories_tokens(tx: Transaction, *, now: datetime) -> int:
+    """About how many tokens all of them have, those that are believed."""
+    row = await tx.fetch_one("memories_size", now=now)
+    return row["chars"] // 3 if row is not None else 0
+
+
 async def list_history(tx: Transaction, memory: Memory) -> list[HistoryEntry]:
     """Every change of a memory, the adding first."""
     # Our own ids carry the time they were made; an imported id of another kind does not.

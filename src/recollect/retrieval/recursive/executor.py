@@ -50,7 +50,7 @@ _CUT_SHORT = "looking at the parts of the question one by one was cut short ({})
 _WITHOUT_MODEL = "the model {!r} did not plan this search to its end ({}); it was searched without a model"
 _REASONS = {"planner": "it failed", "timeout": "it took too long", "done": "it found nothing"}
 #: What a run may do without a model. A question over forty teams takes two or three calls; one over eight periods nine.
-_MAX_SUBCALLS = 50
+MAX_SUBCALLS = 50
 _TIMEOUT_S = 60.0
 _MAX_STEPS = 12
 #: Of the time: what a model may take, so that the learned planner can go on where it hangs.
@@ -227,7 +227,7 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
         if planner.name.startswith("model:"):
             seconds *= _MODEL_SHARE
         limits = Limits(
-            max_subcalls=_MAX_SUBCALLS,
+            max_subcalls=MAX_SUBCALLS,
             max_steps=_MAX_STEPS,
             max_idle_steps=_MAX_STEPS,
             max_usd=settings.budget.max_usd,

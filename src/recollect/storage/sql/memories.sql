@@ -157,6 +157,11 @@ where m.tenant_id = %(tenant)s
 order by {order}
 limit %(limit)s;
 
+-- name: memories_size
+-- The characters of what the caller sees and is believed.
+select coalesce(sum(length(m.text)), 0)::bigint as chars from recollect.memory m
+where m.tenant_id = %(tenant)s and m.superseded_at is null and m.until > %(now)s;
+
 -- name: count_matching
 -- How many memories meet a condition.
 select count(*) as memories from recollect.memory m

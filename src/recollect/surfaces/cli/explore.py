@@ -234,7 +234,6 @@ def _show_plan(out: Output, plan: ExplorePlan) -> None:
             ("begins with", plan.likely_files[:10]),
             ("tool calls", f"at most {plan.max_subcalls}, {plan.max_subcalls_per_iteration} in a step"),
             ("time", f"at most {plan.timeout_seconds:g} s"),
-            ("tokens", f"at most {plan.max_tokens:,}"),
             ("record", plan.audit_file),
         ],
     )

@@ -228,8 +228,6 @@ def _show_plan(out: Output, plan: DryRun) -> None:
             ("left out", tuple(f"{one.what} ({one.reason})" for one in plan.skipped[:10])),
             ("material", f"{plan.material_tokens:,} tokens"),
             ("tool calls", f"at most {plan.max_tool_calls}"),
-            ("to the model", f"at most {plan.max_input_tokens:,} tokens"),
-            ("from the model", f"at most {plan.max_output_tokens:,} tokens"),
         ],
     )
 

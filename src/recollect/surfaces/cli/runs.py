@@ -176,16 +176,17 @@ def _show_code(out: Output, first: int, text: str) -> None:
 def show_plan(out: Output, plan: RunPlan, pairs: Sequence[tuple[str, object]]) -> None:
     """What a run would do at most: what is its own in `pairs`, then its model, its cost and its notes."""
     out.result(plan)
-    cost = "unknown" if plan.max_usd is None else f"at most {plan.max_usd:.4f} USD"
-    out.pairs(
-        [
-            *pairs,
-            ("model", plan.model or "none"),
-            ("model calls", f"at most {plan.max_model_calls}"),
-            ("cost", cost),
-        ]
-    )
+    out.pairs([*pairs, ("model", plan.model or "none"), ("takes", at_most(plan))])
     show_notes(out, plan.notes)
+
+
+def at_most(plan: RunPlan) -> str:
+    """What a run may take of its model."""
+    cost = "at an unknown cost" if plan.max_usd is None else f"{plan.max_usd:.4f} USD"
+    return (
+        f"at most {plan.max_model_calls} model calls, {plan.max_input_tokens:,} tokens to the model and "
+        f"{plan.max_output_tokens:,} from it, {cost}"
+    )
 
 
 def show_notes(out: Output, notes: Sequence[str]) -> None:

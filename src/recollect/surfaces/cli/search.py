@@ -29,7 +29,7 @@ from recollect.surfaces.cli.invocation import (
 )
 from recollect.surfaces.cli.memories import spoken
 from recollect.surfaces.cli.output import Output, moment, one_line, visible
-from recollect.surfaces.cli.runs import show_answer, watch_steps
+from recollect.surfaces.cli.runs import at_most, show_answer, show_plan, watch_steps
 
 if TYPE_CHECKING:
     from recollect.domain.findings import Answer
@@ -175,10 +175,21 @@ def ask(
     ] = None,
     depth: DepthOption = "auto",
     model: ModelOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would cost at most; ask nobody.")
+    ] = False,
 ) -> None:
     """Answer a question in words, with citations; "Not known." when nothing answers."""
     inv = invocation(ctx)
     arguments = {**given(ctx, "ask"), "question": read_argument(question, what="question")}
+    if dry_run:
+        with inv.client() as client:
+            plan = client.ask_dry_run(**arguments)
+        parts = plan.sources.items()
+        show_plan(
+            inv.out, plan, [(name, f"{one.material_tokens:,} tokens, {at_most(one)}") for name, one in parts]
+        )
+        return
     several = len(source or ["memories", "library"]) + (working_dir is not None) > 1
     with inv.client() as client, watch_steps(inv.out, "asking") as (draw, _):
         teller = None if inv.out.as_json else _teller(inv.out, draw, headed=several)

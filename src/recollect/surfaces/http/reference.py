@@ -162,6 +162,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "search": {"query": "What does Ana drink?", "limit": 5, "threshold": 0.5},
     "context": {"query": "What does Ana drink?", "max_tokens": 1_000},
     "ask": {"question": "What does Ana drink?", "sources": ["memories"]},
+    "ask_dry_run": {"question": "What does Ana drink?", "sources": ["memories"]},
     "explain": {"query": "What did Ana say last Monday?", "timezone": "Europe/Lisbon"},
     "conflicts": {"limit": 20},
     "consolidate": {"kinds": ["session"]},
