@@ -60,26 +60,20 @@ Listener = Callable[[Understanding], None]
 
 
 class _Embedding:
-    """The question's vector on its way, in a thread of its own while the database looks its words up.
+    """The question's vector on its way, in a thread of its own from the first moment on.
 
-    It starts when the question is understood: on a small machine both at once only wait for each other.
+    The model takes one core and as long as the database takes to say who asks, what is named and where the words are.
     """
 
     def __init__(self, opened: OpenSpace, query: str) -> None:
-        self._opened, self._query = opened, query
-        self._vector: asyncio.Future[NDArray[np.float32]] | None = None
-
-    def start(self) -> Awaitable[NDArray[np.float32]]:
         # Not a task: one would begin only when this one waits for something.
-        embed = partial(copy_context().run, self._opened.embedder.embed_query, without_runs(self._query))
-        self._vector = asyncio.get_running_loop().run_in_executor(None, embed)
-        return self._vector
+        embed = partial(copy_context().run, opened.embedder.embed_query, without_runs(query))
+        self.vector = asyncio.get_running_loop().run_in_executor(None, embed)
 
     def leave(self) -> None:
         """Nobody waits for it any more, nor for its fault."""
-        vector = self._vector
-        if vector is not None and not vector.cancel() and not vector.cancelled():
-            vector.exception()
+        if not self.vector.cancel() and not self.vector.cancelled():
+            self.vector.exception()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +201,6 @@ async def _answer(
         asked, choice = await understand_request(
             asking.workspace, asking.tx, asking.request, asking.caller, query_id, date_events=False
         )
-    vector = embedding.start()
     with asking.watch.stage("dates"):
         asked, choice = await _dated(asking, asked, choice, query_id)
     if on_understood is not None:
@@ -217,7 +210,7 @@ async def _answer(
         return Found(
             asked=asked, choice=choice, hits=(), shown=(), entities={}, notes=tuple(notes), empty=True
         )
-    pool, ranking, relations = await _ranked(asking, asked, vector, notes)
+    pool, ranking, relations = await _ranked(asking, asked, embedding.vector, notes)
     ranking, shown = await judged(asking, asked, pool, ranking, notes, relations=relations)
     (rows, folded), shown = await chosen(asking, asked, pool, ranking, shown, notes)
     explained = asking.request.explain
