@@ -19,7 +19,7 @@ from recollect.storage import search
 from recollect.storage.endpoint import Door
 from recollect.storage.rows import MEMORY_COLUMNS
 from recollect.storage.sql import queries
-from recollect.storage.store import compose
+from recollect.storage.store import WRITTEN, compose
 
 SCHEMA = resources.files("recollect.storage.sql").joinpath("schema.sql").read_text(encoding="utf-8")
 PARTITIONED = re.findall(r"create table recollect\.(\w+) \([^;]*?\) partition by hash", SCHEMA)
@@ -170,6 +170,7 @@ SLOTS: dict[str, sql.Composable] = {
     "dense": sql.SQL("select null::uuid as memory_id, null::float8 as distance where false"),
     "table": sql.SQL("recollect.memory"),
     **search.tables(None if ON_CLUSTER else 0),
+    "written": WRITTEN[ON_CLUSTER],
     "assignments": sql.SQL("importance = %(new_importance)s"),
 }
 

@@ -203,6 +203,11 @@ _SELECTED = frozenset(
 _INSERT = sql.SQL(" on conflict do nothing")
 #: Queries that reach rows of all users of a tenant: on one machine by a function with its owner's rights.
 _FOR_ALL_USERS = frozenset({"forget_traces", "forget_consultations", "key_context"})
+#: Whether a transaction has written, on one machine and on a cluster, where the tenant's shard knows.
+WRITTEN = (
+    sql.SQL("pg_current_xact_id_if_assigned() is not null"),
+    sql.SQL("(pg_current_xact_id_if_assigned() is not null or recollect.has_written(r.key))"),
+)
 _PLACEHOLDER = re.compile(r"%(?:%|\((?P<name>\w+)\)s)")
 _BEGIN = sql.SQL("begin; ")
 _KEEP_PLANS = sql.SQL("; set local plan_cache_mode = force_generic_plan")
@@ -355,7 +360,8 @@ def refuse_half_distributed(form: str | None) -> None:
 
 async def _mark(tx: Transaction, claim: Claim) -> None:
     """Note that a request was carried out; one that was taken for lost, and begun again by another, is undone."""
-    row = await tx.fetch_one("mark_reply", user=claim.user, key=claim.key, at=claim.at)
+    slots = {"written": WRITTEN[tx.connection.on_cluster]}
+    row = await tx.fetch_one("mark_reply", slots, user=claim.user, key=claim.key, at=claim.at)
     if row is not None and row["lost"]:
         raise ConflictError("this request was sent again meanwhile, and the second is carried out")
 

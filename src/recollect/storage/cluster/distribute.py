@@ -229,6 +229,7 @@ def refresh(connection: Session) -> None:
         "caller_is_admin()",
         "caller_scopes(text)",
         "author_in(uuid, smallint)",
+        "has_written(text)",
     ):
         connection.execute("select create_distributed_function(%s)", [f"recollect.{name}"])
     for table in sorted(_distributed(connection)):

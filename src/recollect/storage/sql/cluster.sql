@@ -33,6 +33,12 @@ as $$
     then coalesce(recollect.caller() ->> 'user', recollect.caller() ->> 'agent') end
 $$;
 
+-- Whether the transaction has written on the shard of a row; immutable in name for the same reason.
+create or replace function recollect.has_written(key text) returns boolean
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$ select pg_current_xact_id_if_assigned() is not null $$;
+
 -- The rights of a caller whose tenant and name are set, as recollect.rights writes them down. The rules are those of
 -- caller_scopes() on one machine.
 create or replace function recollect.caller_rights() returns text
@@ -155,4 +161,4 @@ end $$;
 
 revoke execute on all functions in schema recollect from public;
 revoke execute on all procedures in schema recollect from public;
-grant execute on function recollect.caller_rights() to recollect_app;
+grant execute on function recollect.caller_rights(), recollect.has_written(text) to recollect_app;

@@ -14,15 +14,16 @@ where r.tenant_id = %(tenant)s and r.user_id = %(user)s and r.key = %(key)s;
 
 -- name: mark_reply
 -- Say that a request was carried out, in the transaction that does it (one that only reads says nothing), or that
--- somebody else has its key by now.
+-- somebody else has its key by now. {written} asks whether the transaction has written.
 with marked as (
     update recollect.reply r set status = 0
     where r.tenant_id = %(tenant)s and r.user_id = %(user)s and r.key = %(key)s and r.at = %(at)s
-        and coalesce(r.status, 0) = 0 and pg_current_xact_id_if_assigned() is not null
+        and coalesce(r.status, 0) = 0 and {written}
     returning r.key)
-select not exists (select from marked) and pg_current_xact_id_if_assigned() is not null and exists (
+select not exists (select from marked) and exists (
     select from recollect.reply r
-    where r.tenant_id = %(tenant)s and r.user_id = %(user)s and r.key = %(key)s and r.at <> %(at)s) as lost;
+    where r.tenant_id = %(tenant)s and r.user_id = %(user)s and r.key = %(key)s and r.at <> %(at)s
+        and {written}) as lost;
 
 -- name: settle_reply
 -- Keep what was answered.
