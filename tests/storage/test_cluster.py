@@ -27,6 +27,7 @@ from typer.testing import CliRunner
 
 from recollect import Recollect, Settings
 from recollect.errors import (
+    ForbiddenError,
     InvalidInputError,
     StoreBusyError,
     StoreNewerError,
@@ -244,7 +245,8 @@ def tasks_of(app: psycopg.Connection[tuple[object, ...]], text: str, tenant_id: 
         ).fetchone()
         app.execute("deallocate tried")
         assert row is not None
-        some = {"uuid": f"'{uuid4()}'::uuid"}
+        # What is compared with null can be on no shard.
+        some = {"uuid": f"'{uuid4()}'::uuid", "text": "'any'::text"}
         values = {
             name: some.get(type, f"null::{type}") if name != "tenant" else f"'{tenant_id}'::{type}"
             for name, type in zip(names, row[0], strict=True)  # type: ignore[call-overload]
@@ -311,6 +313,28 @@ def test_a_store_of_a_newer_program_is_not_spread(blank: str, tmp_path: Path) ->
         connection.execute("insert into recollect.migration values (9999, 'pre', 'future', 'x')")
     with pytest.raises(StoreNewerError):
         open_door(tmp_path, blank)
+
+
+@on_cluster
+def test_an_old_citus_is_refused_and_the_store_stays_as_it_was(blank: str, tmp_path: Path) -> None:
+    owner = fill(blank, tmp_path)
+    with psycopg.connect(owner, autocommit=True) as connection:
+        version = connection.execute("select extversion from pg_extension where extname = 'citus'").fetchone()
+        assert version is not None
+        connection.execute("update pg_extension set extversion = '13.2-1' where extname = 'citus'")
+    with pytest.raises(StoreUnsupportedError, match=r"Citus 13\.2 is too old"):
+        distribute(owner, shards=SHARDS)
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("update pg_extension set extversion = %s where extname = 'citus'", version)
+    assert texts(blank, tmp_path) == TEXTS
+
+
+@on_cluster
+def test_whoever_does_not_own_the_store_can_spread_nothing(blank: str, tmp_path: Path) -> None:
+    fill(blank, tmp_path)
+    with pytest.raises(ForbiddenError, match="not allowed"):
+        distribute(open_door(tmp_path, blank).app, shards=SHARDS)
+    assert texts(blank, tmp_path) == TEXTS
 
 
 @on_cluster
