@@ -436,24 +436,39 @@ def scale(
     tenants: Annotated[int, typer.Option(help="Tenants that share them.", metavar="N")] = 20,
     queries: Annotated[int, typer.Option(help="Questions to time.", min=1, metavar="N")] = 200,
     sample: Annotated[int, typer.Option(help="Texts to embed for real.", min=2, metavar="N")] = 4_000,
+    crowd: Annotated[int, typer.Option(help="Tenants with ten memories each.", metavar="N")] = 10_000,
+    embedder: EmbedderOption = USUAL_EMBEDDER,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Time storing and searching in a large store, beside what the database alone needs."""
+    from recollect_bench.scale import Plan, run_scale
+
+    show = _show(ctx, json, out)
+    plan = Plan(rows=n, tenants=tenants, queries=queries, sample=sample, crowd=crowd)
+    _finish(ctx, json, out, run_scale(plan, embedder=embedder, show=show))
+
+
+@app.command()
+def growth(
+    ctx: typer.Context,
     sizes: Annotated[
-        str, typer.Option(help="Sizes to measure on the way, as 1000,10000.", metavar="LIST")
-    ] = "",
+        str, typer.Option(help="Memories of the tenant, as 10000,100000.", metavar="LIST")
+    ] = "10000,100000,1000000",
+    queries: Annotated[int, typer.Option(help="Questions to time.", min=2, metavar="N")] = 200,
     keep: Annotated[
-        Path | None,
-        typer.Option(help="Keep the stores of those sizes here for the next time.", metavar="FOLDER"),
+        Path | None, typer.Option(help="Keep the stores here for the next time.", metavar="FOLDER")
     ] = None,
     embedder: EmbedderOption = USUAL_EMBEDDER,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Time storing and searching as the store grows, beside what the database alone needs."""
-    from recollect_bench.scale import Plan, run_scale
+    """Time the searches of one tenant as it grows."""
+    from recollect_bench.scale import run_growth
 
     show = _show(ctx, json, out)
-    wanted = [size for size in _sizes(sizes) if size != n]
-    plan = Plan(rows=n, tenants=tenants, queries=queries, sample=sample, sizes=wanted)
-    _finish(ctx, json, out, run_scale(plan, embedder=embedder, show=show, keep=keep))
+    found = run_growth(_sizes(sizes), queries=queries, embedder=embedder, show=show, keep=keep)
+    _finish(ctx, json, out, found)
 
 
 @app.command()
@@ -493,7 +508,7 @@ def profile(
     n: Annotated[int, typer.Option("--n", help="Memories in the store.", min=100, metavar="N")] = 100_000,
     queries: Annotated[int, typer.Option(help="Questions to ask.", min=1, metavar="N")] = 100,
     keep: Annotated[
-        Path | None, typer.Option(help="Where `scale` keeps its stores, or this may.", metavar="FOLDER")
+        Path | None, typer.Option(help="Where `growth` keeps its stores, or this may.", metavar="FOLDER")
     ] = None,
     embedder: EmbedderOption = USUAL_EMBEDDER,
     out: OutOption = None,
@@ -540,26 +555,24 @@ def serve(
 @app.command()
 def cluster(
     ctx: typer.Context,
-    url: Annotated[str, typer.Option(help="A Citus coordinator's, with an empty database.", metavar="URL")],
     tenants: Annotated[int, typer.Option(help="How many.", min=1, metavar="N")] = 1000,
     memories: Annotated[int, typer.Option(help="Of each tenant.", min=1, metavar="N")] = 20,
     clients: Annotated[int, typer.Option(help="At once.", min=1, metavar="N")] = 32,
     seconds: Annotated[float, typer.Option(help="With all clients.", min=1, metavar="S")] = 60,
     shards: Annotated[int, typer.Option(help="Of the cluster.", min=1, metavar="N")] = 32,
+    workers: Annotated[int, typer.Option(help="One after another.", min=1, metavar="N")] = 3,
     embedder: EmbedderOption = USUAL_EMBEDDER,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Measure a store on one machine, spread it over a cluster, and measure it again."""
-    from tempfile import TemporaryDirectory
-
+    """Measure a store on one machine beside the same on a cluster; PG_CONFIG names a PostgreSQL with Citus."""
     from recollect_bench.cluster import ClusterPlan, run_cluster
 
     show = _show(ctx, json, out)
-    plan = ClusterPlan(tenants=tenants, memories=memories, clients=clients, seconds=seconds, shards=shards)
-    with TemporaryDirectory() as home:
-        found = run_cluster(plan, url=url, home=Path(home), embedder=embedder, show=show)
-    _finish(ctx, json, out, found)
+    plan = ClusterPlan(
+        tenants=tenants, memories=memories, clients=clients, seconds=seconds, shards=shards, workers=workers
+    )
+    _finish(ctx, json, out, run_cluster(plan, embedder=embedder, show=show))
 
 
 @app.command()

@@ -64,6 +64,13 @@ def settle(connection: Connection) -> None:
         connection.execute(sql.SQL("vacuum (analyze) {}").format(sql.Identifier("recollect", table)))
 
 
+def stored_bytes(connection: Connection) -> int:
+    """What the whole store takes on the disk."""
+    row = connection.execute("select pg_database_size(current_database())").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 class Floor:
     """Raw queries on the partition of one tenant."""
 
@@ -112,6 +119,10 @@ class Floor:
         """Embed, then the nearest rows of the partition, whosever they are."""
         vector = HalfVector(self._model.embed_query(query))
         return [row[0] for row in self._connection.execute(self._nearest, [vector]).fetchall()]
+
+    def stored_bytes(self) -> int:
+        """What the whole store takes on the disk."""
+        return stored_bytes(self._connection)
 
     def exact(self, query: str) -> list[UUID]:
         """The truth: every vector of the tenant compared."""

@@ -42,6 +42,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "serve": _serve,
         "start": _start,
         "cluster": _cluster,
+        "growth": _growth,
         "poisoning": _poisoning,
         "supersession": _supersession,
         "dense": _dense,
@@ -161,48 +162,44 @@ def _recall_bars(axes: Any, recall: dict[str, Any]) -> None:
 
 
 def _scale(figure: Any, result: Result) -> None:
-    measures = result.measures
-    left, right = figure.subplots(1, 2)
-    growth = measures["growth"]
-    rows = [point["rows"] for point in growth]
-    for what, colour, style in (("search_ms", _BLUE, "-"), ("floor_ms", _GREY, "--")):
-        name = what.removesuffix("_ms")
-        left.plot(
-            rows,
-            [point[what]["p50"] for point in growth],
-            style,
-            marker="o",
-            color=colour,
-            label=f"{name} p50",
-        )
-        left.plot(
-            rows, [point[what]["p95"] for point in growth], ":", marker=".", color=colour, label=f"{name} p95"
-        )
-    left.set_xscale("log")
-    left.set_xticks(rows, [f"{count:,}" for count in rows])
-    left.set_xticks([], minor=True)
-    left.set_ylim(bottom=0)
-    left.set_xlabel("memories of one tenant")
-    left.set_ylabel("ms")
-    left.set_title("Search as one tenant grows")
-    left.legend(fontsize=8)
-    cases = [measures["one_tenant"], measures["small_tenant"]]
+    axes = figure.subplots()
+    cases = [result.measures["one_tenant"], result.measures["small_tenant"]]
     for offset, what, colour in ((0.0, "search_ms", _BLUE), (0.35, "floor_ms", _GREY)):
         heights = [case[what]["p50"] for case in cases]
-        bars = right.bar(
+        bars = axes.bar(
             [offset, 1 + offset], heights, 0.33, color=colour, label=f"{what.removesuffix('_ms')} p50"
         )
-        right.bar_label(bars, fmt="%.1f", fontsize=8)
+        axes.bar_label(bars, fmt="%.1f", fontsize=8)
     names = [
         f"one tenant\n{cases[0]['rows']:,} rows",
         f"small tenant\n{cases[1]['rows']:,} of {cases[0]['rows']:,} rows",
     ]
-    right.set_xticks([0.175, 1.175], names)
-    right.set_title("A small tenant beside a big one")
-    right.margins(y=0.2)
-    right.legend(fontsize=8)
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xticks([0.175, 1.175], names)
+    axes.set_ylabel("ms")
+    axes.set_title("A small tenant beside a big one")
+    axes.margins(y=0.2)
+    axes.legend(fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _growth(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    growth = result.measures["growth"]
+    rows = [point["rows"] for point in growth]
+    for what, colour, style in (("search_ms", _BLUE, "-"), ("floor_ms", _GREY, "--")):
+        name = what.removesuffix("_ms")
+        for cut, form, marker in (("p50", style, "o"), ("p95", ":", ".")):
+            times = [point[what][cut] for point in growth]
+            axes.plot(rows, times, form, marker=marker, color=colour, label=f"{name} {cut}")
+    axes.set_xscale("log")
+    axes.set_xticks(rows, [f"{count:,}" for count in rows])
+    axes.set_xticks([], minor=True)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("memories of one tenant")
+    axes.set_ylabel("ms")
+    axes.set_title("Search as one tenant grows")
+    axes.legend(fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _serve(figure: Any, result: Result) -> None:
@@ -233,16 +230,16 @@ def _serve(figure: Any, result: Result) -> None:
 
 def _cluster(figure: Any, result: Result) -> None:
     axes = figure.subplots()
-    where = {"one": "one machine", "cluster": f"{result.measures['nodes']} workers"}
-    for number, verb in enumerate(("search_ms", "add_ms")):
-        heights = [result.measures[name]["alone"][verb]["p50"] for name in where]
-        axes.bar(
-            [place + 0.4 * number for place in range(len(where))],
-            heights,
-            0.38,
-            label=verb.removesuffix("_ms"),
-        )
-    axes.set_xticks([place + 0.2 for place in range(len(where))], list(where.values()))
+    sizes = result.measures["sizes"]
+    bars = [(name, verb) for verb in ("search_ms", "add_ms") for name in ("one", "cluster")]
+    for number, (name, verb) in enumerate(bars):
+        places = [place + 0.2 * number for place in range(len(sizes))]
+        heights = [point[name]["alone"][verb]["p50"] for point in sizes]
+        where = "one machine" if name == "one" else "cluster"
+        axes.bar(places, heights, 0.18, label=f"{verb.removesuffix('_ms')}, {where}")
+    axes.set_xticks(
+        [place + 0.3 for place in range(len(sizes))], [f"{point['workers']} workers" for point in sizes]
+    )
     axes.set_ylabel("ms, median of one client")
     axes.legend()
 

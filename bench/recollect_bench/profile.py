@@ -2,7 +2,8 @@
 
 Times on a busy machine say little, counts and processor time say the same there as on a quiet one. A *round trip* is
 one wait for the database, named by the statement it is for as in `sql/`. The database's work is the processor time of
-the server process meanwhile, ours that of this process (embedding and judging included).
+the server process meanwhile, ours that of this process (embedding and judging included). What is noted for learning is
+written behind the answer's back, for several searches at once: it is counted under a name of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from recollect.learning.events import EventLog
 from recollect.storage.connections import Connection
 from recollect.storage.sql import queries, query
 from recollect.storage.store import Transaction
@@ -31,6 +33,8 @@ from recollect_bench.vectors import bench_embedder
 WARM_UP = 20
 #: Round trips that one search may take, at the median.
 ROUND_TRIPS = 8
+#: What is written after the answer was given.
+NOTES = "notes for learning"
 _statement: ContextVar[str] = ContextVar("statement", default="transaction")
 
 
@@ -52,7 +56,7 @@ class Counts:
 def run_profile(rows: int, questions: int, *, embedder: str, keep: Path | None, show: Show) -> Result:
     """A store of `rows` memories of one tenant, asked `questions` one after another."""
     environment = describe_environment()
-    plan = Plan(rows=rows, tenants=3, queries=questions + WARM_UP, sample=2, sizes=[])
+    plan = Plan(rows=rows, tenants=3, queries=questions + WARM_UP, sample=2)
     plan.check()
     with bench_embedder(embedder) as model:
         world = World(plan=plan, language=make_language(), model=model, show=show, keep=keep)
@@ -60,7 +64,7 @@ def run_profile(rows: int, questions: int, *, embedder: str, keep: Path | None, 
         with one_tenant(world, rows, home) as case, counted() as counts:
             measured = _profile(case.client, world.queries(seed=11), counts)
             environment |= describe_store(case.client)
-    trips = sum(measured["round_trips"].values())
+    trips = sum(number for name, number in measured["round_trips"].items() if name != NOTES)
     return Result(
         bench="profile",
         arguments={"n": rows, "queries": questions, "embedder": embedder},
@@ -98,6 +102,7 @@ def counted() -> Iterator[Counts]:
     """While it lasts, every wait for the database in this process is counted, by the statement it is for."""
     counts = Counts()
     wait, fetch, run = Connection.wait, Transaction.fetch_statement, Transaction._run
+    flush = EventLog.flush
 
     async def counted_wait(self: Connection, *arguments: Any, **options: Any) -> Any:
         name, process = _statement.get(), self.pgconn.backend_pid
@@ -117,16 +122,22 @@ def counted() -> Iterator[Counts]:
         with _named(name):
             return await run(self, name, *arguments, **options)
 
+    async def named_flush(self: EventLog) -> None:
+        with _named(NOTES):
+            await flush(self)
+
     Connection.wait, Transaction.fetch_statement, Transaction._run = counted_wait, named_fetch, named_run  # type: ignore[method-assign, assignment]
+    EventLog.flush = named_flush  # type: ignore[method-assign]
     try:
         yield counts
     finally:
+        EventLog.flush = flush  # type: ignore[method-assign]
         Connection.wait, Transaction.fetch_statement, Transaction._run = wait, fetch, run  # type: ignore[method-assign]
 
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    token = _statement.set(name)
+    token = _statement.set(NOTES if _statement.get() == NOTES else name)
     try:
         yield
     finally:

@@ -169,9 +169,16 @@ ABOUT = {
         "model plus one raw pgvector query (HNSW, default settings, as owner, no row-level security), taken in turns "
         "with the searches, which embed with the same model; what the judge takes is apart, in "
         "its own stage and in the total. `first p50` is right after the intake, before any vacuum; "
-        "the others are after one. The small tenant shares its partition with a tenant that holds half of all rows. "
+        "the others are after one; `cold` is after a restart of the server. One add has its vector at hand. The small "
+        "tenant shares its partition with a tenant that holds half of all rows. "
         "The decomposed searches are over forty teams that hold as many rows together, without a model.",
-        "recollect bench scale --n 100000 --sizes 10000,1000000",
+        "recollect bench scale",
+    ),
+    "growth": (
+        "One tenant as it grows",
+        "The same texts, vectors and floor; one tenant holds everything, in a store of its own for each size. The "
+        "server's memory is that of all its processes, pages they share counted once, after the searches.",
+        "recollect bench growth",
     ),
     "peers": (
         "Beside other stores",
@@ -186,8 +193,9 @@ ABOUT = {
     "profile": (
         "Where the time of one search goes",
         "One tenant holds all rows. A round trip is one wait for the database, named by the statement it is for "
-        "(`transaction` begins, says who asks, and commits). Waiting includes the database's work. Processor time is "
-        "read from the system, and ours includes embedding the question and reading candidates (the judge).",
+        "(`transaction` begins, says who asks, and commits); notes for learning are written after the answer. Waiting "
+        "includes the database's work. Processor time is read from the system, and ours includes embedding the "
+        "question and reading candidates (the judge).",
         "recollect bench profile --n 100000",
     ),
     "serve": (
@@ -202,9 +210,10 @@ ABOUT = {
     ),
     "cluster": (
         "One machine and many",
-        "The same tenants and clients before and after `recollect db distribute`. Servers on one computer share its "
-        "cores: the ratio is then the price of going through a coordinator.",
-        "recollect bench cluster --url postgresql://...",
+        "The same tenants, questions and clients on one machine and, in the next moment, on a Citus cluster of one, "
+        "two and three workers; without the judge, which reads in the client's process. All servers share the cores "
+        "of one computer: the ratio is the price of going through a coordinator, not the gain of more machines.",
+        "PG_CONFIG=.../pg_config recollect bench cluster",
     ),
     "start": (
         "A fresh process",

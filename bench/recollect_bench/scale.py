@@ -5,6 +5,7 @@
     small tenant  the same number of rows over many tenants, and the caller's is a small one that shares its partition
                   with one that holds half of everything
     many teams    the same number of rows over forty teams of one tenant, asked what is too big for one look
+    crowd         very many tenants with ten memories each
 
 Searches and floors take turns question by question, so that whatever else the machine does meets all of them. A
 search pays for embedding its question with the real model, and so does the floor (see `vectors`). Each search says
@@ -18,6 +19,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +28,23 @@ from recollect.domain.tenancy import TenantContext
 from recollect.errors import InvalidInputError
 from recollect.retrieval import generate
 from recollect.runs.router import ComplexityRouter
-from recollect.storage import scopes, spaces
+from recollect.storage import embedded, scopes, spaces
 from recollect.storage.filters import Moment
 from recollect.storage.search import NO_MATCHES, Conditions, DenseRequest, fetch_candidates
 from recollect.workspace import Workspace
-from recollect_bench.floor import Connection, Floor, connect_owner, names_sharing_a_partition, settle
+from recollect_bench.floor import (
+    Connection,
+    Floor,
+    connect_owner,
+    names_sharing_a_partition,
+    settle,
+    stored_bytes,
+)
+from recollect_bench.peak import family_mb
 from recollect_bench.questions import latency, mean
 from recollect_bench.result import Bar, Result, describe_environment, describe_store
 from recollect_bench.texts import Language, make_language, make_queries, make_texts
-from recollect_bench.trial import ensure_tenant, trial_store
+from recollect_bench.trial import as_admin, ensure_tenant, trial_store
 from recollect_bench.vectors import BenchEmbedder, bench_embedder
 
 if TYPE_CHECKING:
@@ -67,7 +77,8 @@ class Plan:
     tenants: int
     queries: int
     sample: int
-    sizes: Sequence[int]
+    #: Tenants with a handful of memories each, in a store of their own.
+    crowd: int = 0
 
     def check(self) -> None:
         """Refuse what can't be measured."""
@@ -77,8 +88,6 @@ class Plan:
             )
         if self.rows < 10 * LIMIT:
             raise InvalidInputError(f"{self.rows} rows are too few to share; give {10 * LIMIT} or more")
-        if any(size < LIMIT for size in self.sizes):
-            raise InvalidInputError(f"sizes {list(self.sizes)!r} must be {LIMIT} or more each")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +109,7 @@ class World:
     language: Language
     model: BenchEmbedder
     show: Show
-    #: Where the stores of `sizes` are kept for the next time.
+    #: Where grown stores are kept for the next time.
     keep: Path | None = None
 
     def queries(self, *, seed: int) -> list[str]:
@@ -108,83 +117,99 @@ class World:
         return make_queries(self.language, self.plan.queries, seed=seed)
 
 
-def run_scale(plan: Plan, *, embedder: str, show: Show, keep: Path | None = None) -> Result:
-    """Everything; the last measurement is on both large stores together."""
+def run_scale(plan: Plan, *, embedder: str, show: Show) -> Result:
+    """One tenant, a small one beside a big one, many teams, very many tenants."""
     plan.check()
     environment = describe_environment()
     language = make_language()
     embedding = measure_embedding(language, plan.sample, embedder, show)
     with bench_embedder(embedder) as model:
-        world = World(plan=plan, language=language, model=model, show=show, keep=keep)
-        growth = [_grown(world, size) for size in sorted(set(plan.sizes))]
+        world = World(plan=plan, language=language, model=model, show=show)
         with one_tenant(world, plan.rows) as one, small_tenant(world) as small:
             queries = world.queries(seed=10)
             measured = measure(world, [one, small], queries)
             for case, found in zip([one, small], measured, strict=True):
                 found["overlap"] = overlap(case, queries, model)
+                found |= measure_costs(world, case)
             environment |= describe_store(one.client)
         with many_teams(world) as inside:
             routed = measure_routed(world, inside)
-    return _result(plan, embedder, environment, embedding, one.stored, growth, measured, routed)
-
-
-def _result(
-    plan: Plan,
-    embedder: str,
-    environment: dict[str, Any],
-    embedding: dict[str, Any],
-    ingest: Mapping[str, float],
-    growth: list[dict[str, Any]],
-    measured: list[dict[str, Any]],
-    routed: dict[str, dict[str, float]],
-) -> Result:
-    one, small = measured
-    whole = one["search_ms"]["p50"]
-    ratio, beside = embedding["ratio"], small["search_ms"]["p50"] / whole
+        crowd = measure_crowd(world) if plan.crowd else None
+    measures = {
+        "embedding": embedding,
+        "ingest": one.stored,
+        "one_tenant": measured[0],
+        "small_tenant": measured[1],
+        "routed_ms": routed,
+        "crowd": crowd,
+    }
     return Result(
         bench="scale",
         arguments={"n": plan.rows, "tenants": plan.tenants, "queries": plan.queries, "embedder": embedder},
-        measures={
-            "embedding": embedding,
-            "ingest": ingest,
-            "one_tenant": one,
-            "small_tenant": small,
-            "growth": sorted([*growth, one], key=lambda point: point["rows"]),
-            "routed_ms": routed,
-        },
+        measures=measures,
+        bars=_bars(measures),
+        environment=environment,
+    )
+
+
+def _bars(measures: Mapping[str, Any]) -> list[Bar]:
+    one, small, embedding = measures["one_tenant"], measures["small_tenant"], measures["embedding"]
+    whole = one["search_ms"]["p50"]
+    routed = max(taken["p95"] for taken in measures["routed_ms"].values())
+    most = [
+        ("search p50 / floor, one tenant", whole / one["floor_ms"]["p50"], 2.5),
+        ("search p50, small tenant / one tenant", small["search_ms"]["p50"] / whole, 1.5),
+        *(
+            (f"{stage} p95, one tenant, ms", one["stages_ms"][stage]["p95"], bar)
+            for stage, bar in STAGE_BARS_MS.items()
+        ),
+        ("search p95, one tenant, ms", one["search_ms"]["p95"], 100.0),
+        ("routed search p95, the slowest kind, ms", routed, ROUTED_BAR_MS),
+    ]
+    least = [
+        ("results of 10 asked for, small tenant, fewest", small["fewest"], LIMIT),
+        ("dense top 10 overlap with exact, small tenant", small["overlap"], 0.97),
+        ("dense top 10 overlap with exact, one tenant", one["overlap"], 0.97),
+        ("add_many, vectors at hand, per second", measures["ingest"]["rows_per_s"], 5_000),
+        ("add_many / the embedder's own rate", embedding["ratio"], 0.70),
+        ("a text's vector alone and in a batch, cosine", embedding["self_cosine"], 0.9999),
+    ]
+    return [
+        *(Bar(name=name, value=value, bar=bar, at_most=True) for name, value, bar in most),
+        *(Bar(name=name, value=value, bar=bar) for name, value, bar in least),
+    ]
+
+
+def run_growth(
+    sizes: Sequence[int], *, queries: int, embedder: str, show: Show, keep: Path | None = None
+) -> Result:
+    """One tenant after another that holds everything, each larger than the last."""
+    if any(size < 10 * LIMIT for size in sizes) or not sizes:
+        raise InvalidInputError(f"sizes {list(sizes)!r} must be {10 * LIMIT} or more each")
+    environment = describe_environment()
+    plan = Plan(rows=max(sizes), tenants=3, queries=queries, sample=2)
+    with bench_embedder(embedder) as model:
+        world = World(plan=plan, language=make_language(), model=model, show=show, keep=keep)
+        growth = []
+        for rows in sorted(set(sizes)):
+            with one_tenant(world, rows, None if keep is None else keep / f"{rows}") as case:
+                asked = world.queries(seed=rows)
+                [found] = measure(world, [case], asked)
+                found["overlap"] = overlap(case, asked, model)
+                growth.append(found | measure_costs(world, case) | {"ingest": case.stored})
+                environment |= describe_store(case.client)
+    first, last = growth[0], growth[-1]
+    at = f"at {last['rows']:,}"
+    p50 = last["search_ms"]["p50"] / first["search_ms"]["p50"]
+    return Result(
+        bench="growth",
+        arguments={"sizes": sorted(set(sizes)), "queries": queries, "embedder": embedder},
+        measures={"growth": growth},
         bars=[
-            Bar(
-                name="search p50 / floor, one tenant",
-                value=whole / one["floor_ms"]["p50"],
-                bar=2.5,
-                at_most=True,
-            ),
-            Bar(name="search p50, small tenant / one tenant", value=beside, bar=1.5, at_most=True),
-            Bar(name="results of 10 asked for, small tenant, fewest", value=small["fewest"], bar=LIMIT),
-            Bar(name="dense top 10 overlap with exact, small tenant", value=small["overlap"], bar=0.97),
-            Bar(name="dense top 10 overlap with exact, one tenant", value=one["overlap"], bar=0.97),
-            *(
-                Bar(
-                    name=f"{stage} p95, one tenant, ms",
-                    value=one["stages_ms"][stage]["p95"],
-                    bar=bar,
-                    at_most=True,
-                )
-                for stage, bar in STAGE_BARS_MS.items()
-            ),
-            Bar(name="search p95, one tenant, ms", value=one["search_ms"]["p95"], bar=100.0, at_most=True),
-            Bar(
-                name="routed search p95, the slowest kind, ms",
-                value=max(taken["p95"] for taken in routed.values()),
-                bar=ROUTED_BAR_MS,
-                at_most=True,
-            ),
-            Bar(name="add_many / the embedder's own rate", value=ratio, bar=0.70),
-            Bar(
-                name="a text's vector alone and in a batch, cosine",
-                value=embedding["self_cosine"],
-                bar=0.9999,
-            ),
+            Bar(name=f"search p95 {at}, ms", value=last["search_ms"]["p95"], bar=100.0, at_most=True),
+            Bar(name=f"growth of p50 from {first['rows']:,}", value=p50, bar=2.5, at_most=True),
+            Bar(name=f"dense top 10 overlap with exact {at}", value=last["overlap"], bar=0.97),
+            Bar(name=f"memory of the server {at}, MB", value=last["server_mb"], bar=2_000, at_most=True),
         ],
         environment=environment,
     )
@@ -222,13 +247,6 @@ def measure_embedding(language: Language, sample: int, embedder: str, show: Show
         "ratio": alone_s / stored_s,
         "self_cosine": float(cosine.min()),
     }
-
-
-def _grown(world: World, rows: int) -> dict[str, Any]:
-    home = None if world.keep is None else world.keep / f"{rows}"
-    with one_tenant(world, rows, home) as case:
-        [found] = measure(world, [case], world.queries(seed=rows))
-        return found
 
 
 @contextmanager
@@ -330,16 +348,10 @@ def _case(
     world: World, client: Recollect, owner: Connection, name: str, *, rows: int, stored: Mapping[str, float]
 ) -> Case:
     """A filled tenant, searched at once and then settled, as autovacuum settles it within minutes."""
-    times = []
-    for query in make_queries(world.language, FIRST + 1, seed=9):
-        started = time.perf_counter()
-        judge_ms = client.search(query, threshold=0, limit=LIMIT).timings_ms.get("judge", 0.0)
-        times.append((time.perf_counter() - started) * 1000 - judge_ms)
+    first_ms = latency(_first_searches(world, client))
     settle(owner)
     floor = Floor(owner, world.model, name, limit=LIMIT)
     floor.prepare()
-    # The very first search also opens connections, and is not like the others.
-    first_ms = latency(times[1:])
     return Case(client=client, floor=floor, rows=rows, stored=stored, first_ms=first_ms)
 
 
@@ -379,6 +391,73 @@ def measure(world: World, cases: Sequence[Case], queries: Sequence[str]) -> list
         }
         for case in cases
     ]
+
+
+def measure_costs(world: World, case: Case) -> dict[str, Any]:
+    """What a memory costs to add by itself and to keep, and what the first searches of a server cost."""
+    client, home = case.client, case.client.settings.home
+    texts = list(make_texts(world.language, world.plan.queries + 1, seed=8))
+    adds = []
+    with world.show.stage("adding one by one", len(texts)) as progress:
+        for number, text in enumerate(texts, 1):
+            started = time.perf_counter()
+            client.add(f"{text} {number}")
+            adds.append((time.perf_counter() - started) * 1000)
+            progress(number, None)
+    server = embedded.status(home)
+    found = {
+        "add_ms": latency(adds[1:]),
+        "server_mb": family_mb(server.pid) if server.pid else 0.0,
+        "bytes_per_memory": case.floor.stored_bytes() / case.rows,
+    }
+    # The next search starts the server again. What the operating system has in its cache stays there.
+    embedded.stop(home)
+    found["cold_ms"] = latency(_first_searches(world, client))
+    return found
+
+
+def _first_searches(world: World, client: Recollect) -> list[float]:
+    """Searches, but for the very first, which also opens connections."""
+    times = []
+    for query in make_queries(world.language, FIRST + 1, seed=9):
+        started = time.perf_counter()
+        judge_ms = client.search(query, threshold=0, limit=LIMIT).timings_ms.get("judge", 0.0)
+        times.append((time.perf_counter() - started) * 1000 - judge_ms)
+    return times[1:]
+
+
+def measure_crowd(world: World) -> dict[str, Any]:
+    """Very many tenants with a handful of memories each, asked in turns."""
+    names = [f"bench-crowd-{number}" for number in range(world.plan.crowd)]
+    texts = make_texts(world.language, LIMIT * len(names), seed=6)
+    with _store(world) as (store, owner):
+        started = time.perf_counter()
+        with world.show.stage("storing for very many tenants", len(names)) as progress:
+            for number, name in enumerate(names, 1):
+                inside, _ = ensure_tenant(store, name)
+                inside.add_many([{"text": text} for text in islice(texts, LIMIT)])
+                progress(number, None)
+        filled_s = time.perf_counter() - started
+        settle(owner)
+        taken, adds = [], []
+        for number, query in enumerate(world.queries(seed=14)):
+            inside = as_admin(store, names[number * 37 % len(names)])
+            started = time.perf_counter()
+            judge_ms = inside.search(query, threshold=0, limit=LIMIT).timings_ms.get("judge", 0.0)
+            between = time.perf_counter()
+            taken.append((between - started) * 1000 - judge_ms)
+            inside.add(f"{query} {number}")
+            adds.append((time.perf_counter() - between) * 1000)
+        server = embedded.status(store.settings.home)
+        return {
+            "tenants": len(names),
+            "rows": LIMIT * len(names),
+            "search_ms": latency(taken),
+            "add_ms": latency(adds),
+            "tenants_per_s": len(names) / filled_s,
+            "server_mb": family_mb(server.pid) if server.pid else 0.0,
+            "bytes_per_memory": stored_bytes(owner) / (LIMIT * len(names)),
+        }
 
 
 def overlap(case: Case, queries: Sequence[str], model: BenchEmbedder) -> float:

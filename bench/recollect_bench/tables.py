@@ -122,12 +122,15 @@ def _ablate(measures: Mapping[str, Any]) -> list[Table]:
     return [Table(title="Recall without one signal", columns=columns, rows=rows)]
 
 
+_CASE = ["memories", "p50 ms", "p95 ms", "floor p50", "floor p95", "p50 / floor", "first p50"]
+
+
 def _scale(measures: Mapping[str, Any]) -> list[Table]:
     one, small = measures["one_tenant"], measures["small_tenant"]
-    heading = ["memories", "p50 ms", "p95 ms", "floor p50", "floor p95", "p50 / floor", "first p50"]
-    rows = [list(row) for row in zip(heading, _case(one), _case(small), strict=True)]
+    rows = [list(row) for row in zip(_CASE, _case(one), _case(small), strict=True)]
     rows.append(["results of 10, mean", *(f"{case['results']:.1f}" for case in (one, small))])
     rows.append(["dense top 10, share of the exact", *(f"{case['overlap']:.3f}" for case in (one, small))])
+    rows += [list(row) for row in zip(_COSTS, _costs(one), _costs(small), strict=True)]
     made, stored = measures["embedding"], measures["ingest"]
     ingest = [
         ["the embedder alone", f"{made['embedder_per_s']:,.0f}"],
@@ -138,12 +141,48 @@ def _scale(measures: Mapping[str, Any]) -> list[Table]:
     return [
         Table(title="Search", columns=["", "one tenant holds all", "a tenant with 2.5 %"], rows=rows),
         Table(title="Texts per second", columns=["", ""], rows=ingest),
-        Table(
-            title="Growth of one tenant", columns=heading, rows=[_case(point) for point in measures["growth"]]
-        ),
-        *_stages([point for point in measures["growth"] if "stages_ms" in point]),
+        *_stages([one]),
         *_routed(measures.get("routed_ms", {})),
+        *_crowd(measures.get("crowd")),
     ]
+
+
+def _growth(measures: Mapping[str, Any]) -> list[Table]:
+    growth = measures["growth"]
+    rows = [[*_case(point), f"{point['overlap']:.3f}", *_costs(point)] for point in growth]
+    return [
+        Table(title="One tenant", columns=[*_CASE, "overlap", *_COSTS], rows=rows),
+        *_stages(growth),
+    ]
+
+
+_COSTS = ["one add p50", "one add p95", "cold p50", "server MB", "bytes a memory"]
+
+
+def _costs(case: Mapping[str, Any]) -> list[str]:
+    """Results of earlier versions have none."""
+    if "add_ms" not in case:
+        return ["-"] * len(_COSTS)
+    return [
+        f"{case['add_ms']['p50']:.1f}",
+        f"{case['add_ms']['p95']:.1f}",
+        f"{case['cold_ms']['p50']:.1f}",
+        f"{case['server_mb']:,.0f}",
+        f"{case['bytes_per_memory']:,.0f}",
+    ]
+
+
+def _crowd(found: Mapping[str, Any] | None) -> list[Table]:
+    if found is None:
+        return []
+    rows = [
+        ["search p50 / p95, ms", f"{found['search_ms']['p50']:.1f} / {found['search_ms']['p95']:.1f}"],
+        ["one add p50 / p95, ms", f"{found['add_ms']['p50']:.1f} / {found['add_ms']['p95']:.1f}"],
+        ["tenants made and filled per second", f"{found['tenants_per_s']:.1f}"],
+        ["server MB", f"{found['server_mb']:,.0f}"],
+        ["bytes a memory", f"{found['bytes_per_memory']:,.0f}"],
+    ]
+    return [Table(title=f"{found['tenants']:,} tenants with ten memories", columns=["", ""], rows=rows)]
 
 
 def _peers(measures: Mapping[str, Any]) -> list[Table]:
@@ -239,18 +278,31 @@ def _start(measures: Mapping[str, Any]) -> list[Table]:
 
 def _cluster(measures: Mapping[str, Any]) -> list[Table]:
     rows = []
-    for name, where in (("one", "one machine"), ("cluster", f"{measures['nodes']} workers")):
-        alone, crowd = measures[name]["alone"], measures[name]["crowd"]
-        times = [
-            f"{part[verb][cut]:.1f}"
-            for part in (alone, crowd)
-            for verb in ("search_ms", "add_ms")
-            for cut in ("p50", "p95")
-        ]
-        rows.append([where, *times, f"{crowd['searches_s']:.1f}", f"{crowd['adds_s']:.1f}"])
+    for point in measures["sizes"]:
+        for name, where in (("one", "one machine"), ("cluster", f"{point['workers']} workers")):
+            alone, crowd = point[name]["alone"], point[name]["crowd"]
+            times = [
+                f"{part[verb][cut]:.1f}"
+                for part in (alone, crowd)
+                for verb in ("search_ms", "add_ms")
+                for cut in ("p50", "p95")
+            ]
+            rows.append([where, *times, f"{crowd['searches_s']:.1f}", f"{crowd['adds_s']:.1f}"])
     columns = ["", *(f"{verb} {cut}" for verb in ("search", "add") for cut in ("p50", "p95"))]
     columns += [f"{name}, all" for name in columns[1:]] + ["searches/s", "adds/s"]
-    return [Table(title="Milliseconds, one client and all", columns=columns, rows=rows)]
+    outage = measures["outage"]
+    events = [[f"searches/s {when}", f"{rate:.1f}"] for when, rate in outage["searches_s"].items()]
+    events += [[f"calls that failed ({code})", str(number)] for code, number in outage["failed"].items()]
+    events += [
+        ["seconds from its start to the last failure", f"{outage['recovered_s']:.1f}"],
+        ["memories acknowledged / lost", f"{outage['acknowledged']} / {outage['lost']}"],
+    ]
+    steps = [[name.removesuffix("_s").replace("_", " "), f"{s:.1f}"] for name, s in measures["steps"].items()]
+    return [
+        Table(title="Milliseconds, one client and all, in turns", columns=columns, rows=rows),
+        Table(title=f"Steps, {measures['bytes'] / 1e6:,.0f} MB", columns=["step", "seconds"], rows=steps),
+        Table(title="A worker is killed and comes back", columns=["", ""], rows=events),
+    ]
 
 
 def _number(value: float) -> str:
@@ -660,6 +712,7 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "serve": _serve,
     "start": _start,
     "cluster": _cluster,
+    "growth": _growth,
     "poisoning": _poisoning,
     "supersession": _supersession,
     "dense": _dense,

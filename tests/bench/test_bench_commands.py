@@ -55,7 +55,7 @@ def test_a_data_set_that_is_not_there_is_one_line_and_an_exit_code(tmp_path: Pat
 
 
 def test_sizes_that_are_no_numbers_are_refused() -> None:
-    done = CliRunner().invoke(app, ["scale", "--sizes", "1k"])
+    done = CliRunner().invoke(app, ["growth", "--sizes", "1k"])
     assert "is not a list of numbers" in str(done.exception)
 
 

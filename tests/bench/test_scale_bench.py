@@ -15,8 +15,8 @@ from recollect.providers.embedders import available_embedders, open_embedder
 from recollect.storage import embedded
 from recollect.storage.connections import Connection
 from recollect_bench.floor import names_sharing_a_partition, partition_of
-from recollect_bench.profile import run_profile
-from recollect_bench.scale import Plan, run_scale
+from recollect_bench.profile import NOTES, run_profile
+from recollect_bench.scale import Plan, run_growth, run_scale
 from recollect_bench.show import Show
 from recollect_bench.tables import bar_table, tables_of
 from recollect_bench.texts import make_language, make_queries, make_texts
@@ -78,11 +78,11 @@ def _quick_homes(
 
 @pytest.mark.usefixtures("_quick_homes")
 def test_a_small_run_measures_both_cases_and_finds_everything() -> None:
-    plan = Plan(rows=300, tenants=4, queries=6, sample=40, sizes=[100])
+    plan = Plan(rows=300, tenants=4, queries=6, sample=40, crowd=3)
     result = run_scale(plan, embedder="wordllama", show=Show(quiet=True))
     one, small = result.measures["one_tenant"], result.measures["small_tenant"]
     assert (one["rows"], small["rows"]) == (300, 10)
-    assert [point["rows"] for point in result.measures["growth"]] == [100, 300]
+    assert result.measures["crowd"]["rows"] == 30
     for case in (one, small):
         assert case["fewest"] == 10
         # So few rows are compared exactly: nothing may be missed.
@@ -91,16 +91,34 @@ def test_a_small_run_measures_both_cases_and_finds_everything() -> None:
         assert 0 < case["floor_ms"]["p50"] < case["search_ms"]["p95"]
     assert result.measures["embedding"]["self_cosine"] > 0.9999
     assert result.measures["ingest"]["rows_per_s"] > 0
-    assert len(bar_table(result).rows) == len(result.bars) == 12
+    assert len(bar_table(result).rows) == len(result.bars) == 13
     assert one["stages_ms"]["judge"]["p50"] > 0
     assert [table.title for table in tables_of(result)] == [
         "Search",
         "Texts per second",
-        "Growth of one tenant",
         "Stages of one tenant's searches, p50 / p95 ms",
         "Searches that are decomposed",
+        "3 tenants with ten memories",
     ]
     assert {"understand", "generate", "rank", "total"} <= set(one["stages_ms"])
+
+
+@pytest.mark.usefixtures("_quick_homes")
+def test_a_tenant_that_grows_is_measured_at_every_size() -> None:
+    result = run_growth([300, 100], queries=6, embedder="wordllama", show=Show(quiet=True))
+    assert [point["rows"] for point in result.measures["growth"]] == [100, 300]
+    for point in result.measures["growth"]:
+        assert point["overlap"] == 1.0
+        assert point["server_mb"] > 10
+        assert point["bytes_per_memory"] > 1_000
+        assert 0 < point["add_ms"]["p50"] <= point["add_ms"]["p95"]
+        assert point["cold_ms"]["p50"] > 0
+    assert [table.title for table in tables_of(result)] == [
+        "One tenant",
+        "Stages of one tenant's searches, p50 / p95 ms",
+    ]
+    with pytest.raises(InvalidInputError, match="or more each"):
+        run_growth([3], queries=6, embedder="wordllama", show=Show(quiet=True))
 
 
 @pytest.mark.usefixtures("_quick_homes")
@@ -111,12 +129,12 @@ def test_a_profile_counts_every_wait_for_the_database_by_its_statement() -> None
     trips, waited = result.measures["round_trips"], result.measures["waited_ms"]
     # Each search looks its words up once, brings its candidates together once and follows them once.
     assert [trips[name] for name in ("lexical", "candidates", "linked")] == [1.0, 1.0, 1.0]
-    # It begins and commits, and what was found may be noted meanwhile.
+    # It begins and commits.
     assert trips["transaction"] >= 2.0
     assert waited.keys() == trips.keys()
     assert result.measures["our_cpu_ms"] > 0
     [bar] = result.bars
-    assert bar.value == sum(trips.values())
+    assert bar.value == sum(number for name, number in trips.items() if name != NOTES)
     assert [table.title for table in tables_of(result)] == [
         "Round trips of one search",
         "One search",
@@ -136,9 +154,9 @@ def test_tenants_can_be_named_into_one_partition(owner_conninfo: str) -> None:
 
 @pytest.mark.parametrize(
     ("changes", "complaint"),
-    [({"tenants": 2}, "too few"), ({"rows": 50}, "too few"), ({"sizes": [3]}, "or more each")],
+    [({"tenants": 2}, "too few"), ({"rows": 50}, "too few")],
 )
 def test_plans_that_measure_nothing_are_refused(changes: dict[str, object], complaint: str) -> None:
-    plan = Plan(**{"rows": 300, "tenants": 4, "queries": 5, "sample": 10, "sizes": [], **changes})  # type: ignore[arg-type]
+    plan = Plan(**{"rows": 300, "tenants": 4, "queries": 5, "sample": 10, **changes})  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match=complaint):
         run_scale(plan, embedder="wordllama", show=Show(quiet=True))
