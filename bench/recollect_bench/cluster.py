@@ -173,7 +173,7 @@ async def _run(
     await _fill(alone, tenants, what.memories, show)
     file = home / "store.backup"
     steps["backup_s"] = await _seconds(lambda: backup(_owner(alone), file))
-    steps["restore_s"] = await _seconds(lambda: restore(_owner(spread), file))
+    steps["restore_s"] = await _seconds(lambda: restore(_owner(spread), file, replace=True))
     owner = _owner(spread)
     first, *others = cluster.workers[: what.workers]
     nodes.add_node(owner, first.address)

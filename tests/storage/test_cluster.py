@@ -177,6 +177,27 @@ def test_a_second_node_gets_its_share_while_the_store_is_in_use(given: str, tmp_
 
 
 @on_cluster
+def test_a_large_tenant_gets_shards_and_a_worker_of_its_own(blank: str, tmp_path: Path) -> None:
+    owner = fill(blank, tmp_path)
+    distribute(owner, shards=SHARDS)
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute("select isolate_tenant_to_new_shard('recollect.tenant', 'local', 'CASCADE')")
+        shards = connection.execute(
+            "select get_shard_id_for_distribution_column('recollect.tenant', name)"
+            " from unnest(array['local', 'other']) name"
+        ).fetchall()
+        assert shards[0] != shards[1]
+        connection.execute(
+            "select citus_move_shard_placement(s.shardid, s.nodename, s.nodeport, n.nodename, n.nodeport)"
+            " from citus_shards s, pg_dist_node n where s.shardid = %s and n.groupid <> 0 and n.nodeport <> s.nodeport",
+            shards[0],
+        )
+    assert texts(blank, tmp_path) == TEXTS
+    with Recollect(settings=settings_of(blank, tmp_path)) as client:
+        client.add("Written after the move.")
+
+
+@on_cluster
 def test_a_backup_of_a_cluster_comes_back_and_can_be_spread_again(blank: str, tmp_path: Path) -> None:
     owner = fill(blank, tmp_path)
     distribute(owner, shards=SHARDS)
