@@ -285,6 +285,25 @@ def test_a_chat_of_six_turns_gives_its_facts() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        (
+            "Hi! I'm Farah, I work as a nurse at St Olave's hospital.",
+            [("is a", "nurse"), ("works at", "St Olave's hospital"), ("name", "Farah")],
+        ),
+        ("I work as a freelance designer.", [("is a", "freelance designer")]),
+        ("I was born in 1990.", [("birth year", "1990")]),
+        ("I was born in Porto.", [("birthplace", "Porto")]),
+        ("We work as a team.", []),
+        ("If I win, I live in Rome.", []),
+    ],
+)
+def test_work_and_birth_are_read_as_people_tell_them(text: str, facts: list[tuple[str, str]]) -> None:
+    statements = read_facts(text, speaker="Farah").statements
+    assert [(statement.predicate, statement.object) for statement in statements] == facts
+
+
 def test_what_is_said_in_passing_is_not_read_from_the_beginning_of_a_sentence() -> None:
     assert [
         one.predicate for one in read_facts("My sister Mia lives in Porto.", speaker="Dana").statements

@@ -78,6 +78,7 @@ VERB_RULES: tuple[Rule, ...] = (
     _rule(rf"(?:{_BE}) sent to", "sent to"),
     _rule("(?:was|were) promoted to|(?:has|have) been promoted to", "job title", change=True),
     _rule("(?:was|were) born on", "birthday"),
+    _rule(r"(?:was|were) born in(?= \d{4}$)", "birth year"),
     _rule("(?:was|were) born in", "birthplace"),
     _rule("lived in", "lived in", past=True),
     _rule("worked (?:at|for)", "worked at", past=True),

@@ -54,8 +54,8 @@ _CLAUSES = re.compile(
     r"speaks?|plays?|owns?|reports?|studies|drives|is|am|are|has|have|started|stopped|drinks?|eats?|I|we|my|our|he|she|"
     r"they)\b|[A-Z][\w'-]+ (?:is|has|lives|works|likes|loves|hates|plays)\b)"
 )
-#: Where a sentence begins anew with whose it is: "Karen left, so Mike is my boss", "..., my dentist is Dr. Lund".
-_ANEW = re.compile(r",\s+so\s+|,\s+(?=(?:my|our)\b)")
+#: Where a sentence begins anew with whose it is: "Karen left, so Mike is my boss", "..., I live in Leeds".
+_ANEW = re.compile(r",\s+so\s+|,\s+(?=(?:my|our)\b|I (?:work|live)\b)")
 _OWN_SUBJECT = re.compile(r"(?:I|we|my|our|he|she|they|[A-Z][\w'-]+)\b")
 #: "with my sister Mia", "Hi, I'm Dana": who somebody is, said in passing. A relative at the beginning is whom the
 #: sentence is about.
@@ -63,8 +63,12 @@ _KIN = re.compile(
     r"(?<=\w) my (?P<kin>sister|brother|wife|husband|son|daughter|mother|father|mum|mom|dad|partner|girlfriend|"
     r"boyfriend) (?P<name>[A-Z][a-z]+)\b"
 )
+_GREETED = re.compile(r"(?i:hi|hello|hey)\b[^.!?]{0,16}[.!]")
 _GREETING = re.compile(
     r"^(?i:hi|hello|hey)\b[^.!?]{0,16}? I(?:'m| am) (?P<name>[A-Z][a-z]+)(?=[.,!]|$| and\b)"
+)
+_WORKS_AS = re.compile(
+    r"^(?P<s>[^,;:]{1,80}?) works? as (?P<role>an? [^,;:]{2,40}?)(?: (?P<place>(?:at|for) \S.*))?$"
 )
 _SUBJECT = re.compile(
     r"^(?P<s>I|[Ww]e|(?:(?:[Tt]he|[Mm]y|[Oo]ur) )?[\w'.-]+(?: [A-Z][\w'.-]*){0,3})"
@@ -78,6 +82,7 @@ def read_facts(text: str, *, speaker: str | None = None, now: datetime | None = 
     statements: list[Statement] = []
     skipped: list[Skipped] = []
     now = now or datetime.now(UTC)
+    greeting = ""
     for sentence in split_sentences(text)[:MAX_SENTENCES]:
         reason = why_no_fact(sentence)
         if reason is None:
@@ -85,13 +90,14 @@ def read_facts(text: str, *, speaker: str | None = None, now: datetime | None = 
             found = [
                 s for clause in _clauses(cleaned.text) if (s := _read(clause, cleaned, sentence, speaker))
             ]
-            found += _in_passing(sentence, speaker)
+            found += _in_passing(f"{greeting} {sentence}" if greeting else sentence, speaker)
             if found:
                 complete = len(found) == len(list(_clauses(cleaned.text)))
                 statements += [_dated(replace(s, whole=s.whole and complete), now) for s in found]
                 continue
             reason = "no simple fact in it"
         skipped.append(Skipped(sentence=sentence, reason=reason))
+        greeting = sentence.strip(" .!") if _GREETED.fullmatch(sentence) else ""
     return Reading(statements=tuple(statements), skipped=tuple(skipped))
 
 
@@ -116,10 +122,23 @@ def _clauses(text: str) -> Iterator[str]:
     """A sentence's clauses; one without a subject of its own takes the one before it."""
     for half in _ANEW.split(text):
         parts = _CLAUSES.split(half)
-        yield parts[0]
+        yield from _unfolded(parts[0])
         subject = _SUBJECT.match(parts[0])
         for part in parts[1:]:
-            yield f"{subject['s']} {part}" if subject and not _OWN_SUBJECT.match(part) else part
+            yield from _unfolded(
+                f"{subject['s']} {part}" if subject and not _OWN_SUBJECT.match(part) else part
+            )
+
+
+def _unfolded(clause: str) -> Iterator[str]:
+    """Two clauses of one: what somebody works as, and where."""
+    work = _WORKS_AS.match(clause)
+    if work is None:
+        yield clause
+        return
+    yield f"{work['s']} is {work['role']}"
+    if work["place"]:
+        yield f"{work['s']} works {work['place']}"
 
 
 def _in_passing(sentence: str, speaker: str | None) -> list[Statement]:
