@@ -89,6 +89,24 @@ def test_a_comparison_is_a_table(told: Recollect) -> None:
     assert sum("PostgreSQL" in row for row in rows) == sum("MongoDB" in row for row in rows) == 1
 
 
+def test_a_comparison_has_a_row_for_every_team_whoever_wrote_last(default_store: Recollect) -> None:
+    default_store.tenants.create("ask-teams")
+    admin = default_store.for_context(TenantContext(tenant_id="ask-teams", user_id="ana", roles=("admin",)))
+    practices = {
+        "fleet": "a vehicle with a red warning stays in the yard",
+        "mobile": "whatever the driver does is queued first",
+        "checkout": "every payment carries an idempotency key",
+        "data": "a bad record goes to a quarantine table",
+        "routing": "a circuit breaker opens and yesterday's times are used",
+    }
+    for month, (team, practice) in enumerate(practices.items(), 1):
+        admin.scopes.create(f"team/{team}")
+        text = f"Error handling in the {team.capitalize()} team: {practice}."
+        admin.add(text, scope=f"team/{team}", type="semantic", created_at=f"2026-{month:02}-03")
+    table = admin.ask("Compare error handling across all teams").text
+    assert [team for team in practices if f"| team/{team} |" not in table] == []
+
+
 def test_what_nobody_told_is_not_known(told: Recollect) -> None:
     answer = told.ask("What is Tom's birthday?")
     assert (answer.text, answer.found, answer.citations, answer.sources) == ("Not known.", False, (), ())

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 #: Of an answer without a model: a longer one is a listing.
 MAX_CHARS = 4_000
-_CELL_CHARS = 160
+#: A long memory is whole in a cell; a page is not.
+_CELL_CHARS = 400
 #: From so many marks in a row on only the first and the last are written.
 LONG_RUN = 6
 #: Ends of a run after which a model is not asked for an answer: it failed, its budget is used up, or nobody waits.
