@@ -212,16 +212,16 @@ def _rss_mb() -> float:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b'{"query": ', "no JSON"),
-        (b"\xff\xfe\x00", "no JSON"),
-        (b"[" * 100_000, "no JSON"),
+        (b'{"query": ', "not JSON"),
+        (b"\xff\xfe\x00", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
         (b'{"query": "x", "limit": NaN}', "limit"),
-        (b'{"query": "x", "lmit": 3}', "unknown field 'lmit'"),
+        (b'{"query": "x", "lmit": 3}', "unknown field 'lmit'; did you mean 'limit'?"),
         (b'{"query": "x", "__class__": 3}', "unknown field '__class__'"),
-        (b'{"query": ["x"]}', "query"),
+        (b'{"query": ["x"]}', "query: must be a string"),
         (b'{"query": "\\u0000"}', "query"),
         (b"null", "request"),
-        (b'"text"', "request"),
+        (b'"text"', "must be a JSON object"),
         (b"", "required"),
     ],
 )

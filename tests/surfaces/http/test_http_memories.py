@@ -88,7 +88,7 @@ def test_a_read_that_was_seen_is_not_sent_again(http: Connect) -> None:
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
-        ({"query": "x", "limt": 3}, 400, "unknown field 'limt'"),
+        ({"query": "x", "limt": 3}, 400, "unknown field 'limt'; did you mean 'limit'?"),
         ({"query": "x", "limit": "3"}, 400, "limit"),
         ({"query": "x", "limit": 0}, 400, "limit"),
         ({"limit": 3}, 400, "query"),
@@ -113,7 +113,13 @@ def test_broken_json_and_unknown_places_are_problems_too(http: Connect) -> None:
     broken = ana.post("/v1/search", content=b'{"query": ', headers={"Content-Type": "application/json"})
     assert (broken.status_code, broken.json()["code"]) == (400, "invalid_input")
     assert ana.get("/v1/nowhere").json()["code"] == "not_found"
-    assert ana.put("/v1/search").json()["code"] == "method_not_allowed"
+    refused = ana.put("/v1/search").json()
+    assert (refused["code"], refused["detail"]) == ("method_not_allowed", "'/v1/search' takes POST, not PUT")
+    missing = ana.get("/v1/serach").json()
+    assert (missing["code"], missing["detail"]) == (
+        "not_found",
+        "nothing is at '/v1/serach'; /v1/docs lists all that is",
+    )
 
 
 @pytest.mark.parametrize(

@@ -111,13 +111,15 @@ class _Told:
         from prometheus_client.metrics_core import Metric
         from prometheus_client.parser import text_string_to_metric_families
 
-        found: dict[str, Any] = {}
+        metrics: dict[str, Any] = {}
         for worker, text in self._texts:
             for family in text_string_to_metric_families(text):
-                one = found.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+                metric = metrics.setdefault(
+                    family.name, Metric(family.name, family.documentation, family.type)
+                )
                 for sample in family.samples:
-                    one.add_sample(sample.name, {**sample.labels, "worker": worker}, sample.value)
-        yield from found.values()
+                    metric.add_sample(sample.name, {**sample.labels, "worker": worker}, sample.value)
+        yield from metrics.values()
 
 
 _UNCOUNTED = "counting needs the OpenTelemetry SDK; run: pip install 'recollect[telemetry]', and start the server again"

@@ -130,5 +130,5 @@ def standing(context: TenantContext, headers: Mapping[str, str]) -> TenantContex
         if context.agent_id is not None:
             raise ForbiddenError(f"this key is for agent {context.agent_id!r}, not for {agent!r}")
         context = context.replace(agent_id=agent)
-    said = {field: headers[header] for header, field in _STANDING.items() if header in headers}
-    return context.replace(**said) if said else context
+    places = {field: headers[header] for header, field in _STANDING.items() if header in headers}
+    return context.replace(**places) if places else context

@@ -92,10 +92,10 @@ class Feed:
         if looking is None:
             looking = asyncio.ensure_future(self._look_soon(context, begin))
             self._about_to_look[context, begin] = looking
-        found = await asyncio.shield(looking)
-        if len(found) >= _BATCH and begin < since:
-            found = await self._look(context, since)
-        return [one for one in found if one.at > since]
+        batch = await asyncio.shield(looking)
+        if len(batch) >= _BATCH and begin < since:
+            batch = await self._look(context, since)
+        return [happening for happening in batch if happening.at > since]
 
     async def _look_soon(self, context: TenantContext, since: datetime) -> list[Happening]:
         # What happens at almost the same time is looked up once. Who is woken after this look has begun begins another.
@@ -136,8 +136,8 @@ async def _headers(socket: WebSocket) -> dict[str, str]:
     headers = dict(socket.headers)
     if "authorization" not in headers:
         async with asyncio.timeout(_KEY_WAIT_S):
-            said = json.loads(await socket.receive_text())
-        headers["authorization"] = f"Bearer {said['key']}"
+            message = json.loads(await socket.receive_text())
+        headers["authorization"] = f"Bearer {message['key']}"
     return headers
 
 
@@ -150,10 +150,10 @@ async def _begin(
     wanted = parse_id(after, what="after")
     workspace = await client._workspace()
     async with workspace.store.transaction(client.tenant_context) as tx:
-        found = await happenings.moment_of(tx, wanted)
-    if found is None:
+        moment = await happenings.moment_of(tx, wanted)
+    if moment is None:
         raise NotFoundError(f"no event {after!r}; events are kept for {happenings.KEPT.days} days")
-    return found, wanted
+    return moment, wanted
 
 
 async def _refuse(socket: WebSocket, code: int, error: Exception) -> None:
@@ -201,9 +201,9 @@ async def _send_all(
     begin: tuple[datetime, UUID | None],
     readmit: Callable[[], Awaitable[object]],
 ) -> None:
-    async for one in heard(client, feed, *begin):
+    async for happening in heard(client, feed, *begin):
         await readmit()  # a key that was revoked since hears no more
-        await socket.send_text(json.dumps(encode(one)))
+        await socket.send_text(json.dumps(encode(happening)))
 
 
 async def heard(
@@ -212,22 +212,22 @@ async def heard(
     """What the caller may know of, from a moment on, as it happens; each thing once, and none of `after` again."""
     context = client.tenant_context
     reached = since
-    told: OrderedDict[UUID, None] = OrderedDict()
+    sent: OrderedDict[UUID, None] = OrderedDict()
     if after is not None:
-        told[after] = None
+        sent[after] = None
     # What came before the beginning was heard, or is nobody's business now.
     floor = reached
     async with feed.woken(context.tenant_id) as woken:
         while True:
             woken.clear()
-            found = await feed.happened_since(context, max(reached - _OVERLAP, floor))
-            fresh = [one for one in found if one.id not in told]
-            for one in fresh:
-                yield one
-                told[one.id] = None
-                reached = max(reached, one.at)
-            while len(told) > _REMEMBERED:
-                told.popitem(last=False)
-            if len(found) < _BATCH or not fresh:
+            batch = await feed.happened_since(context, max(reached - _OVERLAP, floor))
+            fresh = [happening for happening in batch if happening.id not in sent]
+            for happening in fresh:
+                yield happening
+                sent[happening.id] = None
+                reached = max(reached, happening.at)
+            while len(sent) > _REMEMBERED:
+                sent.popitem(last=False)
+            if len(batch) < _BATCH or not fresh:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(woken.wait(), _RECHECK_S)

@@ -63,7 +63,7 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         limit = self._max_upload_bytes if self._is_upload(scope["path"]) else self._max_bytes
-        said = dict(scope["headers"]).get(b"content-length", b"")
+        length = dict(scope["headers"]).get(b"content-length", b"")
         started = False
         taken = 0
 
@@ -89,7 +89,7 @@ class BodyLimit:
             f"a body may have {limit:,} bytes here",
             headers={"Connection": "close"},
         )
-        if said.isdigit() and int(said) > limit:
+        if length.isdigit() and int(length) > limit:
             await refuse_early(refusal, receive, send)
             return
         with suppress(_TooLargeError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+_NO_JSON = "its body is not JSON"
+_NO_OBJECT = "must be a JSON object, sent with Content-Type: application/json"
 
 #: The nearest class of an error decides.
 _STATUSES: Mapping[type[RecollectError], HTTPStatus] = {
@@ -116,7 +119,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _malformed(request: Request, error: RequestValidationError) -> Response:
-        fields = [_field(one) for one in error.errors()[:20]]
+        known = _known_fields(request)
+        fields = [_field(fault, known) for fault in error.errors()[:20]]
         detail = (
             "; ".join(f"{field.field}: {field.message}" for field in fields[:3])
             or "the request can't be read"
@@ -127,9 +131,20 @@ def install(app: FastAPI) -> None:
     async def _plain(request: Request, error: HTTPException) -> Response:
         if error.status_code == HTTPStatus.BAD_REQUEST:
             # FastAPI's word for a body that can't even be decoded.
-            return respond(HTTPStatus.BAD_REQUEST, "invalid_input", "the request: its body is no JSON")
-        code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
-        return respond(error.status_code, code, str(error.detail), headers=error.headers)
+            return respond(HTTPStatus.BAD_REQUEST, "invalid_input", f"the request: {_NO_JSON}")
+        code, detail = "http_error", str(error.detail)
+        if error.status_code == HTTPStatus.NOT_FOUND:
+            code, detail = (
+                "not_found",
+                f"nothing is at {request.url.path[:200]!r}; /v1/docs lists all that is",
+            )
+        elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            methods = (error.headers or {}).get("Allow", "another method")
+            code, detail = (
+                "method_not_allowed",
+                f"{request.url.path[:200]!r} takes {methods}, not {request.method}",
+            )
+        return respond(error.status_code, code, detail, headers=error.headers)
 
 
 class Unforeseen:
@@ -161,16 +176,33 @@ class Unforeseen:
             await _UNFORESEEN(scope, receive, send)
 
 
-def _field(error: Mapping[str, Any]) -> FieldProblem:
-    """Pydantic's words for what is wrong, without what was given: that may be somebody's secret."""
+def _known_fields(request: Request) -> list[str]:
+    """What the address takes in its body or behind the question mark."""
+    takes = getattr(request.scope.get("route"), "dependant", None)
+    models = (
+        [field.field_info.annotation for field in (*takes.body_params, *takes.query_params)] if takes else []
+    )
+    return [name for model in models for name in getattr(model, "model_fields", ())]
+
+
+def _field(error: Mapping[str, Any], known: Sequence[str]) -> FieldProblem:
+    """What is wrong with a field, without what was given: that may be somebody's secret."""
     # The first part says whether it stood in the body, the address or a header.
     place = [str(part) for part in error["loc"][1:]]
     name = ".".join(place) or "the request"
     if error["type"] == "extra_forbidden":
-        return FieldProblem(field=name, message=f"unknown field {place[-1]!r}")
+        near = get_close_matches(place[-1], known, n=1) if len(place) == 1 else []
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return FieldProblem(field=name, message=f"unknown field {place[-1]!r}{hint}")
     if error["type"] == "json_invalid":
-        return FieldProblem(field="the request", message="its body is no JSON")
-    return FieldProblem(field=name, message=str(error["msg"]))
+        return FieldProblem(field="the request", message=_NO_JSON)
+    if error["type"] == "model_attributes_type":
+        return FieldProblem(field=name, message=_NO_OBJECT)
+    # Pydantic's words, as ours are: "Input should be a valid string" is "must be a string".
+    message = (
+        str(error["msg"]).replace("Input should be a valid ", "must be a ").replace("Input should", "must")
+    )
+    return FieldProblem(field=name, message=f"{message[:1].lower()}{message[1:]}")
 
 
 _UNFORESEEN = respond(

@@ -52,12 +52,12 @@ def _page(document: Mapping[str, Any]) -> str:
     by_tag: dict[str, list[str]] = {tag: [] for tag in _FIRST}
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
-            shown = "".join(_operation(document, path, method, operation))
-            by_tag.setdefault(operation.get("tags", ["other"])[0], []).append(shown)
+            part = "".join(_operation(document, path, method, operation))
+            by_tag.setdefault(operation.get("tags", ["other"])[0], []).append(part)
     places = {tag: tag.replace(" ", "-") for tag in by_tag}
     contents = " · ".join(f'<a href="#{place}">{escape(tag)}</a>' for tag, place in places.items())
     parts = "".join(
-        f'<h2 id="{places[tag]}">{escape(tag)}</h2>{"".join(shown)}' for tag, shown in by_tag.items()
+        f'<h2 id="{places[tag]}">{escape(tag)}</h2>{"".join(section)}' for tag, section in by_tag.items()
     )
     version = escape(document["info"]["version"])
     return _PAGE.format(version=version, contents=contents, parts=parts)
@@ -71,7 +71,10 @@ def _operation(
     for paragraph in operation.get("description", "").removeprefix(summary).strip().split("\n\n"):
         yield f"<p>{_prose(paragraph)}</p>" if paragraph else ""
     parameters = operation.get("parameters", ())
-    rows = [(one["name"], one["in"], one.get("schema", {}), one.get("required", False)) for one in parameters]
+    rows = [
+        (parameter["name"], parameter["in"], parameter.get("schema", {}), parameter.get("required", False))
+        for parameter in parameters
+    ]
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
     form = _resolved(document, body.get("schema", {}))
     needed = form.get("required", ())
@@ -80,9 +83,9 @@ def _operation(
         yield "<table><tr><th>name</th><th>in</th><th>type</th><th></th></tr>"
         for field, place, schema, required in rows:
             default = schema.get("default")
-            said = "required" if required else "" if default is None else f"default {json.dumps(default)}"
+            note = "required" if required else "" if default is None else f"default {json.dumps(default)}"
             yield f"<tr><td><code>{escape(field)}</code></td><td>{place}</td>"
-            yield f"<td>{escape(_type(schema))}</td><td>{escape(said)}</td></tr>"
+            yield f"<td>{escape(_type(schema))}</td><td>{escape(note)}</td></tr>"
         yield "</table>"
     yield f"<pre>{escape(curl(path, method, operation))}</pre></details>"
 
@@ -94,7 +97,7 @@ def _prose(text: str) -> str:
 def curl(path: str, method: str, operation: Mapping[str, Any]) -> str:
     """A request of an operation as a command for a shell, with the values of its example."""
     values = dict(EXAMPLES.get(operation["operationId"], {}))
-    given = {one["name"]: one["in"] for one in operation.get("parameters", ())}
+    given = {parameter["name"]: parameter["in"] for parameter in operation.get("parameters", ())}
     for name in [name for name, place in given.items() if place == "path" and name in values]:
         path = path.replace(f"{{{name}}}", quote(str(values.pop(name)), safe=""))
     query = {name: values.pop(name) for name in list(values) if given.get(name) == "query"}
@@ -115,13 +118,13 @@ def _resolved(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping
     place = schema.get("$ref")
     if place is None:
         return schema
-    found: Mapping[str, Any] = document["components"]["schemas"][place.rpartition("/")[2]]
-    return {**found, **{name: value for name, value in schema.items() if name != "$ref"}}
+    target: Mapping[str, Any] = document["components"]["schemas"][place.rpartition("/")[2]]
+    return {**target, **{name: value for name, value in schema.items() if name != "$ref"}}
 
 
 def _type(schema: Mapping[str, Any]) -> str:
     if "anyOf" in schema:
-        return " or ".join(_type(one) for one in schema["anyOf"])
+        return " or ".join(_type(choice) for choice in schema["anyOf"])
     kind = str(schema.get("type", schema.get("$ref", "anything").rpartition("/")[2]))
     return f"list of {_type(schema['items'])}" if kind == "array" and "items" in schema else kind
 

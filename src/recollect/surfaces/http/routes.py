@@ -76,10 +76,10 @@ def operation(verb: Verb) -> str:
 
 
 def _answer(verb: Verb) -> dict[str, Any]:
-    said: dict[str, Any] = {"description": "What the verb returns.", "model": returned(verb)}
+    response: dict[str, Any] = {"description": "What the verb returns.", "model": returned(verb)}
     if verb.streams:
-        said["content"] = {"text/event-stream": {"schema": {"type": "string"}}}
-    return said
+        response["content"] = {"text/event-stream": {"schema": {"type": "string"}}}
+    return response
 
 
 def _endpoint(verb: Verb, roots: Sequence[Path], turns: Turns, running: Running) -> Callable[..., Any]:
@@ -89,10 +89,10 @@ def _endpoint(verb: Verb, roots: Sequence[Path], turns: Turns, running: Running)
     example = EXAMPLES.get(operation(verb), {})
     form = _form(verb, rest, example) if rest else None
 
-    async def endpoint(request: Request, **said: Any) -> Response:
+    async def endpoint(request: Request, **values: Any) -> Response:
         client = caller_of(request)
-        sent: BaseModel | None = said.pop("body", None) or said.pop("query", None)
-        given = {**said, **_given(sent, rest)}
+        sent: BaseModel | None = values.pop("body", None) or values.pop("query", None)
+        given = {**values, **_given(sent, rest)}
         check_roots(verb, given, roots)
         call = verb.bind(client)
         kwargs = arguments_of(verb, given)
@@ -116,35 +116,35 @@ def _signature(
     verb: Verb, in_path: Sequence[str], form: type[BaseModel] | None, example: Mapping[str, Any]
 ) -> list[inspect.Parameter]:
     only = inspect.Parameter.KEYWORD_ONLY
-    found = [inspect.Parameter("request", only, annotation=Request)]
+    parameters = [inspect.Parameter("request", only, annotation=Request)]
     for name in in_path:
         slot = PathParameter(max_length=1_000, examples=[example[name]] if name in example else None)
-        found.append(inspect.Parameter(name, only, annotation=Annotated[str, slot]))
+        parameters.append(inspect.Parameter(name, only, annotation=Annotated[str, slot]))
     if form is not None and verb.method in _BODIES:
         sent = {name: value for name, value in example.items() if name not in in_path}
-        found.append(inspect.Parameter("body", only, annotation=Annotated[form, Body(examples=[sent])]))
+        parameters.append(inspect.Parameter("body", only, annotation=Annotated[form, Body(examples=[sent])]))
     elif form is not None:
-        found.append(inspect.Parameter("query", only, annotation=Annotated[form, Query()]))
-    return found
+        parameters.append(inspect.Parameter("query", only, annotation=Annotated[form, Query()]))
+    return parameters
 
 
 def _form(verb: Verb, rest: Sequence[Parameter], example: Mapping[str, Any]) -> type[BaseModel]:
     """What a request says, as a model: unknown names are refused, and types are not guessed."""
     bodied = verb.method in _BODIES
     fields: dict[str, Any] = {}
-    for one in rest:
-        type_ = one.type if bodied else _in_query(one.type)
+    for parameter in rest:
+        type_ = parameter.type if bodied else _in_query(parameter.type)
         # In an address each has its own; a body is shown whole.
-        shown: dict[str, Any] = {}
-        if not bodied and one.name in example:
-            shown["examples"] = [example[one.name]]
-        if one.required:
-            fields[one.name] = (type_, Field(**shown))
-        elif one.default is UNCHANGED:
-            fields[one.name] = (type_, Field(default=None, json_schema_extra=_without_default, **shown))
+        extra: dict[str, Any] = {}
+        if not bodied and parameter.name in example:
+            extra["examples"] = [example[parameter.name]]
+        if parameter.required:
+            fields[parameter.name] = (type_, Field(**extra))
+        elif parameter.default is UNCHANGED:
+            fields[parameter.name] = (type_, Field(default=None, json_schema_extra=_without_default, **extra))
         else:
-            default = list(one.default) if isinstance(one.default, tuple) else one.default
-            fields[one.name] = (type_, Field(default=default, **shown))
+            default = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
+            fields[parameter.name] = (type_, Field(default=default, **extra))
     title = "".join(part.capitalize() for part in re.split(r"[._]", operation(verb)))
     return create_model(f"{title}Request", __config__=_STRICT if bodied else _LOOSE, **fields)
 
@@ -156,7 +156,7 @@ def _without_default(schema: dict[str, Any]) -> None:
 
 def _in_query(type_: Any) -> Any:
     """An object can't stand in an address: it is written as JSON."""
-    if any(get_origin(one) is dict for one in (type_, *get_args(type_))):
+    if any(get_origin(part) is dict for part in (type_, *get_args(type_))):
         return str | None
     return type_
 
@@ -165,14 +165,14 @@ def _given(sent: BaseModel | None, rest: Sequence[Parameter]) -> dict[str, Any]:
     """What was said, and nothing that was not; objects in an address are read."""
     if sent is None:
         return {}
-    said = {name: getattr(sent, name) for name in sent.model_fields_set}
-    for one in rest:
-        value = said.get(one.name)
-        takes_object = any(get_origin(part) is dict for part in (one.type, *get_args(one.type)))
-        takes_text = one.type is str or str in get_args(one.type)
+    values = {name: getattr(sent, name) for name in sent.model_fields_set}
+    for parameter in rest:
+        value = values.get(parameter.name)
+        takes_object = any(get_origin(part) is dict for part in (parameter.type, *get_args(parameter.type)))
+        takes_text = parameter.type is str or str in get_args(parameter.type)
         if isinstance(value, str) and takes_object and not takes_text:
-            said[one.name] = _object(value, one.name)
-    return said
+            values[parameter.name] = _object(value, parameter.name)
+    return values
 
 
 def _object(text: str, name: str) -> dict[str, Any]:
@@ -254,15 +254,15 @@ def _ended(work: asyncio.Future[Any]) -> bytes:
         return _said("error", {"code": "cancelled", "detail": "it was cancelled", "status": 499})
     error = work.exception()
     if isinstance(error, RecollectError):
-        said = {"code": error.code, "detail": str(error), "status": status_of(error).value}
-        return _said("error", said)
+        problem = {"code": error.code, "detail": str(error), "status": status_of(error).value}
+        return _said("error", problem)
     if error is not None:
-        said = {
+        problem = {
             "code": "unexpected",
             "detail": "something failed here; the server's log says what",
             "status": 500,
         }
-        return _said("error", said)
+        return _said("error", problem)
     return _said("result", encode(work.result()))
 
 
@@ -286,11 +286,11 @@ async def once(
         raise InvalidInputError(f"an Idempotency-Key has 1 to {_MAX_CHARS} printable characters")
     workspace = await client._workspace()
     context = client.tenant_context
-    asked = await _fingerprint(request)
+    fingerprint = await _fingerprint(request)
     async with workspace.store.transaction(context) as tx:
-        claim = await replies.claim(tx, key, asked, now=workspace.clock())
+        claim = await replies.claim(tx, key, fingerprint, now=workspace.clock())
     if isinstance(claim, replies.Reply):
-        return _again(claim, asked)
+        return _again(claim, fingerprint)
     before = request_claim.set(claim)
     try:
         response = await carry_out()
@@ -315,8 +315,8 @@ async def once(
     return response
 
 
-def _again(known: replies.Reply, asked: bytes) -> Response:
-    if known.request != asked:
+def _again(known: replies.Reply, fingerprint: bytes) -> Response:
+    if known.request != fingerprint:
         raise ConflictError("this Idempotency-Key was used for another request; take a new one for each")
     if known.status == 0:
         raise ConflictError(
@@ -336,5 +336,5 @@ def _again(known: replies.Reply, asked: bytes) -> Response:
 
 
 async def _fingerprint(request: Request) -> bytes:
-    said = f"{request.method} {request.url.path}?{request.url.query}\n".encode()
-    return hashlib.sha256(said + await request.body()).digest()
+    line = f"{request.method} {request.url.path}?{request.url.query}\n".encode()
+    return hashlib.sha256(line + await request.body()).digest()

@@ -156,8 +156,8 @@ def run_workers(settings: Settings, listener: socket.socket, started: Callable[[
 
 def address(host: str, listener: socket.socket) -> str:
     """Where a browser on this machine finds a listener, also one that listens everywhere."""
-    found = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
-    return f"http://{f'[{found}]' if ':' in found else found}:{listener.getsockname()[1]}"
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    return f"http://{f'[{name}]' if ':' in name else name}:{listener.getsockname()[1]}"
 
 
 def _next_to(listener: socket.socket, settings: Settings) -> socket.socket:
