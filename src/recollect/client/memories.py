@@ -493,7 +493,7 @@ def _opened(place: Any, *, write: bool = False) -> Iterator[Any]:
             else:
                 stream = opened.enter_context(open(place, "rb"))
         except OSError as error:
-            raise InvalidInputError(f"can't open {str(place)!r}: {error.strerror}") from error
+            raise InvalidInputError(f"can't open {str(place)!r}: {str(error.strerror).lower()}") from error
         # Outside of the file, which may fail when it is closed.
         with reporting("write" if write else "read", Path(place), "try again"), opened.pop_all():
             yield stream

@@ -53,14 +53,14 @@ class RecollectMemory(Memory):  # type: ignore[misc, unused-ignore]
     async def update_context(self, model_context: Any) -> Any:
         """Put what answers the last message before the model; nothing when nothing does."""
         messages = await model_context.get_messages()
-        said = next(
+        question = next(
             (message.content for message in reversed(messages) if isinstance(message.content, str)), ""
         )
-        found = await self.query(said) if said.strip() else MemoryQueryResult(results=[])
-        if found.results:
-            known = await self._ask("context", said, scope=self._scope, max_tokens=self._max_tokens)
+        results = await self.query(question) if question.strip() else MemoryQueryResult(results=[])
+        if results.results:
+            known = await self._ask("context", question, scope=self._scope, max_tokens=self._max_tokens)
             await model_context.add_message(SystemMessage(content=known.text))
-        return UpdateContextResult(memories=found)
+        return UpdateContextResult(memories=results)
 
     async def query(self, query: Any, cancellation_token: Any = None, **kwargs: Any) -> Any:
         """What answers a question, the best first; `limit`, `threshold` and the like go to the search."""

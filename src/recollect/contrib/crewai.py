@@ -147,8 +147,8 @@ class _Records:
         return list(self._all(scope_prefix))[offset : offset + limit]
 
     def count(self, scope_prefix: str | None = None) -> int:
-        found: int = self._client.count(filters=self._condition(scope_prefix))
-        return found
+        total: int = self._client.count(filters=self._condition(scope_prefix))
+        return total
 
     def get_scope_info(self, scope: str) -> Any:
         records = list(self._all(scope))

@@ -101,8 +101,8 @@ class RecollectStore(BaseStore):
             elif isinstance(op, GetOp):
                 wanted[index] = op
             elif isinstance(op, SearchOp):
-                found = await self._search(op)
-                results[index] = found
+                items_ = await self._search(op)
+                results[index] = items_
             elif isinstance(op, ListNamespacesOp):
                 results[index] = await self._namespaces(op)
             else:
@@ -118,14 +118,14 @@ class RecollectStore(BaseStore):
     async def _get(self, wanted: Mapping[int, GetOp], results: list[Result]) -> list[Result]:
         places = {index: self._address(tuple(op.namespace), str(op.key)) for index, op in wanted.items()}
         there = await self._at(places.values())
-        told = list(results)
+        answers = list(results)
         for index, op in wanted.items():
             memory = next(iter(there.get(places[index], ())), None)
             if memory is not None:
-                told[index] = _item(memory)
+                answers[index] = _item(memory)
                 if op.refresh_ttl:
                     await self._refresh([memory])
-        return told
+        return answers
 
     async def _search(self, op: SearchOp) -> list[SearchItem]:
         condition = self._below(op.namespace_prefix)
@@ -163,9 +163,9 @@ class RecollectStore(BaseStore):
         ]
         prefixes = [path for kind, path in conditions if kind == "prefix"]
         filters = {"$and": [*self._below(()), *(items.prefix_filter(path) for path in prefixes)]}
-        found = {items.namespace_of(memory.metadata) for memory in await self._listed(filters, None)}
+        namespaces = {items.namespace_of(memory.metadata) for memory in await self._listed(filters, None)}
         return items.select_namespaces(
-            found, conditions, max_depth=op.max_depth, limit=op.limit, offset=op.offset
+            namespaces, conditions, max_depth=op.max_depth, limit=op.limit, offset=op.offset
         )
 
     def _below(self, prefix: Sequence[str]) -> list[dict[str, Any]]:
@@ -269,7 +269,7 @@ class RecollectStore(BaseStore):
     ) -> dict[tuple[str | None, str], list[Memory]]:
         """What is at some addresses, the newest first."""
         wanted = list(dict.fromkeys(places))
-        found: dict[tuple[str | None, str], list[Memory]] = {}
+        by_place: dict[tuple[str | None, str], list[Memory]] = {}
         for start in range(0, len(wanted), _BATCH):
             part = wanted[start : start + _BATCH]
             by_source = {source: scope for scope, source in part}
@@ -277,8 +277,8 @@ class RecollectStore(BaseStore):
             for memory in listed:
                 scope = by_source[str(memory.source)]
                 if scope is None or scope == memory.scope:
-                    found.setdefault((scope, str(memory.source)), []).append(memory)
-        return found
+                    by_place.setdefault((scope, str(memory.source)), []).append(memory)
+        return by_place
 
 
 def _item(memory: Memory) -> Item:

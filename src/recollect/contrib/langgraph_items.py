@@ -78,11 +78,11 @@ def text_of(value: Mapping[str, Any]) -> str:
 
 def _parts(value: Any, name: str) -> Iterable[tuple[str, str]]:
     if isinstance(value, Mapping):
-        for key, one in value.items():
-            yield from _parts(one, str(key))
+        for key, part in value.items():
+            yield from _parts(part, str(key))
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _parts(one, name)
+        for part in value:
+            yield from _parts(part, name)
     elif isinstance(value, bool) or value is None:
         yield name, json.dumps(value)
     elif str(value).strip():
@@ -149,7 +149,7 @@ def _conditions(given: Mapping[str, Any], where: str) -> Iterable[dict[str, Any]
 
 
 def select_namespaces(
-    found: Iterable[Namespace],
+    namespaces: Iterable[Namespace],
     conditions: Sequence[tuple[str, tuple[str, ...]]],
     *,
     max_depth: int | None,
@@ -158,7 +158,9 @@ def select_namespaces(
 ) -> list[Namespace]:
     """The namespaces that meet all conditions ("prefix" or "suffix", and a path), cut to a depth, in order."""
     matching = {
-        namespace for namespace in found if all(_matches(namespace, *condition) for condition in conditions)
+        namespace
+        for namespace in namespaces
+        if all(_matches(namespace, *condition) for condition in conditions)
     }
     cut = {namespace[:max_depth] for namespace in matching} if max_depth is not None else matching
     return sorted(cut)[offset : offset + limit]

@@ -85,10 +85,10 @@ def _function(
 ) -> Callable[..., Awaitable[ToolReturn[str]]]:
     async def call(**given: Any) -> ToolReturn[str]:
         try:
-            verb, asked = tool.request(given)
+            verb, arguments = tool.request(given)
             if roots is not None:
-                check_roots(verb, asked, roots)
-            result = await _ask(verb, client, arguments_of(verb, asked))
+                check_roots(verb, arguments, roots)
+            result = await _ask(verb, client, arguments_of(verb, arguments))
         except _MENDABLE as error:
             raise ModelRetry(f"{error.code}: {error}") from error
         document = encode(result)

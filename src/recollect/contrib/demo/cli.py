@@ -187,8 +187,8 @@ class _Story:
         rows = []
         for answer in answers:
             inside = next((hit for hit in answer.hits if hit.metadata.get("key") == INSIDE_KEY), None)
-            told = "nothing: for this person the row does not exist" if inside is None else inside.text
-            rows.append((self._who(answer.asked_by), told))
+            answer_ = "nothing: for this person the row does not exist" if inside is None else inside.text
+            rows.append((self._who(answer.asked_by), answer_))
         columns = [Column(name="asked by", style="magenta"), Column(name="memory", wide=True)]
         self.inv.out.table(columns, rows, header=False)
         return answers

@@ -52,9 +52,11 @@ def _dumps(document: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         return
     named = list(document.items()) if isinstance(document, Mapping) else None
     if named is None and isinstance(document, list):
-        named = [(str(one.get("name") or "") if isinstance(one, Mapping) else "", one) for one in document]
+        named = [
+            (str(entry.get("name") or "") if isinstance(entry, Mapping) else "", entry) for entry in document
+        ]
     if not named or not all(
-        isinstance(one, Mapping) and isinstance(one.get("ids"), list) for _, one in named
+        isinstance(entry, Mapping) and isinstance(entry.get("ids"), list) for _, entry in named
     ):
         raise InvalidInputError(
             "this is no dump of Chroma: write json.dumps(collection.get()), or name the client's folder"

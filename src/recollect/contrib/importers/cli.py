@@ -65,8 +65,8 @@ def import_(
 def _import_from(inv: Invocation, package: str, file: str, *, scope: str | None, skip_broken: bool) -> None:
     from recollect.contrib.importers import import_from
 
-    found = line_source(file, what="export")
-    source = found if isinstance(found, Path) else found.read()
+    lines = line_source(file, what="export")
+    source = lines if isinstance(lines, Path) else lines.read()
     with inv.client() as client, inv.out.progress("importing") as progress:
         report = import_from(client, package, source, scope=scope, skip_broken=skip_broken, progress=progress)
     refused = bool(report.errors) and not skip_broken and not report.ids

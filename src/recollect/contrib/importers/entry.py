@@ -69,7 +69,7 @@ def load_bytes(source: Source) -> bytes:
     try:
         return Path(source).read_bytes()
     except OSError as error:
-        raise InvalidInputError(f"can't open {str(source)!r}: {error.strerror}") from error
+        raise InvalidInputError(f"can't open {str(source)!r}: {str(error.strerror).lower()}") from error
 
 
 def load_json(data: bytes) -> Any:

@@ -149,21 +149,21 @@ def _read_history(path: Path) -> list[tuple[dict[str, Any], list[dict[str, Any]]
             rows = connection.execute(f"select {columns} from history order by rowid").fetchall()  # noqa: S608
     except sqlite3.Error as error:
         raise InvalidInputError(f"{str(path)!r} is no history database of mem0: {error}") from error
-    found: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
+    memories: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
     for row in rows:
         change = dict(zip(_HISTORY_COLUMNS, row, strict=True))
         memory_id = str(change["memory_id"])
         if change["event"] == "DELETE" or change["is_deleted"]:
-            found.pop(memory_id, None)
+            memories.pop(memory_id, None)
             continue
-        memory, changes = found.setdefault(
+        memory, changes = memories.setdefault(
             memory_id, ({"id": memory_id, "created_at": change["created_at"]}, [])
         )
         if change["event"] == "UPDATE":
             changes.append(change)
         at = change["updated_at"] or change["created_at"]
         memory |= {"memory": change["new_memory"], "updated_at": at}
-    return list(found.values())
+    return list(memories.values())
 
 
 Read = Callable[[Mapping[str, Any]], dict[str, Any]]

@@ -52,10 +52,10 @@ class AsyncMemory:
     """
 
     def __init__(self, config: Any = None, *, client: AsyncRecollect | None = None) -> None:
-        said = settings_of(config)
-        if client is not None and said:
+        given = settings_of(config)
+        if client is not None and given:
             raise IncompatibleCallError("give a client or settings for one, not both")
-        self._client = AsyncRecollect(settings=Settings.load(**said)) if client is None else client
+        self._client = AsyncRecollect(settings=Settings.load(**given)) if client is None else client
         self._owns = client is None
         self._closing: asyncio.Task[None] | None = None
 
@@ -101,20 +101,20 @@ class AsyncMemory:
             assert isinstance(stored, Stored)
             return {"results": [translation.derived(stored)]}
         client = self._for(identity.user_id)
-        found = await client.add(turns, conversation=identity.run_id, infer=infer, **place)
-        if not isinstance(found, Inference):
-            assert isinstance(found, list)
-            return {"results": [translation.added(memory) for memory in found]}
-        return {"results": await self._inferred(found, labels)}
+        stored = await client.add(turns, conversation=identity.run_id, infer=infer, **place)
+        if not isinstance(stored, Inference):
+            assert isinstance(stored, list)
+            return {"results": [translation.added(memory) for memory in stored]}
+        return {"results": await self._inferred(stored, labels)}
 
-    async def _inferred(self, found: Inference, labels: Mapping[str, Any]) -> list[dict[str, Any]]:
+    async def _inferred(self, inference: Inference, labels: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What was said, what was derived from it, and what that retired."""
-        results = [translation.added(memory) for memory in found.memories]
-        for fact in found.facts:
+        results = [translation.added(memory) for memory in inference.memories]
+        for fact in inference.facts:
             if labels:
                 await self._client.update(fact.id, metadata={**labels, **fact.metadata})
             results.append(translation.derived(fact))
-        for decision in found.decisions:
+        for decision in inference.decisions:
             if decision.kind == "supersede" and decision.other_id is not None:
                 fact = await self._client.get(decision.other_id)
                 results.append(translation.retired(fact))
@@ -128,10 +128,10 @@ class AsyncMemory:
         newer = [UUID(id) for id in (await self._client.get(by)).metadata.get("derived_from", ())]
         retired = []
         for id in map(UUID, fact.metadata.get("derived_from", ())):
-            said = await self._find(id)
-            if said is None or said.status is not Status.ACTIVE or not newer or id in newer:
+            message = await self._find(id)
+            if message is None or message.status is not Status.ACTIVE or not newer or id in newer:
                 continue
-            if read_fact(said.text, speaker=fact.subject, now=said.created_at) is not None:
+            if read_fact(message.text, speaker=fact.subject, now=message.created_at) is not None:
                 retired.append(translation.retired(await self._client.supersede(id, by=newer[-1])))
         return retired
 
@@ -149,8 +149,8 @@ class AsyncMemory:
         **kwargs: Any,
     ) -> dict[str, Any]:
         """The newest memories that meet the filters, which name a user, an agent or a run."""
-        asked, wanted = _older(kwargs, filters, top_k, "get_all")
-        condition = {"$and": [filters_of(asked), {"status": "active"}]}
+        conditions, wanted = _older(kwargs, filters, top_k, "get_all")
+        condition = {"$and": [filters_of(conditions), {"status": "active"}]}
         results: list[dict[str, Any]] = []
         cursor: str | None = None
         while len(results) < wanted:
@@ -180,17 +180,17 @@ class AsyncMemory:
         **kwargs: Any,
     ) -> dict[str, Any]:
         """What answers a query, the best first. Scores are Recollect's: 0.7 and above is relevant."""
-        asked, wanted = _older(kwargs, filters, top_k, "search")
+        conditions, wanted = _older(kwargs, filters, top_k, "search")
         if show_expired:
             raise IncompatibleCallError(
                 "what has expired is not searched; get_all(show_expired=True) lists it"
             )
-        condition = filters_of(asked)
+        condition = filters_of(conditions)
         if not isinstance(query, str) or not query.strip():
             raise IncompatibleCallError("query must be a string that is not empty")
         if wanted == 0:
             return {"results": []}
-        user = asked.get("user_id")
+        user = conditions.get("user_id")
         wish: dict[str, Any] = {
             # A fact may stand behind the turns it was read from, and is told before them.
             "limit": min(wanted + _BEHIND, MAX_LIMIT),
@@ -321,10 +321,10 @@ class Memory(SyncFace):
     _async: AsyncMemory
 
     def __init__(self, config: Any = None, *, client: Recollect | None = None) -> None:
-        said = settings_of(config)
-        if client is not None and said:
+        given = settings_of(config)
+        if client is not None and given:
             raise IncompatibleCallError("give a client or settings for one, not both")
-        self._client = Recollect(settings=Settings.load(**said)) if client is None else client
+        self._client = Recollect(settings=Settings.load(**given)) if client is None else client
         self._owns = client is None
         super().__init__(AsyncMemory(client=self._client._async), self._client._portal)
 

@@ -57,8 +57,8 @@ class Identity:
     @property
     def labels(self) -> dict[str, str]:
         """What its scope does not say."""
-        said = {"agent_id": self.agent_id, "run_id": self.run_id}
-        return {name: value for name, value in said.items() if value}
+        ids = {"agent_id": self.agent_id, "run_id": self.run_id}
+        return {name: value for name, value in ids.items() if value}
 
     @property
     def filters(self) -> dict[str, str]:
@@ -200,7 +200,7 @@ def _part(key: str, value: Any) -> dict[str, Any]:
     if key in {"AND", "OR", "NOT"}:
         if not isinstance(value, list) or not value:
             raise IncompatibleCallError(f"{key} takes a list of filters, got {value!r}")
-        parts = [_all(one) for one in value]
+        parts = [_all(part) for part in value]
         return {"$not": {"$or": parts}} if key == "NOT" else {f"${key.lower()}": parts}
     if key in ID_LAYERS:
         return _whose(key, value)
@@ -246,8 +246,8 @@ def _whose(name: str, value: Any) -> dict[str, Any]:
     parts = [{"scope": {"$in": [f"{ID_LAYERS[name]}/{id_}" for id_ in ids]}}]
     if name != "user_id":
         parts.append({f"metadata.{name}": {"$in": ids}})
-    found = {"$or": parts}
-    return {"$not": found} if operator in {"ne", "nin"} else found
+    any_of = {"$or": parts}
+    return {"$not": any_of} if operator in {"ne", "nin"} else any_of
 
 
 # Configurations -----------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ _AS_GOOD = 0.1
 
 def item(memory: Memory) -> dict[str, Any]:
     """One memory."""
-    found: dict[str, Any] = {
+    record: dict[str, Any] = {
         "id": str(memory.id),
         "memory": memory.text,
         "hash": hashlib.md5(memory.text.encode(), usedforsecurity=False).hexdigest(),
@@ -293,33 +293,33 @@ def item(memory: Memory) -> dict[str, Any]:
         "updated_at": memory.updated_at.isoformat(),
     }
     layer, _, name = memory.scope.partition("/")
-    found |= {key: name for key, of in ID_LAYERS.items() if of == layer}
-    found |= {key: memory.metadata[key] for key in _BESIDE if key in memory.metadata}
+    record |= {key: name for key, of in ID_LAYERS.items() if of == layer}
+    record |= {key: memory.metadata[key] for key in _BESIDE if key in memory.metadata}
     if memory.expires_at is not None:
         last = memory.expires_at - timedelta(microseconds=1)
-        found["expiration_date"] = last.date().isoformat()
+        record["expiration_date"] = last.date().isoformat()
     rest = {key: value for key, value in memory.metadata.items() if key not in _BESIDE}
     if rest:
-        found["metadata"] = rest
-    return found
+        record["metadata"] = rest
+    return record
 
 
-def hits(found: Iterable[Hit], memories: Mapping[UUID, Memory], *, explain: bool) -> list[dict[str, Any]]:
+def hits(results: Iterable[Hit], memories: Mapping[UUID, Memory], *, explain: bool) -> list[dict[str, Any]]:
     """What a search found, the best first: a fact before the turns it was read from, what is outdated last."""
-    there = [hit for hit in found if hit.id in memories]  # others were erased in this moment
+    there = [hit for hit in results if hit.id in memories]  # others were erased in this moment
     near = max((hit.score for hit in there), default=0.0) - _AS_GOOD
 
     def order(hit: Hit) -> tuple[bool, bool, float]:
         fact = "derived_from" in memories[hit.id].metadata and hit.score >= near
         return hit.outdated, not fact, -hit.score
 
-    told = []
+    items = []
     for hit in sorted(there, key=order):
-        one = {**item(memories[hit.id]), "score": hit.score}
+        entry = {**item(memories[hit.id]), "score": hit.score}
         if explain and hit.explanation is not None:
-            one["score_details"] = dict(hit.explanation.signals)
-        told.append(one)
-    return told
+            entry["score_details"] = dict(hit.explanation.signals)
+        items.append(entry)
+    return items
 
 
 def added(memory: Memory) -> dict[str, Any]:
@@ -346,12 +346,12 @@ def history(memory: Memory, entries: Sequence[HistoryEntry]) -> list[dict[str, A
     changes = [entry for entry in entries if entry.event == "updated" and "text" in (entry.before or {})]
     texts = [str((entry.before or {})["text"]) for entry in changes] + [memory.text]
     created = memory.created_at.isoformat()
-    told: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
 
     def tell(event: str, old: str | None, new: str | None, updated_at: str) -> None:
-        told.append(
+        records.append(
             {
-                "id": str(uuid5(memory.id, str(len(told)))),
+                "id": str(uuid5(memory.id, str(len(records)))),
                 "memory_id": str(memory.id),
                 "old_memory": old,
                 "new_memory": new,
@@ -376,4 +376,4 @@ def history(memory: Memory, entries: Sequence[HistoryEntry]) -> list[dict[str, A
             tell("DELETE", texts[at], None, when)
         elif entry.event in {"restored", "revived"}:
             tell("ADD", None, texts[at], when)
-    return told
+    return records

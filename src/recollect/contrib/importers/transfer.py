@@ -66,13 +66,13 @@ def import_from(
         report = _store(client, good, total, progress)
     else:
         report = _send(client, good, total, progress)
-    found = (*errors, *report.errors)
+    faults = (*errors, *report.errors)
     return AddReport(
         ids=report.ids,
         added=report.added,
         reinforced=report.reinforced,
         unchanged=report.unchanged,
-        errors=tuple(sorted(found, key=lambda error: error.index)),
+        errors=tuple(sorted(faults, key=lambda error: error.index)),
     )
 
 
