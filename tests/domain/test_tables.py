@@ -31,6 +31,7 @@ def test_a_notebook_shows_hits_as_a_table_and_marks_as_text(client: Recollect) -
     assert "<b>" not in html
     assert "user/root" in html
     assert TEXT in printed(results)
+    assert str(results).startswith(f"{results[0].score:.2f}  {TEXT}  user/root  20")
 
 
 def test_nothing_found_is_said(client: Recollect) -> None:
@@ -38,6 +39,7 @@ def test_nothing_found_is_said(client: Recollect) -> None:
     assert "<em>Nothing remembered answers that.</em>" in results._repr_html_()
     assert "Nothing remembered answers that." in printed(results)
     assert "<em>No memories here.</em>" in client.list()._repr_html_()
+    assert (str(results), str(client.list())) == ("Nothing remembered answers that.", "No memories here.")
 
 
 def test_turns_show_their_speaker_and_a_page_that_there_is_more(client: Recollect) -> None:

@@ -70,6 +70,11 @@ class Tabular(Listed[T_co]):
         """What stands below the table."""
         return ()
 
+    def __str__(self) -> str:
+        """What `print` shows: a line for each."""
+        lines = ["  ".join(_text(cell) for cell in row) for row in self._rows()]
+        return "\n".join([*(lines or [self._empty()]), *self._remarks()])
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         rows = [[_text(cell) for cell in row] for row in self._rows()]
