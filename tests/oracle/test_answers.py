@@ -95,6 +95,7 @@ def test_what_the_judge_accepts_supports_the_answer_and_the_rest_is_quoted(clien
     result = client.oracle_consult(question)
     assert [one.standing for one in result.citations][:2] == ["supports", "quoted"]
     assert [one.standing for one in client.verify(result.document()).citations][:2] == ["supports", "quoted"]
+    assert client.consultations.list(limit=1)[0].supported
     hits = client.library.search(question)
     assert hits[0].citation.supports
     assert not any(hit.citation.supports for hit in hits[1:])

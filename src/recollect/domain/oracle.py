@@ -127,6 +127,7 @@ class OracleConsultation(Value):
 
     `tokens` are those that models read and wrote, by `<model>:input` and `<model>:output`, and their sum as `total`;
     `cost_usd` is None when a model has no published price. `settings` is what it takes to ask the same again.
+    `supported` says whether a citation was accepted as an answer; None with a model, which nobody checked.
     """
 
     id: UUID
@@ -150,6 +151,7 @@ class OracleConsultation(Value):
     agent: str | None = None
     duration_ms: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
+    supported: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -280,7 +280,9 @@ class Consultation(Inquiry[OracleConsultResult]):
             citations=answer.citations,
             found=bool(answer.text),
             coverage=coverage_of(gathered, self.spans),
-            consultation=record_of(self, words),
+            consultation=record_of(
+                self, words, supported=any(citation.supports for citation in answer.citations)
+            ),
             session=self.request.session,
             stopped_by=self.stopped_by,
             notes=tuple(dict.fromkeys(self.notes)),

@@ -69,7 +69,11 @@ def tools_used(trajectory: Trajectory | None) -> tuple[str, ...]:
 
 
 def record_of(
-    asked: Consultation, advice: str | None, error: BaseException | None = None
+    asked: Consultation,
+    advice: str | None,
+    error: BaseException | None = None,
+    *,
+    supported: bool | None = None,
 ) -> OracleConsultation:
     """The record of a consultation as far as it came."""
     request, spent = asked.request, asked.purse.spent
@@ -100,6 +104,7 @@ def record_of(
         agent=request.agent,
         duration_ms=round((time.monotonic() - asked.began) * 1_000, 3),
         settings=request.settings(),
+        supported=None if asked.models.name else supported,
     )
 
 
