@@ -50,6 +50,24 @@ def test_nothing_relevant_says_so_and_suggests_a_lower_threshold(cli: Any, world
     assert len(cli("search", "quarterly revenue", "--threshold", "0", "--json").json["hits"]) == 3
 
 
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (["search", "who keeps bees?"], "recollect add TEXT"),
+        (["ask", "who keeps bees?"], "recollect add TEXT"),
+        (["list"], "recollect add TEXT"),
+        (["library", "list"], "recollect library add FILE"),
+        (["consult", "who keeps bees?"], "recollect library add FILE"),
+        (["consultations"], "recollect consult"),
+        (["entities", "list"], "nobody and nothing is named yet"),
+    ],
+)
+def test_a_new_store_says_how_to_begin(cli: Any, command: list[str], hint: str) -> None:
+    done = cli(*command)
+    assert hint in done.err
+    assert "--threshold 0" not in done.err
+
+
 def test_search_takes_limits_types_layers_scopes_and_filters(cli: Any, world: dict[str, str]) -> None:
     def found(*options: str) -> set[str]:
         hits = cli("search", "coffee train bicycle", "--threshold", "0", *options, "--json").json["hits"]

@@ -82,22 +82,22 @@ def _read(schema: Schema, value: Any) -> Any:
     return value if isinstance(meant, str) else meant
 
 
-def _text(said: str = "", *choices: str, **more: Any) -> Schema:
+def _text(description: str = "", *choices: str, **more: Any) -> Schema:
     return {
         "type": "string",
-        **({"description": said} if said else {}),
+        **({"description": description} if description else {}),
         **({"enum": list(choices)} if choices else {}),
         **more,
     }
 
 
-def _list(said: str = "", **items: Any) -> Schema:
+def _list(description: str = "", **items: Any) -> Schema:
     listed: dict[str, Any] = {"type": "array", "items": items or {"type": "string"}}
-    return {**listed, "description": said} if said else listed
+    return {**listed, "description": description} if description else listed
 
 
-def _other(kind: str, said: str = "", **more: Any) -> Schema:
-    return {"type": kind, **({"description": said} if said else {}), **more}
+def _other(kind: str, description: str = "", **more: Any) -> Schema:
+    return {"type": kind, **({"description": description} if description else {}), **more}
 
 
 def _add(given: Given) -> tuple[str, dict[str, Any]]:
@@ -115,27 +115,27 @@ def _add(given: Given) -> tuple[str, dict[str, Any]]:
 
 def _search(given: Given) -> tuple[str, dict[str, Any]]:
     """The answer to a question as a list or a context, one memory by its id, or the newest."""
-    asked = dict(given)
-    if "memory_id" in asked:
-        others = sorted(set(asked) - {"memory_id"})
+    arguments = dict(given)
+    if "memory_id" in arguments:
+        others = sorted(set(arguments) - {"memory_id"})
         if others:
             raise InvalidInputError(f"give either memory_id or {others[0]!r}, not both")
-        return "get", {"id": asked["memory_id"]}
-    if "query" in asked:
-        if "max_tokens" in asked:
-            return "context", asked
-        return "search", asked
+        return "get", {"id": arguments["memory_id"]}
+    if "query" in arguments:
+        if "max_tokens" in arguments:
+            return "context", arguments
+        return "search", arguments
     for name in ("threshold", "timezone", "max_tokens"):
-        if name in asked:
+        if name in arguments:
             raise InvalidInputError(f"{name!r} needs a query")
-    return "list", asked
+    return "list", arguments
 
 
 def _delete(given: Given) -> tuple[str, dict[str, Any]]:
-    asked = dict(given)
-    if "memory_id" in asked:
-        asked["id"] = asked.pop("memory_id")
-    return "delete", asked
+    arguments = dict(given)
+    if "memory_id" in arguments:
+        arguments["id"] = arguments.pop("memory_id")
+    return "delete", arguments
 
 
 def _verb(name: str) -> Callable[[Given], tuple[str, dict[str, Any]]]:

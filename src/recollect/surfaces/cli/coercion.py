@@ -61,9 +61,9 @@ _READERS: dict[Any, Callable[[str], Any]] = {
 class _PlainValue:
     """What typer asks to turn the text of one parameter into its value."""
 
-    def __init__(self, read: Callable[[str], Any], least: float | None) -> None:
+    def __init__(self, read: Callable[[str], Any], least: float | None, most: float | None) -> None:
         self.read = read
-        self.least = least
+        self.least, self.most = least, most
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         if param.multiple or param.nargs == -1:
@@ -77,6 +77,8 @@ class _PlainValue:
             raise typer.BadParameter(str(error), ctx=ctx, param=param) from error
         if self.least is not None and read < self.least:
             raise typer.BadParameter(f"{read} is less than {self.least:g}", ctx=ctx, param=param)
+        if self.most is not None and read > self.most:
+            raise typer.BadParameter(f"{read} is more than {self.most:g}", ctx=ctx, param=param)
         return read
 
 
@@ -88,6 +90,6 @@ def lighten(params: list[Any]) -> list[Any]:
             continue
         info = descriptor.parameter_info
         read = _READERS.get(descriptor.annotation)
-        if read is not None and info.parser is None and info.max is None:
-            param._runtime_param = _PlainValue(read, info.min)
+        if read is not None and info.parser is None:
+            param._runtime_param = _PlainValue(read, info.min, info.max)
     return params

@@ -34,31 +34,31 @@ def status(ctx: typer.Context) -> None:
     """Say whether it runs and what is in it; never starts it."""
     inv = invocation(ctx)
     settings = inv.settings()
-    found: dict[str, Any] = {}
+    report: dict[str, Any] = {}
     if settings.database_url is None:
         from recollect.storage import embedded
 
-        found["server"] = embedded.status(settings.home)
+        report["server"] = embedded.status(settings.home)
     else:
         from recollect.config import mask_url
 
-        found["server"] = {"running": True, "url": mask_url(settings.database_url)}
-    if settings.database_url is not None or found["server"].running:
+        report["server"] = {"running": True, "url": mask_url(settings.database_url)}
+    if settings.database_url is not None or report["server"].running:
         with inv.client() as client:
-            found["store"] = client.status()
+            report["store"] = client.status()
         if settings.database_url is not None and (owner := _open_door(settings).owner) is not None:
             from recollect.storage.cluster import nodes
 
-            found["cluster"] = nodes.status(owner)
-    _show(inv, found)
+            report["cluster"] = nodes.status(owner)
+    _show(inv, report)
 
 
-def _show(inv: Invocation, found: dict[str, Any]) -> None:
-    inv.out.result(found)
-    cluster = found.pop("cluster", None)
+def _show(inv: Invocation, report: dict[str, Any]) -> None:
+    inv.out.result(report)
+    cluster = report.pop("cluster", None)
     rows = [
         (name.replace("_", " "), value)
-        for part in found.values()
+        for part in report.values()
         for name, value in (encode(part).items() if part is not None else ())
     ]
     if cluster is not None:

@@ -79,8 +79,10 @@ def list_entities(
 ) -> None:
     """List the entities you may see, with how many memories name each."""
     with opened(ctx) as (inv, client):
-        found = client.entities.list(prefix=prefix, limit=limit)
-    _show(inv.out, found, found)
+        entities = client.entities.list(prefix=prefix, limit=limit)
+    if not entities:
+        inv.out.aside("nobody and nothing is named yet" if not prefix else f"no name begins with {prefix!r}")
+    _show(inv.out, entities, entities)
 
 
 @entities_app.command("graph")
@@ -91,11 +93,11 @@ def graph(
 ) -> None:
     """Show which entities are named together, and how often."""
     with opened(ctx) as (inv, client):
-        found = client.entities.graph(name, limit=limit)
-    inv.out.result(found)
-    names = {entity.key: entity.name for entity in found.entities}
+        graph_ = client.entities.graph(name, limit=limit)
+    inv.out.result(graph_)
+    names = {entity.key: entity.name for entity in graph_.entities}
     columns = "one:cyan, other:cyan, memories>"
-    inv.out.table(columns, [(names[link.source], names[link.target], link.memories) for link in found.links])
+    inv.out.table(columns, [(names[link.source], names[link.target], link.memories) for link in graph_.links])
 
 
 @entities_app.command("forget")
@@ -110,10 +112,12 @@ def forget(ctx: typer.Context, name: _Name) -> None:
     inv.out.line(f"forgot what was declared of {name}")
 
 
-def _show(out: Output, document: object, found: Sequence[Entity]) -> None:
+def _show(out: Output, document: object, entities: Sequence[Entity]) -> None:
     out.result(document)
     columns = "name:cyan*, kind, source, also called, memories>, key:dim"
-    out.table(columns, [(e.name, e.kind, e.source, ", ".join(e.aliases), e.memories, e.key) for e in found])
+    out.table(
+        columns, [(e.name, e.kind, e.source, ", ".join(e.aliases), e.memories, e.key) for e in entities]
+    )
 
 
 ontology_app = noun_app("ontology", "Your own database: what is in it, and what it answers.")
@@ -153,7 +157,7 @@ def check(ctx: typer.Context) -> None:
     with opened(ctx) as (inv, client):
         checks = client.ontology.check()
     _show_checks(inv.out, list(checks))
-    if not all(found.ok for found in checks):
+    if not all(check_.ok for check_ in checks):
         raise typer.Exit(1)
 
 
@@ -201,9 +205,9 @@ def _read_document(path: str) -> dict[str, Any]:
 
 def _show_declared(out: Output, declared: DeclaredOntology) -> None:
     if out.as_json:
-        shown = encode(declared)
-        del shown["ontology"]
-        out.document(shown)
+        document = encode(declared)
+        del document["ontology"]
+        out.document(document)
         return
     for note in declared.notes:
         out.aside(f"note: {note}", style="yellow")
@@ -231,7 +235,7 @@ def _show_declared(out: Output, declared: DeclaredOntology) -> None:
 def _show_checks(out: Output, checks: list[Check]) -> None:
     out.result(checks)
     columns = ", what:cyan, finding*"
-    out.table(columns, [("ok" if found.ok else "WRONG", found.name, found.detail) for found in checks])
+    out.table(columns, [("ok" if check.ok else "WRONG", check.name, check.detail) for check in checks])
 
 
 def show_domain_results(out: Output, results: DomainResults) -> None:

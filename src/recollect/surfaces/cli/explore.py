@@ -21,6 +21,7 @@ from recollect.surfaces.cli.invocation import (
 )
 from recollect.surfaces.cli.output import Output, one_line
 from recollect.surfaces.cli.runs import call_line, show_answer, show_plan, watch_steps
+from recollect.surfaces.counts import many
 
 if TYPE_CHECKING:
     from recollect.domain.codebase import ExplorationTrajectory, ExplorePlan, RLMResult
@@ -89,16 +90,16 @@ def explore(
     Reads only, below that folder. Without a model the answer is made of the code itself.
     """
     inv = invocation(ctx)
-    said = {
+    request = {
         "query": read_argument(query, what="query"),
         "context_hints": [_hint(text) for text in hint or ()],
     }
     with inv.unopened_client() as client:
         if dry_run:
-            _show_plan(inv.out, client.explore_dry_run(**{**given(ctx, "explore_dry_run"), **said}))
+            _show_plan(inv.out, client.explore_dry_run(**{**given(ctx, "explore_dry_run"), **request}))
             return
         with watch_steps(inv.out, "exploring") as (on_event, progress):
-            arguments = {**given(ctx, "explore"), **said}
+            arguments = {**given(ctx, "explore"), **request}
             result = client.explore(**arguments, on_event=on_event, progress=progress)
     _show_result(inv.out, result)
 
@@ -159,11 +160,13 @@ def _hint(text: str) -> str:
 def _show_result(out: Output, result: RLMResult) -> None:
     out.result(result)
     usage = result.usage
-    model = f", {usage.model_calls} model calls, {usage.total_tokens:,} tokens" if result.model else ""
+    model = (
+        f", {many(usage.model_calls, 'model call')}, {usage.total_tokens:,} tokens" if result.model else ""
+    )
     ended = "" if result.stopped_by == "done" else f"; stopped by {result.stopped_by}"
     written = f"; record {result.audit_file}" if result.audit_file else ""
     summary = (
-        f"{usage.subcall_count} tool calls, {usage.cached_subcalls} from the cache{model}, "
+        f"{many(usage.subcall_count, 'tool call')}, {usage.cached_subcalls} from the cache{model}, "
         f"{usage.wall_time_seconds:.1f} s{ended}{written}"
     )
     code = {finding.citations[0]: finding.evidence for finding in result.findings if finding.citations}
@@ -188,38 +191,44 @@ def _show_steps(out: Output, trajectory: ExplorationTrajectory, indent: str = ""
                 ms=call.duration_ms,
                 cached=call.cached,
                 refused=call.refused,
-                said=call.error or call.summary,
+                summary=call.error or call.summary,
             )
             out.line(f"{indent}   {line}", style="red" if call.error else "dim")
             if call.child is not None:
                 _show_steps(out, call.child, indent + "      ")
 
 
-def _show_list(out: Output, found: Sequence[RLMResult]) -> None:
+def _show_list(out: Output, results: Sequence[RLMResult]) -> None:
     if out.as_json:
         out.document(
             [
                 {
-                    "task_id": one.task_id,
-                    "query": one.query,
-                    "root": one.root,
-                    "start_time": one.trajectory.start_time,
-                    "success": one.success,
-                    "stopped_by": one.stopped_by,
-                    "audit_file": one.audit_file,
+                    "task_id": result.task_id,
+                    "query": result.query,
+                    "root": result.root,
+                    "start_time": result.trajectory.start_time,
+                    "success": result.success,
+                    "stopped_by": result.stopped_by,
+                    "audit_file": result.audit_file,
                 }
-                for one in found
+                for result in results
             ]
         )
         return
-    if not found:
+    if not results:
         out.aside("nothing was explored yet; try: recollect explore . 'where does it start?'")
     columns = "when:dim, question*, ended, calls>, task:dim"
     out.table(
         columns,
         [
-            (one.trajectory.start_time, one.query, one.stopped_by, one.usage.subcall_count, one.task_id)
-            for one in found
+            (
+                result.trajectory.start_time,
+                result.query,
+                result.stopped_by,
+                result.usage.subcall_count,
+                result.task_id,
+            )
+            for result in results
         ],
     )
 

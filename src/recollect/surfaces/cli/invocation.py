@@ -152,8 +152,8 @@ def show_help(ctx: typer.Context) -> None:
 
 def invocation(ctx: typer.Context) -> Invocation:
     """The invocation of a command's context."""
-    found: Invocation = ctx.find_root().obj
-    return found
+    current: Invocation = ctx.find_root().obj
+    return current
 
 
 @contextmanager
@@ -161,11 +161,11 @@ def opened(
     ctx: typer.Context, question: str | None = None, *, yes: bool = True
 ) -> Iterator[tuple[Invocation, Recollect]]:
     """The invocation of a command, and the client it asks for, once the person has said yes to the question."""
-    found = invocation(ctx)
+    current = invocation(ctx)
     if question is not None:
-        confirm(found, question, yes=yes)
-    with found.client() as client:
-        yield found, client
+        confirm(current, question, yes=yes)
+    with current.client() as client:
+        yield current, client
 
 
 #: Options that are not named like what the client takes, as those that are given once for each value.
@@ -183,18 +183,18 @@ def given(ctx: typer.Context, verb: str) -> dict[str, Any]:
     from recollect.client.verbs import BY_NAME
 
     taken = inspect.signature(BY_NAME[verb].function).parameters
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for option, value in ctx.params.items():
         name = _NAMES[option] if _NAMES.get(option) in taken else option
         if name in taken and value not in (None, [], ()):
-            found[name] = parse_object(value, what=f"--{option}") if option in _OBJECTS else value
-    return found
+            arguments[name] = parse_object(value, what=f"--{option}") if option in _OBJECTS else value
+    return arguments
 
 
 def _remember_json(ctx: typer.Context, value: bool) -> bool:
-    found = ctx.find_root().obj
-    if value and isinstance(found, Invocation):
-        found.out.as_json = True
+    current = ctx.find_root().obj
+    if value and isinstance(current, Invocation):
+        current.out.as_json = True
     return value
 
 

@@ -50,29 +50,32 @@ def feedback(
 def status(ctx: typer.Context) -> None:
     """Show what is recorded and what was learned from it."""
     with opened(ctx) as (inv, client):
-        found = client.learning.status()
-    inv.out.result(found)
-    log = found.log
+        report = client.learning.status()
+    inv.out.result(report)
+    log = report.log
     inv.out.pairs(
         [
-            ("learning", "on" if found.enabled else "off"),
-            ("searches recorded", found.events),
-            ("outcomes", _counts(found.outcomes)),
-            ("judged", f"{found.judged} (weights are learned from {found.needed} on, per kind of question)"),
-            ("feedback", _counts(found.feedback)),
-            ("waiting for training", found.pending or None),
-            ("usual reward", found.baseline),
-            ("runs recorded", found.runs or None),
-            ("decomposition", _decomposition(found.decomposition)),
-            ("experiment", found.experiment.name if found.experiment else None),
+            ("learning", "on" if report.enabled else "off"),
+            ("searches recorded", report.events),
+            ("outcomes", _counts(report.outcomes)),
+            (
+                "judged",
+                f"{report.judged} (weights are learned from {report.needed} on, per kind of question)",
+            ),
+            ("feedback", _counts(report.feedback)),
+            ("waiting for training", report.pending or None),
+            ("usual reward", report.baseline),
+            ("runs recorded", report.runs or None),
+            ("decomposition", _decomposition(report.decomposition)),
+            ("experiment", report.experiment.name if report.experiment else None),
             (
                 "not recorded",
                 f"{log.dropped} dropped, {log.failed} failed" if log.dropped + log.failed else "",
             ),
         ]
     )
-    if found.policies:
-        _show_policies(inv, found.policies)
+    if report.policies:
+        _show_policies(inv, report.policies)
 
 
 @learning_app.command("train")
@@ -130,21 +133,21 @@ def bootstrap(
 def runs(ctx: typer.Context, limit: Annotated[int, typer.Option(help="How many.", metavar="N")] = 20) -> None:
     """List decomposed searches, and consultations read in steps."""
     with opened(ctx) as (inv, client):
-        found = client.learning.runs(limit=limit)
-    inv.out.result({"runs": list(found)})
+        page = client.learning.runs(limit=limit)
+    inv.out.result({"runs": list(page)})
     columns = "at, environment:cyan, by, ended, calls>, tokens>, outcome, reward>"
     rows = [
         (
-            f"{one.started_at:%Y-%m-%d %H:%M}",
-            one.environment,
-            one.user_id,
-            one.stopped_by,
-            one.subcalls,
-            one.tokens,
-            (one.outcome or "").replace("_", " "),
-            "" if one.reward is None else f"{one.reward:+.2f}",
+            f"{run.started_at:%Y-%m-%d %H:%M}",
+            run.environment,
+            run.user_id,
+            run.stopped_by,
+            run.subcalls,
+            run.tokens,
+            (run.outcome or "").replace("_", " "),
+            "" if run.reward is None else f"{run.reward:+.2f}",
         )
-        for one in found
+        for run in page
     ]
     inv.out.table(columns, rows)
 
@@ -219,8 +222,8 @@ def report(
 ) -> None:
     """Show the arms side by side, and what they prove."""
     with opened(ctx) as (inv, client):
-        found = client.learning.report(name)
-    inv.out.result(found)
+        comparison = client.learning.report(name)
+    inv.out.result(comparison)
     columns = "arm:cyan, share>, searches>, used, refined, feedback"
     rows = [
         (
@@ -231,24 +234,24 @@ def report(
             _share(arm.refined),
             _score(arm.feedback),
         )
-        for arm in found.arms
+        for arm in comparison.arms
     ]
     inv.out.table(columns, rows)
-    inv.out.line(found.verdict)
+    inv.out.line(comparison.verdict)
 
 
-def _share(found: Estimate) -> str:
-    if found.value is None:
+def _share(estimate: Estimate) -> str:
+    if estimate.value is None:
         return ""
-    span = "" if found.low is None else f" ({found.low:.1%} to {found.high:.1%})"
-    return f"{found.value:.1%}{span}"
+    span = "" if estimate.low is None else f" ({estimate.low:.1%} to {estimate.high:.1%})"
+    return f"{estimate.value:.1%}{span}"
 
 
-def _score(found: Estimate) -> str:
-    if found.value is None:
+def _score(estimate: Estimate) -> str:
+    if estimate.value is None:
         return ""
-    span = "" if found.low is None else f" ({found.low:+.2f} to {found.high:+.2f})"
-    return f"{found.value:+.2f}{span}"
+    span = "" if estimate.low is None else f" ({estimate.low:+.2f} to {estimate.high:+.2f})"
+    return f"{estimate.value:+.2f}{span}"
 
 
 def _counts(counts: Any) -> str:

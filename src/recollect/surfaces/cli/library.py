@@ -74,16 +74,16 @@ def add(
     the exit code is then 8.
     """
     inv = invocation(ctx)
-    one = len(paths) == 1
+    alone = len(paths) == 1
     placement: dict[str, Any] = {"id": id, "tags": tag, "layer": layer, "scope": scope}
     details: dict[str, Any] = {"title": title, "kind": kind}
-    if not one or _is_folder(paths[0]):
-        what = f"{paths[0]!r} is a folder" if one else f"there are {len(paths)}"
-        for option, value in {**details, "id": None if one else id}.items():
+    if not alone or _is_folder(paths[0]):
+        what = f"{paths[0]!r} is a folder" if alone else f"there are {len(paths)}"
+        for option, value in {**details, "id": None if alone else id}.items():
             if value is not None:
                 raise InvalidInputError(f"--{option} is for one document, and {what}")
     with inv.client() as client:
-        if one and not _is_folder(paths[0]):
+        if alone and not _is_folder(paths[0]):
             source = _source(paths[0], id)
             details["name"] = id if paths[0] == STDIN else None
             with inv.out.progress("indexing") as progress:
@@ -91,7 +91,7 @@ def add(
             _show_added(inv, done)
             return
         with inv.out.progress("adding") as progress:
-            if one:
+            if alone:
                 reports = [client.library.add_folder(paths[0], **placement, progress=progress)]
             else:
                 reports = [_add_path(client, path, placement, wait=wait) for path in paths]
@@ -166,8 +166,8 @@ def _show_folder(inv: Invocation, report: FolderReport) -> None:
         for error in report.errors:
             print(f"recollect: {one_line(error.path)}: {one_line(error.message)}", file=sys.stderr)
         counts = {**report.counts, "not added": len(report.errors), "left out": len(report.left_out)}
-        said = [f"{count} {what}" for what, count in counts.items() if count]
-        inv.out.line(", ".join(said) or "the folder has no files to add")
+        parts = [f"{count} {what}" for what, count in counts.items() if count]
+        inv.out.line(", ".join(parts) or "the folder has no files to add")
         for path, reason in report.left_out[:5]:
             inv.out.aside(f"left out: {path}: {reason}")
         if len(report.left_out) > 5:
@@ -191,7 +191,7 @@ def list_(
         documents = client.library.list(tags=tag, scope=scope, limit=limit, after=after)
     inv.out.result(documents)
     if not documents:
-        inv.out.aside("no documents here")
+        inv.out.aside("no documents here; add one: recollect library add FILE")
         return
     columns = "document*, title*, where:cyan, tokens, state, tags:dim"
     rows = [(d.name, d.title, d.scope, d.tokens, d.state, ", ".join(d.tags)) for d in documents]
@@ -212,22 +212,22 @@ def get(
     inv = invocation(ctx)
     first, last = _line_range(lines)
     with inv.client() as client:
-        found = client.library.get(document, scope=scope)
+        record = client.library.get(document, scope=scope)
         if text or lines:
-            body = client.library.text(found.id, line_start=first, line_end=last)
+            body = client.library.text(record.id, line_start=first, line_end=last)
             if inv.out.as_json:
-                inv.out.document({"document": found.name, "text": body})
+                inv.out.document({"document": record.name, "text": body})
             else:
                 print(body)
             return
-        sections = client.library.sections(found.id)
-    inv.out.result({"document": found, "sections": sections})
-    names = [name for name in found.__dataclass_fields__ if name not in {"gaps", "notes", "layer", "digest"}]
-    inv.out.pairs([(name, _plain(getattr(found, name))) for name in names])
-    _show_remarks(inv, found)
+        sections = client.library.sections(record.id)
+    inv.out.result({"document": record, "sections": sections})
+    names = [name for name in record.__dataclass_fields__ if name not in {"gaps", "notes", "layer", "digest"}]
+    inv.out.pairs([(name, _plain(getattr(record, name))) for name in names])
+    _show_remarks(inv, record)
     columns = "section*, lines, pages"
     rows = [
-        (section.path or found.title, f"{section.line_start}-{section.line_end}", _pages(section.pages))
+        (section.path or record.title, f"{section.line_start}-{section.line_end}", _pages(section.pages))
         for section in sections
     ]
     inv.out.table(columns, rows)
@@ -266,35 +266,35 @@ def search(
 ) -> None:
     """Find the sections that answer a question, with the lines to cite."""
     with opened(ctx) as (inv, client):
-        found = client.library.search(query, documents=document or None, tags=tag, limit=limit)
+        results = client.library.search(query, documents=document or None, tags=tag, limit=limit)
     if inv.out.as_json:
         inv.out.document(
             {
-                "query": found.query,
-                "answered": found.answered,
-                "hits": found.hits,
-                "notes": found.notes,
+                "query": results.query,
+                "answered": results.answered,
+                "hits": results.hits,
+                "notes": results.notes,
             }
         )
         return
-    _show_hits(inv, found)
-    if found and not found.answered:
+    _show_hits(inv, results)
+    if results and not results.answered:
         inv.out.aside("the documents do not seem to answer that; these sections come nearest")
-    for note in found.notes:
+    for note in results.notes:
         inv.out.aside(note)
 
 
-def _show_hits(inv: Invocation, found: SectionResults) -> None:
-    if not found:
+def _show_hits(inv: Invocation, results: SectionResults) -> None:
+    if not results:
         inv.out.aside("nothing in the library answers that")
-    for number, hit in enumerate(found):
+    for number, hit in enumerate(results):
         place = f"{hit.document}:{hit.lines[0]}-{hit.lines[1]}"
         pages = f", page {_pages(hit.pages)}" if hit.pages else ""
         if not inv.out.on_terminal:
             print(f"{hit.score:.2f}\t{place}\t{one_line(hit.path or hit.title)}\t{one_line(hit.text)}")
             continue
         if number == 1:
-            inv.out.line("See also:" if found.answered else "Further off:", style="dim")
+            inv.out.line("See also:" if results.answered else "Further off:", style="dim")
         inv.out.line(one_line(hit.text))
         inv.out.line(f"  {hit.path or hit.title}, {place}{pages}  {hit.score:.2f}", style="dim")
 
@@ -303,7 +303,7 @@ def _show_hits(inv: Invocation, found: SectionResults) -> None:
 def remove(ctx: typer.Context, document: _Document, scope: _InScope = None, yes: YesOption = False) -> None:
     """Erase a document with everything made from it, and print a receipt."""
     with opened(ctx) as (inv, client):
-        found = client.library.get(document, scope=scope)
-        confirm(inv, f"Remove {found.name!r} from {found.scope}?", yes=yes)
-        receipt = client.library.remove(found.id)
+        record = client.library.get(document, scope=scope)
+        confirm(inv, f"Remove {record.name!r} from {record.scope}?", yes=yes)
+        receipt = client.library.remove(record.id)
     show_receipt(inv.out, receipt)

@@ -211,9 +211,9 @@ def _extend(command: Any, ctx: Any) -> None:
 
 
 def _remember_caller(ctx: Any, param: Any, value: Any) -> Any:
-    found = ctx.find_root().obj
-    if value is not None and isinstance(found, Invocation):
-        found.take(param.name, value)
+    current = ctx.find_root().obj
+    if value is not None and isinstance(current, Invocation):
+        current.take(param.name, value)
     return value
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recollect.domain.ids import parse_id
 from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.invocation import (
     STDIN,
@@ -30,6 +31,7 @@ from recollect.surfaces.cli.invocation import (
     read_file,
 )
 from recollect.surfaces.cli.output import Output
+from recollect.surfaces.counts import many
 
 if TYPE_CHECKING:
     from recollect.domain.memory import Memory
@@ -147,13 +149,13 @@ def conflicts(
     Supersede or delete one of each pair.
     """
     with opened(ctx) as (inv, client):
-        found = client.conflicts(limit=limit)
-    inv.out.result(found)
-    if not found:
+        pairs = client.conflicts(limit=limit)
+    inv.out.result(pairs)
+    if not pairs:
         inv.out.aside("no memories contradict each other")
         return
     columns = "memory, says*, other, says*"
-    inv.out.table(columns, [(c.memory.id, c.memory.text, c.other.id, c.other.text) for c in found])
+    inv.out.table(columns, [(c.memory.id, c.memory.text, c.other.id, c.other.text) for c in pairs])
 
 
 @app.command()
@@ -205,7 +207,7 @@ def list_(
         page = client.list(limit=limit, cursor=cursor, order=order, **chosen)
     inv.out.result(page)
     if not page.items:
-        inv.out.aside("no memories here")
+        inv.out.aside("no memories here; add one: recollect add TEXT")
         return
     if inv.out.on_terminal:
         _draw(inv.out, page)
@@ -361,8 +363,10 @@ def delete(
         raise InvalidInputError("give ids or a restriction such as --filter, not both")
     if not ids and not restricted:
         raise InvalidInputError("say what to delete: ids, or a restriction such as --filter JSON")
+    for id in ids or ():
+        parse_id(id)  # before anybody is asked whether to go on
     count = len(ids or ())
-    what = "everything that matches" if restricted else "this memory" if count == 1 else f"{count} memories"
+    what = "everything that matches" if restricted else "this memory" if count == 1 else many(count)
     confirm(inv, f"Erase {what} for good?", yes=yes)
     with inv.client() as client:
         if ids and count > 1:
@@ -377,9 +381,9 @@ def show_receipt(out: Output, receipt: Receipt) -> None:
     out.result(receipt)
     rows = ", ".join(f"{table} {count}" for table, count in receipt.rows.items() if count)
     documents = receipt.rows.get("document", 0)
-    erased = f"{receipt.memories} memories" if receipt.memories or not documents else ""
+    erased = many(receipt.memories) if receipt.memories or not documents else ""
     if documents:
-        erased += f"{', ' if erased else ''}{documents} document{'' if documents == 1 else 's'}"
+        erased += f"{', ' if erased else ''}{many(documents, 'document')}"
     out.pairs(
         [
             ("erased", f"{erased} ({receipt.what})"),

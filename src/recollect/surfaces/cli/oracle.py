@@ -22,6 +22,7 @@ from recollect.surfaces.cli.invocation import (
 )
 from recollect.surfaces.cli.output import CHECK_FAILED, Output
 from recollect.surfaces.cli.runs import call_line, show_answer, show_plan, watch_steps
+from recollect.surfaces.counts import many
 
 if TYPE_CHECKING:
     from recollect.domain.oracle import (
@@ -80,15 +81,15 @@ def consult(
 ) -> None:
     """Answer a problem from documents and code, with checked citations."""
     inv = invocation(ctx)
-    said = {"problem": read_argument(problem, what="problem")}
+    request = {"problem": read_argument(problem, what="problem")}
     if file and working_dir is None:
-        said["working_dir"] = "."
+        request["working_dir"] = "."
     with inv.client() as client:
         if dry_run:
-            _show_plan(inv.out, client.oracle_dry_run(**{**given(ctx, "oracle_dry_run"), **said}))
+            _show_plan(inv.out, client.oracle_dry_run(**{**given(ctx, "oracle_dry_run"), **request}))
             return
         with watch_steps(inv.out, "consulting") as (on_event, _):
-            result = client.oracle_consult(**{**given(ctx, "oracle_consult"), **said}, on_event=on_event)
+            result = client.oracle_consult(**{**given(ctx, "oracle_consult"), **request}, on_event=on_event)
         if end_session:
             client.consultations.end_session(result.session)
     _show_result(inv.out, result)
@@ -105,8 +106,8 @@ def bare(ctx: typer.Context, session: _SessionOption = None, limit: LimitOption 
 def list_consultations(ctx: typer.Context, session: _SessionOption = None, limit: LimitOption = 20) -> None:
     """List the latest consultations."""
     with opened(ctx) as (inv, client):
-        found = client.consultations.list(session=session, limit=limit)
-    _show_list(inv.out, found)
+        records = client.consultations.list(session=session, limit=limit)
+    _show_list(inv.out, records)
 
 
 @consultations_app.command("show")
@@ -120,13 +121,13 @@ def show(
     """Show a consultation with its answer, as it was."""
     with opened(ctx) as (inv, client):
         if events:
-            told = client.consultations.events(id)
+            events_ = client.consultations.events(id)
             if inv.out.as_json:
-                inv.out.document(told)
+                inv.out.document(events_)
             else:
                 inv.out.table(
                     "#>, when:dim, what*",
-                    [(one.number, one.at, _line(one)) for one in told],
+                    [(event.number, event.at, _line(event)) for event in events_],
                 )
             return
         result = client.consultations.get(id)
@@ -173,9 +174,9 @@ def verify(
         raise InvalidInputError(f"{result!r} is empty; save a result with `recollect consult --json`")
     # A saved exploration is verified without the database.
     with inv.unopened_client() as client:
-        found = client.verify(document, working_dir=working_dir)
-    _show_verification(inv.out, found)
-    if not found.holds:
+        verification = client.verify(document, working_dir=working_dir)
+    _show_verification(inv.out, verification)
+    if not verification.holds:
         raise typer.Exit(CHECK_FAILED)
 
 
@@ -195,7 +196,7 @@ def _line(event: OracleEvent) -> str:
                 detail.get("parameters") or {},
                 ms=detail.get("duration_ms", 0),
                 cached=bool(detail.get("cached")),
-                said=detail.get("error"),
+                summary=detail.get("error"),
             )
         case "oracle_capability_requested":
             return f"missing: {detail.get('description')}"
@@ -211,10 +212,13 @@ def _show_result(out: Output, result: OracleConsultResult) -> None:
     cost = "" if not record.model else f", {record.tokens.get('total', 0):,} tokens of {record.model}"
     summary = (
         f"{record.processing_mode}, read {coverage.share:.0%} of {coverage.material_tokens:,} tokens in "
-        f"{coverage.documents} documents and {coverage.files} files, searched {coverage.searched_tokens:,}{cost}, "
-        f"{record.duration_ms:.0f} ms; session {result.session}"
+        f"{many(coverage.documents, 'document')} and {many(coverage.files, 'file')}, "
+        f"searched {coverage.searched_tokens:,}{cost}, {record.duration_ms:.0f} ms; session {result.session}"
     )
-    show_answer(out, result.answer, result.citations, result.notes, found=result.found, summary=summary)
+    notes = result.notes
+    if not coverage.searched_tokens and not coverage.material_tokens:
+        notes = (*notes, "there are no documents yet; add one: recollect library add FILE")
+    show_answer(out, result.answer, result.citations, notes, found=result.found, summary=summary)
 
 
 def _show_plan(out: Output, plan: DryRun) -> None:
@@ -225,18 +229,24 @@ def _show_plan(out: Output, plan: DryRun) -> None:
             ("mode", f"{plan.processing_mode}: {plan.reason}"),
             ("documents", tuple(str(document["doc_id"]) for document in plan.documents[:10])),
             ("files", tuple(str(file["path"]) for file in plan.files[:10])),
-            ("left out", tuple(f"{one.what} ({one.reason})" for one in plan.skipped[:10])),
+            ("left out", tuple(f"{skipped.what} ({skipped.reason})" for skipped in plan.skipped[:10])),
             ("material", f"{plan.material_tokens:,} tokens"),
             ("tool calls", f"at most {plan.max_tool_calls}"),
         ],
     )
 
 
-def _show_list(out: Output, found: Sequence[OracleConsultation]) -> None:
-    out.result(found)
+def _show_list(out: Output, records: Sequence[OracleConsultation]) -> None:
+    out.result(records)
+    if not records:
+        out.aside("nothing was asked yet; try: recollect consult 'How do I ...?'")
     columns = "when:dim, mode, problem*, outcome, id:dim"
     out.table(
-        columns, [(one.timestamp, one.processing_mode, one.problem, one.outcome, one.id) for one in found]
+        columns,
+        [
+            (record.timestamp, record.processing_mode, record.problem, record.outcome, record.id)
+            for record in records
+        ],
     )
 
 
@@ -260,13 +270,14 @@ def _show_groups(out: Output, groups: Sequence[CapabilityGroup]) -> None:
     out.table(columns, [(group.count, group.description, ", ".join(group.documents[:3])) for group in groups])
 
 
-def _show_verification(out: Output, found: Verification) -> None:
-    out.result(found)
+def _show_verification(out: Output, verification: Verification) -> None:
+    out.result(verification)
     styles = {"quoted": "green", "moved": "yellow"}
-    for number, citation in enumerate(found.citations, 1):
+    for number, citation in enumerate(verification.citations, 1):
         out.line(
             f"[{number}] {citation.place} {citation.standing}", style=styles.get(citation.status.value, "red")
         )
     out.aside(
-        f"{found.quoted} quoted, {found.moved} moved, {found.stale} stale, {found.unsupported} unsupported"
+        f"{verification.quoted} quoted, {verification.moved} moved, {verification.stale} stale, "
+        f"{verification.unsupported} unsupported"
     )

@@ -160,9 +160,9 @@ class Output:
         """Names and values of one thing; empty ones are left out."""
         if self.as_json:
             return
-        shown = [(name, value) for name, value in rows if value not in (None, "", (), {}, [])]
+        filled = [(name, value) for name, value in rows if value not in (None, "", (), {}, [])]
         if not self.on_terminal:
-            for name, value in shown:
+            for name, value in filled:
                 print(f"{name}\t{one_line(_cell(value))}")
             return
         from rich.table import Table
@@ -170,7 +170,7 @@ class Output:
         grid = Table.grid(padding=(0, 2))
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
-        for name, value in shown:
+        for name, value in filled:
             grid.add_row(self.text(name), self.text(_cell(value)))
         self.console().print(grid)
 

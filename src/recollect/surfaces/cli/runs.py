@@ -32,16 +32,16 @@ _WITH_CODE = 6
 
 def call_line(
     tool: object, parameters: Mapping[str, Any], *, ms: float = 0.0, cached: bool = False, refused: bool = False,
-    said: str | None = None,
+    summary: str | None = None,
 ) -> str:  # fmt: skip
     """One call: its tool, what it was called with, how it went and what came of it."""
-    shown = ", ".join(
+    values = ", ".join(
         one_line(str(value))[:_SHOWN_CHARS]
         for value in parameters.values()
         if value not in (None, "", [], ())
     )
     how = "refused" if refused else "cached" if cached else f"{ms:.0f} ms"
-    return f"{tool}({shown}) {how}" + (f": {one_line(said)[:120]}" if said else "")
+    return f"{tool}({values}) {how}" + (f": {one_line(summary)[:120]}" if summary else "")
 
 
 # ---------------------------------------------------------------- while it goes on
@@ -114,9 +114,9 @@ class StepTree:
             self._runs[event.run_id] = parent.add(label)
 
     def _plan(self, run: UUID | None, thought: str) -> None:
-        found = f"  ({self._found} found)" if self._found else ""
+        count = f"  ({self._found} found)" if self._found else ""
         branch = self._runs.get(run, self._root)
-        self._steps[run] = branch.add(_text(f"{one_line(thought)[:160]}{found}"))
+        self._steps[run] = branch.add(_text(f"{one_line(thought)[:160]}{count}"))
 
     def _call(self, run: UUID | None, tool: object, parameters: Mapping[str, Any], how: Any) -> None:
         def of(name: str) -> Any:
@@ -125,7 +125,7 @@ class StepTree:
         error = of("error")
         line = call_line(
             tool, parameters, ms=of("duration_ms") or 0.0, cached=bool(of("cached")), refused=bool(of("refused")),
-            said=error,
+            summary=error,
         )  # fmt: skip
         self._steps.get(run, self._root).add(_text(line, "red" if error else "green"))
 

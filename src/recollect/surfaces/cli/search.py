@@ -48,6 +48,7 @@ _METHODS = {
     "domain": "a row of the domain database",
     "new": "not known yet",
 }
+NOTHING_YET = "nothing is remembered yet; begin with: recollect add TEXT"
 #: Terms of a long query that are shown.
 _SHOWN_TERMS = 40
 
@@ -77,7 +78,11 @@ def search(
         started = time.perf_counter()
         results = client.search(**arguments)
         seconds = time.perf_counter() - started
-    show_results(inv.out, results, threshold=threshold, seconds=seconds)
+        empty = not results and not inv.out.as_json and not client.count()
+    if empty:
+        inv.out.aside(NOTHING_YET, style="yellow")
+    else:
+        show_results(inv.out, results, threshold=threshold, seconds=seconds)
 
 
 def show_results(out: Output, results: SearchResults, *, threshold: float, seconds: float) -> None:
@@ -88,9 +93,8 @@ def show_results(out: Output, results: SearchResults, *, threshold: float, secon
     for note in results.notes:
         out.aside(f"note: {note}", style="yellow")
     if not results:
-        nearest = "try --threshold 0, which shows the nearest anyway"
-        lower = nearest if threshold > 0 else "there is nothing here yet"
-        out.aside(f"nothing scores {threshold:g} or more; {lower}", style="yellow")
+        lower = "; try --threshold 0, which shows the nearest anyway" if threshold > 0 else ""
+        out.aside(f"nothing scores {threshold:g} or more{lower}", style="yellow")
     elif out.on_terminal:
         _draw(out, results)
     else:
@@ -194,8 +198,16 @@ def ask(
     with inv.client() as client, watch_steps(inv.out, "asking") as (draw, _):
         teller = None if inv.out.as_json else _teller(inv.out, draw, headed=several)
         answer = client.ask(**arguments, on_event=teller)
+        empty = (
+            not answer.found
+            and not inv.out.as_json
+            and not client.count()
+            and not client.library.list(limit=1)
+        )
     inv.out.result(answer)
     _show_answer(inv.out, answer)
+    if empty:
+        inv.out.aside(NOTHING_YET, style="yellow")
 
 
 def _teller(out: Output, draw: Callable[[object], None] | None, *, headed: bool) -> Callable[[object], None]:

@@ -62,8 +62,8 @@ def get_tenant(
 ) -> None:
     """Show one tenant."""
     with opened(ctx) as (inv, client):
-        asked = client if id is None else client.for_context(client.tenant_context.replace(tenant_id=id))
-        tenant = asked.tenants.get()
+        caller = client if id is None else client.for_context(client.tenant_context.replace(tenant_id=id))
+        tenant = caller.tenants.get()
     _show_tenants(inv, tenant, [tenant])
 
 

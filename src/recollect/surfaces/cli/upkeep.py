@@ -14,6 +14,7 @@ from recollect.errors import InvalidInputError
 from recollect.surfaces.cli.invocation import LimitOption, ScopeOption, given, invocation, noun_app, opened
 from recollect.surfaces.cli.memories import show_receipt
 from recollect.surfaces.cli.output import CHECK_FAILED
+from recollect.surfaces.counts import many
 
 if TYPE_CHECKING:
     from recollect.domain.results import Check
@@ -54,8 +55,8 @@ def doctor(
     elif inv.out.on_terminal:
         mark = {True: inv.out.text("ok", "green"), False: inv.out.text("not ok", "bold red")}
         columns = ", check:cyan, found*"
-        found = [c.detail if c.ok or not c.advice else f"{c.detail}\n{c.advice}" for c in checks]
-        inv.out.table(columns, [(mark[c.ok], c.name, text) for c, text in zip(checks, found, strict=True)])
+        details = [c.detail if c.ok or not c.advice else f"{c.detail}\n{c.advice}" for c in checks]
+        inv.out.table(columns, [(mark[c.ok], c.name, text) for c, text in zip(checks, details, strict=True)])
     else:
         rows = [
             ("ok" if c.ok else "not ok", c.name, c.detail, "" if c.ok else c.advice or "") for c in checks
@@ -74,10 +75,10 @@ def _crash(embedder: str, rounds: int, progress: Progress | None) -> list[Check]
 
     async def run(home: Path) -> list[Check]:
         async with AsyncRecollect(settings=Settings(home=home, embedder=embedder)) as client:
-            found = await examine_crashes(client, home, rounds=rounds, progress=progress)
+            crashes = await examine_crashes(client, home, rounds=rounds, progress=progress)
             checks = await client.doctor(indexes=True)
         after = (replace(check, name="indexes after crashes") for check in checks if check.name == "indexes")
-        return [found.check(), *after]
+        return [crashes.check(), *after]
 
     with temporary_home() as home:
         return asyncio.run(run(home))
@@ -109,7 +110,7 @@ def reembed(
     with inv.client() as client, inv.out.progress("embedding") as progress:
         report = client.reembed(embedder, progress=progress)
     inv.out.result(report)
-    inv.out.line(f"{report.embedded} memories embedded with {report.space} in {report.seconds:.1f} s")
+    inv.out.line(f"{many(report.embedded)} embedded with {report.space} in {report.seconds:.1f} s")
 
 
 @app.command()
@@ -220,22 +221,24 @@ def overview(
 ) -> None:
     """Show memories by layer and type, and how the latest searches went."""
     with opened(ctx) as (inv, client):
-        found = client.overview(minutes=minutes)
-    inv.out.result(found)
+        counts = client.overview(minutes=minutes)
+    inv.out.result(counts)
     inv.out.pairs(
         [
-            ("memories", found.memories),
-            ("documents", found.documents),
-            ("searches", f"{found.searched} in the last {found.minutes} minutes"),
-            ("p50, p95, p99", _percentiles(found.p50_ms, found.p95_ms, found.p99_ms)),
-            ("decomposed", f"{found.decomposed} of {found.searched}" if found.searched else None),
-            ("consultations", found.consultations),
-            ("tool calls", f"{found.tool_calls}, {found.cached_calls} answered by a cache"),
+            ("memories", counts.memories),
+            ("documents", counts.documents),
+            ("searches", f"{counts.searched} in the last {counts.minutes} minutes"),
+            ("p50, p95, p99", _percentiles(counts.p50_ms, counts.p95_ms, counts.p99_ms)),
+            ("decomposed", f"{counts.decomposed} of {counts.searched}" if counts.searched else None),
+            ("consultations", counts.consultations),
+            ("tool calls", f"{counts.tool_calls}, {counts.cached_calls} answered by a cache"),
         ]
     )
-    if found.counted:
+    if counts.counted:
         columns = "layer:cyan, type, memories>"
-        inv.out.table(columns, [(one.layer.value, one.type.value, one.memories) for one in found.counted])
+        inv.out.table(
+            columns, [(cell.layer.value, cell.type.value, cell.memories) for cell in counts.counted]
+        )
 
 
 def _percentiles(*found_ms: float | None) -> str | None:

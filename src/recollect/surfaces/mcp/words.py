@@ -105,11 +105,11 @@ def _hits(document: Mapping[str, Any]) -> str:
 
 
 def _line(number: int, memory: Mapping[str, Any]) -> str:
-    said = f"{memory['speaker']}: {memory['text']}" if memory["speaker"] else memory["text"]
+    words = f"{memory['speaker']}: {memory['text']}" if memory["speaker"] else memory["text"]
     marks = [f"{memory['score']:.2f}"] if "score" in memory else []
     marks += ["outdated"] if memory.get("outdated") or memory.get("status") == "superseded" else []
     marks += [memory["scope"], memory["created_at"][:10], f"memory_id {memory['id']}"]
-    return f"{number}. {said} ({', '.join(marks)})"
+    return f"{number}. {words} ({', '.join(marks)})"
 
 
 def _context(document: Mapping[str, Any]) -> str:
@@ -134,16 +134,16 @@ def _erased(document: Mapping[str, Any]) -> str:
 
 def _consulted(document: Mapping[str, Any]) -> str:
     cited = [
-        f"[{number}] {one.file_path} lines {one.line_start}-{one.line_end} ({one.standing})"
-        for number, one in enumerate(map(Citation.read, document["citations"][:_CITED]), 1)
+        f"[{number}] {citation.file_path} lines {citation.line_start}-{citation.line_end} ({citation.standing})"
+        for number, citation in enumerate(map(Citation.read, document["citations"][:_CITED]), 1)
     ]
     return _with_notes("\n".join([document["answer"], *cited]), document["notes"])
 
 
 def _explored(document: Mapping[str, Any]) -> str:
     cited = [
-        f"[{number}] {one['file_path']}:{one['line_start']}-{one['line_end']}"
-        for number, one in enumerate(document["citations"][:_CITED], 1)
+        f"[{number}] {citation['file_path']}:{citation['line_start']}-{citation['line_end']}"
+        for number, citation in enumerate(document["citations"][:_CITED], 1)
     ]
     return "\n".join([document["synthesis"], *cited])
 
