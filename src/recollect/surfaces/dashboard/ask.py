@@ -59,43 +59,43 @@ async def build(visitor: Visitor, q: str = "", sources: str = "", user: str = ""
 
     async def answer() -> None:
         try:
-            found: Answer | RecollectError = await store.ask(q, chosen)
+            outcome: Answer | RecollectError = await store.ask(q, chosen)
         except RecollectError as error:
-            found = error
+            outcome = error
         with page, place:
             place.clear()
-            if isinstance(found, RecollectError):
-                empty("error", "That could not be answered", then=str(found))
+            if isinstance(outcome, RecollectError):
+                empty("error", "That could not be answered", then=str(outcome))
             else:
-                await _answer(visitor, found)
+                await _answer(visitor, outcome)
 
     task = background_tasks.create(answer(), name="an answer", context=page)
     page.on_delete(task.cancel)
 
 
-async def _answer(visitor: Visitor, found: Answer) -> None:
+async def _answer(visitor: Visitor, result: Answer) -> None:
     with ui.card().classes("card w-full gap-3"):
         with ui.element("div").classes("meta"):
-            if found.found:
-                for source in found.sources:
+            if result.found:
+                for source in result.sources:
                     tag(f"from {source}", "good")
             else:
                 tag("not known", "warn")
-            if found.cost_usd:
-                ui.label(f"${found.cost_usd:.4f}")
+            if result.cost_usd:
+                ui.label(f"${result.cost_usd:.4f}")
         spot = ui.element("div").classes("w-full")
         show = None
-        if found.citations:
+        if result.citations:
             ui.separator()
-            show = await citations.sources(visitor, found.citations)
+            show = await citations.sources(visitor, result.citations)
         with spot:
-            citations.answer(found.text, found.citations, show)
-        for note in found.notes:
+            citations.answer(result.text, result.citations, show)
+        for note in result.notes:
             ui.label(note).classes("quiet text-sm prose")
-    if not found.found:
+    if not result.found:
         ui.label(
             "Nothing that you may see answers this. Add what is missing, or search for what is near."
         ).classes("quiet")
-        ui.link("Search the memories", link("/memories", q=found.question, least="0.2")).classes("link")
+        ui.link("Search the memories", link("/memories", q=result.question, least="0.2")).classes("link")
     with ui.expansion("What was looked at", icon="fact_check").classes("card w-full").props("dense"):
-        fields([(name.capitalize(), dict(covered)) for name, covered in found.coverage.items()])
+        fields([(name.capitalize(), dict(covered)) for name, covered in result.coverage.items()])

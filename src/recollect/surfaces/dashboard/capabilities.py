@@ -12,7 +12,7 @@ from uuid import UUID
 from nicegui import ui
 
 from recollect.domain.oracle import CapabilityRequest, EventType, OracleEvent
-from recollect.surfaces.dashboard.live import told, watch
+from recollect.surfaces.dashboard.live import events_since, watch
 from recollect.surfaces.dashboard.widgets import empty, fields, tag, when
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ class _Missed:
     def fitting(self) -> list[CapabilityRequest]:
         """Those that hold all the words, the newest first."""
         words = self.words.casefold().split()
-        newest = sorted(self.requests.values(), key=lambda one: one.at, reverse=True)
-        return [one for one in newest if all(word in _text(one) for word in words)]
+        newest = sorted(self.requests.values(), key=lambda request: request.at, reverse=True)
+        return [request for request in newest if all(word in _text(request) for word in words)]
 
 
 def _text(request: CapabilityRequest) -> str:
@@ -74,7 +74,7 @@ async def build(visitor: Visitor) -> None:
     for consultation in await store.consultations.list(limit=_CONSULTATIONS):
         for document in consultation.capability_requests:
             missed.add(CapabilityRequest.read(document))
-    for happening in await told(visitor, [_ASKED.value], since=began - _RUNNING_FOR):
+    for happening in await events_since(visitor, [_ASKED.value], since=began - _RUNNING_FOR):
         missed.add(_request(OracleEvent.read(happening.detail)))
 
     refresh_top = await _top(visitor)
@@ -127,7 +127,7 @@ async def _top(visitor: Visitor) -> Any:
     """The week's most wanted; told apart by meaning, which takes a moment, so it comes after the page."""
 
     @ui.refreshable
-    async def shown(groups: list[CapabilityGroup] | None = None) -> None:
+    async def ranking(groups: list[CapabilityGroup] | None = None) -> None:
         if groups is None:
             with ui.row().classes("items-center gap-2"):
                 ui.spinner(size="sm")
@@ -141,12 +141,12 @@ async def _top(visitor: Visitor) -> Any:
 
     async def count() -> None:
         groups = await (await visitor.store()).capabilities(days=_WEEK_DAYS, limit=_TOP)
-        await shown.refresh(list(groups))
+        await ranking.refresh(list(groups))
 
     with ui.card().classes("card w-full gap-3 top-five"):
         ui.label("Most wanted this week").classes("title")
         with ui.column().classes("w-full gap-3"):
-            await shown()
+            await ranking()
     ui.timer(0.05, count, once=True)
     return count
 
@@ -179,8 +179,8 @@ def _filter(missed: _Missed, again: Any) -> ui.input:
 
 
 def _listed(missed: _Missed, again: Any) -> None:
-    found = missed.fitting()
-    if not found:
+    fitting = missed.fitting()
+    if not fitting:
         with ui.card().classes("card w-full"):
             if missed.requests:
                 empty("search_off", "No request has these words", then="Fewer words find more.")
@@ -193,10 +193,10 @@ def _listed(missed: _Missed, again: Any) -> None:
                 )
         return
     if missed.words.strip():
-        ui.label(f"{len(found)} of {len(missed.requests)}").classes("quiet text-sm")
-    for request in found[: missed.most]:
+        ui.label(f"{len(fitting)} of {len(missed.requests)}").classes("quiet text-sm")
+    for request in fitting[: missed.most]:
         _row(request)
-    if len(found) > missed.most:
+    if len(fitting) > missed.most:
 
         def more() -> None:
             missed.most += _PAGE
@@ -239,6 +239,6 @@ def _plain(value: object) -> str:
         return ""
     if isinstance(value, str):
         return value
-    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     return json.dumps(value, ensure_ascii=False, default=str)

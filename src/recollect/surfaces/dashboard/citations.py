@@ -67,10 +67,10 @@ async def _source(visitor: Visitor, cited: Citation, number: int) -> None:
                 ).classes("link wide-only")
             elif cited.kind == "memory":
                 ui.link("The memory", f"/memories/{cited.file_path}").classes("link wide-only")
-        shown = await _passage(visitor, cited)
-        if shown.note:
-            ui.label(shown.note).classes("text-warning text-sm")
-        lines(shown.text, first=shown.first, cited=shown.cited)
+        span = await _passage(visitor, cited)
+        if span.note:
+            ui.label(span.note).classes("text-warning text-sm")
+        lines(span.text, first=span.first, cited=span.cited)
 
 
 async def _passage(visitor: Visitor, cited: Citation) -> Passage:

@@ -15,9 +15,10 @@ from nicegui import background_tasks, ui
 
 from recollect.domain.oracle import DEPTH_HINTS, EventType, OracleConsultResult, OracleEvent
 from recollect.errors import InvalidInputError, NotFoundError, RecollectError
+from recollect.surfaces.counts import many
 from recollect.surfaces.dashboard import citations
-from recollect.surfaces.dashboard.live import told, watch
-from recollect.surfaces.dashboard.widgets import empty, fields, many, tag, words
+from recollect.surfaces.dashboard.live import events_since, watch
+from recollect.surfaces.dashboard.widgets import empty, fields, tag, words
 
 if TYPE_CHECKING:
     from recollect.domain.oracle import OracleConsultation
@@ -33,7 +34,7 @@ _MOMENT_S = 0.1
 
 
 @dataclass(slots=True)
-class Running:
+class Unfinished:
     """Consultations that have begun and not ended, by id."""
 
     begun: dict[UUID, OracleEvent] = field(default_factory=dict)
@@ -56,12 +57,12 @@ class Running:
         return True
 
 
-async def running(visitor: Visitor, now: datetime) -> Running:
+async def unfinished_now(visitor: Visitor, now: datetime) -> Unfinished:
     """Those that go on now."""
-    found = Running()
-    for event in await _told(visitor, now - _RUNNING_FOR):
-        found.hear(event)
-    return found
+    unfinished = Unfinished()
+    for event in await _events(visitor, now - _RUNNING_FOR):
+        unfinished.hear(event)
+    return unfinished
 
 
 def _event(happening: Happening) -> OracleEvent | None:
@@ -69,15 +70,19 @@ def _event(happening: Happening) -> OracleEvent | None:
     return OracleEvent.read(happening.detail) if happening.type in _TYPES else None
 
 
-async def _told(visitor: Visitor, since: datetime) -> list[OracleEvent]:
+async def _events(visitor: Visitor, since: datetime) -> list[OracleEvent]:
     """What consultations have told since a moment, also those that are not over and stored yet."""
-    return [event for one in await told(visitor, _TYPES, since=since) if (event := _event(one)) is not None]
+    return [
+        event
+        for happening in await events_since(visitor, _TYPES, since=since)
+        if (event := _event(happening)) is not None
+    ]
 
 
 async def _so_far(visitor: Visitor, id: UUID) -> list[OracleEvent]:
     """What one consultation has told until now."""
     since = datetime.now(UTC) - _RUNNING_FOR
-    return [event for event in await _told(visitor, since) if event.consultation_id == id]
+    return [event for event in await _events(visitor, since) if event.consultation_id == id]
 
 
 async def form(visitor: Visitor) -> None:
@@ -101,18 +106,18 @@ async def form(visitor: Visitor) -> None:
 async def _start(visitor: Visitor, problem: str, depth: str, documents: list[str]) -> None:
     """Ask, and go to where the steps are shown as soon as there is one that can be read there."""
     page = ui.context.client
-    shown = False
+    is_open = False
 
     def hear(event: OracleEvent) -> None:
-        nonlocal shown
-        if not shown:
-            shown = True
+        nonlocal is_open
+        if not is_open:
+            is_open = True
             background_tasks.create(go_to(event.consultation_id), name="to a consultation")
 
     async def go_to(id: UUID) -> None:
         # Events are kept a moment after they are heard; all are when it is over.
-        while not asked.done() and not await _so_far(visitor, id):
-            await asyncio.wait({asked}, timeout=_MOMENT_S)
+        while not work.done() and not await _so_far(visitor, id):
+            await asyncio.wait({work}, timeout=_MOMENT_S)
         with page:
             ui.navigate.to(f"/consultations/{id}")
 
@@ -123,24 +128,24 @@ async def _start(visitor: Visitor, problem: str, depth: str, documents: list[str
             await store.oracle_consult(problem, depth, doc_ids=documents or None, on_event=hear)
         except RecollectError as error:
             # One that failed after it began is stored, and its own page says so.
-            if not shown:
+            if not is_open:
                 with page:
                     ui.notify(str(error), type="negative", multi_line=True, close_button=True)
 
     # It goes on when this page is left.
-    asked = background_tasks.create(consult(), name="a consultation")
+    work = background_tasks.create(consult(), name="a consultation")
 
 
-def cost(one: OracleConsultation) -> str:
+def cost(consultation: OracleConsultation) -> str:
     """Its time, tokens and dollars, on one line."""
     parts = [
-        f"{one.duration_ms / 1_000:.1f} s",
-        "in steps" if one.processing_mode == "rlm" else "in one look",
+        f"{consultation.duration_ms / 1_000:.1f} s",
+        "in steps" if consultation.processing_mode == "rlm" else "in one look",
     ]
-    if one.tokens.get("total"):
-        parts.append(f"{one.tokens['total']:,} tokens")
-    if one.cost_usd:
-        parts.append(f"${one.cost_usd:.4f}")
+    if consultation.tokens.get("total"):
+        parts.append(f"{consultation.tokens['total']:,} tokens")
+    if consultation.cost_usd:
+        parts.append(f"${consultation.cost_usd:.4f}")
     return " · ".join(parts)
 
 
@@ -162,13 +167,13 @@ async def build_one(visitor: Visitor, id: str) -> None:
 
     @ui.refreshable
     async def result() -> None:
-        found = stored or await _stored(visitor, wanted)
-        if found is None:
+        outcome = stored or await _stored(visitor, wanted)
+        if outcome is None:
             with ui.card().classes("card w-full"), ui.row().classes("items-center"):
                 ui.spinner(size="md")
                 ui.label("It is being answered.").classes("quiet")
         else:
-            await _result(visitor, found[0])
+            await _result(visitor, outcome[0])
 
     first = events[0]
     words(str(first.detail.get("problem", "")))
@@ -212,7 +217,10 @@ async def _stored(
     try:
         return await consultations.get(id), events
     except NotFoundError:
-        past = next((one for one in await consultations.list(limit=1_000) if one.id == id), None)
+        past = next(
+            (consultation for consultation in await consultations.list(limit=1_000) if consultation.id == id),
+            None,
+        )
         return None if past is None else (past, events)
 
 
@@ -220,21 +228,21 @@ def _missing() -> None:
     empty("search_off", "There is no such consultation", then="It may be somebody else's, or forgotten.")
 
 
-async def _result(visitor: Visitor, found: OracleConsultResult | OracleConsultation) -> None:
-    record = found.consultation if isinstance(found, OracleConsultResult) else found
+async def _result(visitor: Visitor, outcome: OracleConsultResult | OracleConsultation) -> None:
+    record = outcome.consultation if isinstance(outcome, OracleConsultResult) else outcome
     with ui.card().classes("card w-full"):
-        if isinstance(found, OracleConsultResult):
+        if isinstance(outcome, OracleConsultResult):
             with ui.column().classes("w-full gap-3"):
                 spot = ui.element("div").classes("w-full")
                 ui.separator()
-                show = await citations.sources(visitor, found.citations)
+                show = await citations.sources(visitor, outcome.citations)
                 with spot:
-                    if not found.found:
+                    if not outcome.found:
                         tag("not in the documents", "warn")
-                    elif not record.model and not any(one.supports for one in found.citations):
+                    elif not record.model and not any(citation.supports for citation in outcome.citations):
                         tag("the nearest passages; none says it outright", "warn")
-                    citations.answer(found.answer if found.found else "", found.citations, show)
-                for note in found.notes:
+                    citations.answer(outcome.answer if outcome.found else "", outcome.citations, show)
+                for note in outcome.notes:
                     ui.label(note).classes("quiet text-sm prose")
         else:
             ui.label(record.error_message or "It failed.").classes("text-negative prose")
@@ -250,10 +258,10 @@ async def _result(visitor: Visitor, found: OracleConsultResult | OracleConsultat
             ("Files", ", ".join(record.files_consulted)),
             ("Session", record.session_id),
         ]
-        if isinstance(found, OracleConsultResult):
-            read = f"{found.coverage.read_tokens:,} of {found.coverage.material_tokens:,} tokens"
-            pairs.insert(3, ("Read", f"{100 * found.coverage.share:.1f} %, {read}"))
-            pairs.insert(4, ("Ended by", found.stopped_by))
+        if isinstance(outcome, OracleConsultResult):
+            read = f"{outcome.coverage.read_tokens:,} of {outcome.coverage.material_tokens:,} tokens"
+            pairs.insert(3, ("Read", f"{100 * outcome.coverage.share:.1f} %, {read}"))
+            pairs.insert(4, ("Ended by", outcome.stopped_by))
         fields(pairs)
 
 

@@ -10,8 +10,9 @@ from nicegui import ui
 
 from recollect.domain.memory import MemoryType
 from recollect.errors import InvalidInputError, NotFoundError
+from recollect.surfaces.counts import many
 from recollect.surfaces.dashboard.addresses import link
-from recollect.surfaces.dashboard.widgets import PALETTE, chart, empty, many, tag, when
+from recollect.surfaces.dashboard.widgets import PALETTE, chart, empty, tag, when
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,15 +81,15 @@ async def build(visitor: Visitor, q: str = "") -> None:
             empty("search_off", "No name begins so", then="Another beginning, or an alias, may find it.")
             return
     with ui.card().classes("card rows w-full"):
-        for one in sorted(entities, key=lambda one: (-one.memories, one.name)):
-            with ui.link(target=address(one.key)), ui.row().classes("items-center gap-2 w-full"):
-                ui.label(one.name).classes("font-medium prose")
-                if _kind(one.kind) != "name":
-                    tag(_kind(one.kind))
-                if one.aliases:
-                    ui.label(f"also {', '.join(one.aliases)}").classes("quiet text-sm prose")
+        for entity in sorted(entities, key=lambda entity: (-entity.memories, entity.name)):
+            with ui.link(target=address(entity.key)), ui.row().classes("items-center gap-2 w-full"):
+                ui.label(entity.name).classes("font-medium prose")
+                if _kind(entity.kind) != "name":
+                    tag(_kind(entity.kind))
+                if entity.aliases:
+                    ui.label(f"also {', '.join(entity.aliases)}").classes("quiet text-sm prose")
                 ui.space()
-                ui.label(many(one.memories)).classes("quiet text-sm")
+                ui.label(many(entity.memories)).classes("quiet text-sm")
 
 
 def _kind(kind: str) -> str:
@@ -98,7 +99,7 @@ def _kind(kind: str) -> str:
 
 def _picture(graph: EntityGraph, *, height_px: int) -> None:
     """The graph; names are drawn, never read as markup. What stands alone is only on the list."""
-    joined = {key for one in graph.links for key in (one.source, one.target)} | {graph.centre}
+    joined = {key for link_ in graph.links for key in (link_.source, link_.target)} | {graph.centre}
     # What is drawn last is on top: the one that the page is about, and what is named most.
     entities = [entity for entity in reversed(graph.entities) if entity.key in joined]
     large = len(entities) > _AROUND
@@ -121,12 +122,12 @@ def _picture(graph: EntityGraph, *, height_px: int) -> None:
     ]
     links = [
         {
-            "source": one.source,
-            "target": one.target,
-            "value": one.memories,
-            "lineStyle": {"width": min(1 + one.memories, 7)},
+            "source": link_.source,
+            "target": link_.target,
+            "value": link_.memories,
+            "lineStyle": {"width": min(1 + link_.memories, 7)},
         }
-        for one in graph.links
+        for link_ in graph.links
     ]
     drawn = chart(
         {
@@ -155,9 +156,9 @@ def _picture(graph: EntityGraph, *, height_px: int) -> None:
                         for kind in kinds
                     ],
                     "force": {
-                        "repulsion": 520 if large else 480,
-                        "edgeLength": [50, 150],
-                        "gravity": 0.16,
+                        "repulsion": 900 if large else 700,
+                        "edgeLength": [60, 190],
+                        "gravity": 0.12,
                         # Drawn when it has come to rest: the labels of a picture that moves hide one another.
                         "layoutAnimation": False,
                     },
@@ -173,7 +174,7 @@ def _picture(graph: EntityGraph, *, height_px: int) -> None:
                     "emphasis": {"focus": "adjacency", "lineStyle": {"opacity": 0.9}},
                 }
             ],
-            "media": [{"query": {"maxWidth": 480}, "option": {"series": [{"zoom": 0.25 if large else 0.6}]}}],
+            "media": [{"query": {"maxWidth": 480}, "option": {"series": [{"zoom": 0.2 if large else 0.5}]}}],
         },
         height_px=height_px,
     )
@@ -195,7 +196,9 @@ async def build_one(visitor: Visitor, name: str) -> None:
         empty("search_off", "Nothing that you may see names this", then="It may be known by another name.")
         return
     if not graph.entities or graph.entities[0].key != graph.centre:
-        known = [one for one in await store.entities.list(prefix=name, limit=5) if one.key == graph.centre]
+        known = [
+            entity for entity in await store.entities.list(prefix=name, limit=5) if entity.key == graph.centre
+        ]
         entity = known[0] if known else None
     else:
         entity = graph.entities[0]
@@ -219,12 +222,12 @@ async def build_one(visitor: Visitor, name: str) -> None:
                 for link_ in graph.links
                 if graph.centre in (link_.source, link_.target)
             }
-            ranked = sorted(others, key=lambda one: -together.get(one.key, 0))
-            for one in ranked[:_KNOWN]:
+            ranked = sorted(others, key=lambda entity: -together.get(entity.key, 0))
+            for entity in ranked[:_KNOWN]:
                 with ui.row().classes("w-full items-center no-wrap"):
-                    ui.link(one.name, address(one.key)).classes("link prose line-clamp-2")
+                    ui.link(entity.name, address(entity.key)).classes("link prose line-clamp-2")
                     ui.space()
-                    ui.label(f"{together.get(one.key, 0)}").classes("quiet text-sm").tooltip(
+                    ui.label(f"{together.get(entity.key, 0)}").classes("quiet text-sm").tooltip(
                         "memories that name both"
                     )
             if len(ranked) > _KNOWN:
@@ -249,9 +252,9 @@ def _head(title: str, entity: Entity | None) -> None:
 def _known(title: str, memories: Sequence[Memory]) -> None:
     """Summaries and facts that are believed."""
     believed = [memory for memory in memories if memory.superseded_at is None]
-    known = [one for one in believed if one.type is MemoryType.SUMMARY]
-    known += [one for one in believed if one.type is not MemoryType.SUMMARY and one.predicate]
-    known += [one for one in believed if one.type is MemoryType.SEMANTIC and one not in known]
+    known = [memory for memory in believed if memory.type is MemoryType.SUMMARY]
+    known += [memory for memory in believed if memory.type is not MemoryType.SUMMARY and memory.predicate]
+    known += [memory for memory in believed if memory.type is MemoryType.SEMANTIC and memory not in known]
     with ui.card().classes("card w-full gap-1"):
         ui.label("What is known").classes("title")
         if not known:
@@ -259,10 +262,10 @@ def _known(title: str, memories: Sequence[Memory]) -> None:
                 f"No fact or summary of {title} yet; what was said is below. "
                 "Facts come with “Read its facts”, summaries with `recollect consolidate`."
             ).classes("quiet text-sm prose")
-        for one in known[:_KNOWN]:
-            with ui.link(target=f"/memories/{one.id}").classes("said no-underline") as row:
+        for memory in known[:_KNOWN]:
+            with ui.link(target=f"/memories/{memory.id}").classes("said no-underline") as row:
                 row.style("color: inherit")
-                ui.label(one.text).classes("prose line-clamp-3")
+                ui.label(memory.text).classes("prose line-clamp-3")
         if len(known) > _KNOWN:
             ui.label(f"and {len(known) - _KNOWN} more, on the timeline").classes("quiet text-sm")
 
@@ -272,24 +275,24 @@ def _timeline(memories: Sequence[Memory], *, of: int, entity: str) -> None:
         with ui.row().classes("w-full items-center"):
             ui.label("Timeline").classes("title")
             ui.space()
-            said = f"All {many(of)}" if of <= len(memories) else f"The latest {len(memories)} of {many(of)}"
-            ui.link(said, link("/memories", entity=entity, superseded=True)).classes("link text-sm")
+            words = f"All {many(of)}" if of <= len(memories) else f"The latest {len(memories)} of {many(of)}"
+            ui.link(words, link("/memories", entity=entity, superseded=True)).classes("link text-sm")
         if not memories:
             ui.label("No memory names it any more.").classes("quiet text-sm")
-        newest = sorted(memories, key=lambda one: one.created_at, reverse=True)
-        for month, group in groupby(newest, key=lambda one: f"{one.created_at:%B %Y}"):
+        newest = sorted(memories, key=lambda memory: memory.created_at, reverse=True)
+        for month, group in groupby(newest, key=lambda memory: f"{memory.created_at:%B %Y}"):
             ui.label(month).classes("quiet text-sm font-medium")
             with ui.element("div").classes("w-full"):
-                for one in group:
-                    _moment(one)
+                for memory in group:
+                    _moment(memory)
 
 
 def _moment(memory: Memory) -> None:
     gone = memory.superseded_at is not None
     with ui.element("div").classes("moment"), ui.link(target=f"/memories/{memory.id}") as row:
         row.classes("no-underline").style("color: inherit")
-        said: Any = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
-        ui.label(said).classes("prose line-clamp-3" + (" gone" if gone else ""))
+        words: Any = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
+        ui.label(words).classes("prose line-clamp-3" + (" gone" if gone else ""))
         with ui.element("div").classes("meta"):
             ui.label(when(memory.created_at))
             tag(memory.scope)

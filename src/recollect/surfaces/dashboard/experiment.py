@@ -132,10 +132,10 @@ def _intervals(report: ExperimentReport) -> None:
     )
 
 
-def _ends(found: Estimate) -> tuple[float, float]:
-    value = found.value or 0.0
-    low = value if found.low is None else found.low
-    high = value if found.high is None else found.high
+def _ends(estimate: Estimate) -> tuple[float, float]:
+    value = estimate.value or 0.0
+    low = value if estimate.low is None else estimate.low
+    high = value if estimate.high is None else estimate.high
     return max(low, 0.0), min(high, 1.0)
 
 
@@ -144,18 +144,18 @@ def _arm(arm: ArmReport, *, wins: bool) -> None:
         ui.label(arm.arm).classes("font-medium prose")
         if wins:
             tag("best", "good")
-        said = [f"{100 * arm.share:.0f} % of lots", f"{arm.queries:,} searches"]
-        said += [f"used {_share(arm.used)}"] if arm.used.value is not None else []
-        said += [f"asked again {_share(arm.refined)}"] if arm.refined.value is not None else []
-        said += [f"feedback {arm.feedback.value:+.2f}"] if arm.feedback.value is not None else []
-        ui.label(" · ".join(said)).classes("quiet text-sm")
+        parts = [f"{100 * arm.share:.0f} % of lots", f"{arm.queries:,} searches"]
+        parts += [f"used {_share(arm.used)}"] if arm.used.value is not None else []
+        parts += [f"asked again {_share(arm.refined)}"] if arm.refined.value is not None else []
+        parts += [f"feedback {arm.feedback.value:+.2f}"] if arm.feedback.value is not None else []
+        ui.label(" · ".join(parts)).classes("quiet text-sm")
 
 
-def _share(found: Estimate) -> str:
+def _share(estimate: Estimate) -> str:
     span = ""
-    if found.low is not None and found.high is not None:
-        span = f" ({100 * found.low:.1f} to {100 * found.high:.1f} %)"
-    return f"{100 * (found.value or 0.0):.1f} %{span}"
+    if estimate.low is not None and estimate.high is not None:
+        span = f" ({100 * estimate.low:.1f} to {100 * estimate.high:.1f} %)"
+    return f"{100 * (estimate.value or 0.0):.1f} %{span}"
 
 
 async def _stop(visitor: Visitor, name: str, refresh: Any) -> None:

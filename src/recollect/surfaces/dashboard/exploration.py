@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from recollect.domain.codebase import ToolCall
+from recollect.surfaces.counts import many
 from recollect.surfaces.dashboard import citations
 from recollect.surfaces.dashboard.sources import passage
-from recollect.surfaces.dashboard.widgets import empty, fields, lines, many, tag, when, words
+from recollect.surfaces.dashboard.widgets import empty, fields, lines, tag, when, words
 
 if TYPE_CHECKING:
     from recollect.domain.codebase import RLMResult
@@ -125,20 +126,20 @@ def _source(
     visitor: Visitor, root: str, cited: Citation, *, title: str, caption: str | None = None
 ) -> ui.expansion:
     """A citation; its lines are read when it is opened."""
-    shown = False
+    loaded = False
 
     async def load(is_open: bool) -> None:
-        nonlocal shown
-        if not is_open or shown:
+        nonlocal loaded
+        if not is_open or loaded:
             return
-        shown = True
-        found = await passage((await visitor.store()).settings, root, cited)
+        loaded = True
+        span = await passage((await visitor.store()).settings, root, cited)
         with expansion:
-            if found.note:
-                ui.label(found.note).classes("text-warning text-sm")
-            if found.text:
+            if span.note:
+                ui.label(span.note).classes("text-warning text-sm")
+            if span.text:
                 # Code is scrolled sideways: broken lines hide how it is indented.
-                lines(found.text, first=found.first, cited=found.cited)
+                lines(span.text, first=span.first, cited=span.cited)
 
     expansion = ui.expansion(title, caption=caption, on_value_change=lambda event: load(event.value))
     expansion.classes("w-full finding code").props("dense")
@@ -167,7 +168,7 @@ def spent_of(result: RLMResult) -> list[Spent]:
         ("Sub-calls", used.subcall_count, limits.get("max_subcalls"), _count),
         ("Tokens", used.total_tokens, limits.get("max_tokens"), _count),
         ("Cost", used.usd, limits.get("max_usd"), _dollars),
-        ("Wall time", used.wall_time_seconds, limits.get("timeout_s"), _seconds),
+        ("Time", used.wall_time_seconds, limits.get("timeout_s"), _seconds),
         ("Depth", deepest, limits.get("max_depth"), _count),
     ]
 
@@ -179,7 +180,7 @@ def spent_of_run(record: Trajectory) -> list[Spent]:
         ("Sub-calls", used.subcalls, limits.get("max_subcalls"), _count),
         ("Tokens", used.tokens, limits.get("max_tokens"), _count),
         ("Cost", used.usd, limits.get("max_usd"), _dollars),
-        ("Wall time", used.wall_time_ms / 1_000, limits.get("timeout_s"), _seconds),
+        ("Time", used.wall_time_ms / 1_000, limits.get("timeout_s"), _seconds),
         ("Depth", used.max_depth, limits.get("max_depth"), _count),
     ]
 
@@ -235,8 +236,8 @@ def tree(record: Trajectory) -> None:
 
 
 def _step(step: Step) -> None:
-    said = step.thought or _DIRECTIONS.get(step.next_direction, step.next_direction.replace("_", " "))
-    title = f"{step.iteration}. {said or 'A step'}"
+    thought = step.thought or _DIRECTIONS.get(step.next_direction, step.next_direction.replace("_", " "))
+    title = f"{step.iteration}. {thought or 'A step'}"
     calls = len(step.tool_calls)
     if not calls:
         with ui.column().classes("w-full gap-0 q-px-xs q-py-sm step"):
@@ -266,13 +267,13 @@ def _call(call: CallRecord) -> None:
         given = parameters(call.parameters)
         if given:
             ui.label(given).classes("mono prose quiet")
-        said = call.error or ToolCall.of(call).summary
-        if said:
-            ui.label(said).classes("text-sm prose" + (" text-negative" if call.error else ""))
+        summary = call.error or ToolCall.of(call).summary
+        if summary:
+            ui.label(summary).classes("text-sm prose" + (" text-negative" if call.error else ""))
         if call.child is not None:
-            asked = f": {call.child.query}" if call.child.query else ""
+            question = f": {call.child.query}" if call.child.query else ""
             inner = ui.expansion(
-                f"A part, on its own{asked}",
+                f"A part, on its own{question}",
                 caption=f"ended by {call.child.stopped_by}",
                 icon="subdirectory_arrow_right",
             )
@@ -292,8 +293,8 @@ def marks(*, cached: bool, refused: bool, failed: bool) -> None:
 
 def parameters(given: Mapping[str, Any]) -> str:
     """What a tool was called with, on one line."""
-    said = []
+    parts = []
     for name, value in given.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-        said.append(f"{name}={text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + '…'}")
-    return ", ".join(said)
+        parts.append(f"{name}={text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + '…'}")
+    return ", ".join(parts)

@@ -16,8 +16,8 @@ from nicegui import background_tasks, ui
 from recollect.client.verbs import BY_NAME
 from recollect.errors import InvalidInputError, NotFoundError, RecollectError
 from recollect.surfaces.dashboard.exploration import show
-from recollect.surfaces.dashboard.exploring import Told, Watched, read, told_lately
 from recollect.surfaces.dashboard.live import watch
+from recollect.surfaces.dashboard.progress import Event, ProgressView, read, recent_events
 from recollect.surfaces.dashboard.sources import served_roots
 from recollect.surfaces.dashboard.widgets import empty
 from recollect.surfaces.roots import check_roots
@@ -37,7 +37,7 @@ _RECHECK_S = 0.5
 
 
 @dataclass(slots=True)
-class _Asked:
+class _Request:
     """What the visitor wants to know, and what it may take."""
 
     folder: str
@@ -82,43 +82,43 @@ async def form(visitor: Visitor) -> None:
                 command="recollect serve --root FOLDER",
             )
             return
-        asked = _Asked(folder=str(roots[0]))
-        query = ui.textarea("Ask the code").bind_value(asked, "query").classes("w-full")
+        request = _Request(folder=str(roots[0]))
+        query = ui.textarea("Ask the code").bind_value(request, "query").classes("w-full")
         query.props('outlined autogrow rows=2 data-search aria-label="Question about the code"')
         with ui.row().classes("w-full items-center gap-4"):
             folder = ui.input("Folder", autocomplete=[str(root) for root in roots])
-            folder.bind_value(asked, "folder").props("outlined dense").classes("grow min-w-52")
-            preset = ui.select([_NO_PRESET, *PRESETS], label="Preset").bind_value(asked, "preset")
+            folder.bind_value(request, "folder").props("outlined dense").classes("grow min-w-52")
+            preset = ui.select([_NO_PRESET, *PRESETS], label="Preset").bind_value(request, "preset")
             preset.props("outlined dense").classes("min-w-40")
-            ui.button("Explore", icon="travel_explore", on_click=lambda: _start(visitor, asked, roots)).props(
-                "unelevated"
-            )
+            ui.button(
+                "Explore", icon="travel_explore", on_click=lambda: _start(visitor, request, roots)
+            ).props("unelevated")
         with ui.expansion("Hints and limits", icon="tune").classes("w-full").props("dense"):
-            _limits(asked)
+            _limits(request)
 
 
-def _limits(asked: _Asked) -> None:
+def _limits(request: _Request) -> None:
     with ui.column().classes("w-full gap-3 q-pt-sm"):
         hints = ui.textarea("Begin with", placeholder="a path, a symbol, file:line or a stack trace a line")
-        hints.bind_value(asked, "hints").props("outlined dense autogrow rows=2").classes("w-full")
+        hints.bind_value(request, "hints").props("outlined dense autogrow rows=2").classes("w-full")
         with ui.row().classes("w-full gap-4"):
             for name, title, step in (
                 ("max_subcalls", "Sub-calls at most", 1),
                 ("timeout_seconds", "Seconds at most", 1),
                 ("max_usd", "Dollars at most", 0.01),
             ):
-                number = ui.number(title, min=0, step=step).bind_value(asked, name)
+                number = ui.number(title, min=0, step=step).bind_value(request, name)
                 number.props('outlined dense clearable stack-label placeholder="as set"').classes(
                     "min-w-36 grow"
                 )
 
 
-async def _start(visitor: Visitor, asked: _Asked, roots: list[Path]) -> None:
+async def _start(visitor: Visitor, request: _Request, roots: list[Path]) -> None:
     """Begin it, and go to where its steps are shown; it goes on when that page is left."""
     from recollect.codebase.request import check_task_id
 
     store = await visitor.store()
-    arguments = asked.arguments()
+    arguments = request.arguments()
     check_roots(BY_NAME["explore"], arguments, roots)
     task_id = check_task_id(None)
 
@@ -131,7 +131,7 @@ async def _start(visitor: Visitor, asked: _Asked, roots: list[Path]) -> None:
 
     work = background_tasks.create(explore(), name="an exploration")
     begun = datetime.now(UTC)
-    while not (await asyncio.wait({work}, timeout=_SOON_S))[0] and not await _told(visitor, task_id, begun):
+    while not (await asyncio.wait({work}, timeout=_SOON_S))[0] and not await _events(visitor, task_id, begun):
         pass
     if work.done() and (error := work.result()) is not None:
         raise error
@@ -147,13 +147,13 @@ async def build_one(visitor: Visitor, task_id: str) -> None:
     now = datetime.now(UTC)
     place = ui.column().classes("w-full gap-4")
     with place:
-        if await _shown(visitor, task_id):
+        if await _show_record(visitor, task_id):
             return
-        told = await _told(visitor, task_id, now)
-        if not told:
+        events = await _events(visitor, task_id, now)
+        if not events:
             empty("search_off", "There is no such exploration", then="Its record may have been removed.")
             return
-        watched = Watched(told)
+        view = ProgressView(events)
 
     async def finish() -> None:
         try:
@@ -163,24 +163,24 @@ async def build_one(visitor: Visitor, task_id: str) -> None:
         again.cancel()
         place.clear()
         with place:
-            await _shown(visitor, task_id)
+            await _show_record(visitor, task_id)
 
     again = ui.timer(_RECHECK_S, finish)
 
     def hear(happening: Happening) -> None:
-        one = read(happening)
-        if one is not None and one.task_id == task_id:
-            watched.hear(one)
+        event = read(happening)
+        if event is not None and event.task_id == task_id:
+            view.hear(event)
 
     watch(visitor, hear, since=now)
 
 
-async def _told(visitor: Visitor, task_id: str, now: datetime) -> list[Told]:
+async def _events(visitor: Visitor, task_id: str, now: datetime) -> list[Event]:
     """What it has told of itself, if it runs or ran lately."""
-    return [one for one in await told_lately(visitor, now) if one.task_id == task_id]
+    return [event for event in await recent_events(visitor, now) if event.task_id == task_id]
 
 
-async def _shown(visitor: Visitor, task_id: str) -> bool:
+async def _show_record(visitor: Visitor, task_id: str) -> bool:
     """Show the record; False when there is none."""
     try:
         result = await (await visitor.store()).explorations.get(task_id)

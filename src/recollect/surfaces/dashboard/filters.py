@@ -102,8 +102,8 @@ def fields() -> ui.element:
 
 async def scopes_in_use(visitor: Visitor) -> list[Scope]:
     """The scopes that hold memories."""
-    found = await (await visitor.store()).scopes.list()
-    return [one for one in found if one.memories][:_MOST_SCOPES]
+    scopes = await (await visitor.store()).scopes.list()
+    return [scope for scope in scopes if scope.memories][:_MOST_SCOPES]
 
 
 def users(scopes: Iterable[Scope]) -> dict[str, str]:
@@ -111,11 +111,11 @@ def users(scopes: Iterable[Scope]) -> dict[str, str]:
     return {scope.name: scope.name for scope in scopes if scope.layer is Layer.USER}
 
 
-def one(label: str, choices: Mapping[str, str], chosen: str) -> ui.select:
+def single(label: str, choices: Mapping[str, str], chosen: str) -> ui.select:
     """One of some choices, or none; also one that the address names and nobody offers."""
     offered = {**({chosen: chosen} if chosen else {}), **choices}
-    found = ui.select(offered, label=label, value=chosen or None, with_input=True, clearable=True)
-    return found.props("outlined dense")
+    choice = ui.select(offered, label=label, value=chosen or None, with_input=True, clearable=True)
+    return choice.props("outlined dense")
 
 
 def several(label: str, choices: list[str], chosen: str) -> ui.select:

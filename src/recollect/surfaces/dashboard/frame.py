@@ -89,7 +89,8 @@ a.tag:hover { color: var(--tint); } .tag.tint { color: var(--tint); }
 .markdown li p { margin: 0; } .markdown .heading { font-weight: 600; margin: 12px 0 6px; }
 .markdown code { background: var(--wash); border-radius: 5px; padding: 0 4px; font-size: 13px; }
 .markdown table { border-collapse: collapse; margin: 0 0 10px; display: block; overflow-x: auto; }
-.markdown th, .markdown td { border: 1px solid var(--line); padding: 4px 10px; text-align: left; vertical-align: top; }
+.markdown th, .markdown td { border: 1px solid var(--line); padding: 4px 10px; text-align: left; vertical-align: top;
+  overflow-wrap: break-word; }
 .markdown th { background: var(--wash); font-weight: 600; } .markdown th button { font-weight: 600; text-align: left; }
 .markdown th[aria-sort=ascending] button::after { content: ' ↑' / ''; }
 .markdown th[aria-sort=descending] button::after { content: ' ↓' / ''; }

@@ -65,7 +65,7 @@ async def show(visitor: Visitor) -> None:
     listed = _Listed()
 
     @ui.refreshable
-    async def shown() -> None:
+    async def rows() -> None:
         now = datetime.now(UTC)
         keys = await (await visitor.store()).keys.list()
         fitting = [key for key in keys if listed.all or _lasting(key, now)]
@@ -77,18 +77,18 @@ async def show(visitor: Visitor) -> None:
                 command="recollect keys create support-bot --user ana",
             )
         for key in fitting[: listed.most]:
-            _row(visitor, key, now, shown.refresh)
+            _row(visitor, key, now, rows.refresh)
         if len(fitting) > listed.most:
 
             def more() -> None:
                 listed.most += _PAGE
-                shown.refresh()
+                rows.refresh()
 
             ui.button("Show more", icon="expand_more", on_click=more).props("flat").classes("self-center")
 
     def switch(shows_all: bool) -> None:
         listed.all = shows_all
-        shown.refresh()
+        rows.refresh()
 
     with ui.card().classes("card w-full gap-3 keys"):
         with ui.row().classes("w-full items-center gap-2"):
@@ -97,10 +97,10 @@ async def show(visitor: Visitor) -> None:
             ui.switch("Show ended keys and logins", on_change=lambda event: switch(event.value)).props(
                 "dense"
             )
-            ui.button("New key", icon="add", on_click=lambda: _create(visitor, shown.refresh)).props(
+            ui.button("New key", icon="add", on_click=lambda: _create(visitor, rows.refresh)).props(
                 "unelevated"
             )
-        await shown()
+        await rows()
 
 
 def _lasting(key: Key, now: datetime) -> bool:

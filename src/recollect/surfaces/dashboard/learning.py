@@ -25,7 +25,7 @@ async def build(visitor: Visitor) -> None:
     """The page."""
 
     @ui.refreshable
-    async def shown() -> None:
+    async def panels() -> None:
         learning = (await visitor.store()).learning
         status, runs = await learning.status(), await learning.runs(limit=_RUNS)
         _numbers(status)
@@ -43,7 +43,7 @@ async def build(visitor: Visitor) -> None:
             ui.label("How questions are decomposed").classes("title")
             _decomposition(status)
         with ui.card().classes("card w-full gap-3"):
-            await experiment.show(visitor, shown.refresh)
+            await experiment.show(visitor, panels.refresh)
 
     async def train() -> None:
         button.props("loading")
@@ -52,24 +52,24 @@ async def build(visitor: Visitor) -> None:
         finally:
             button.props(remove="loading")
         _say(report)
-        await shown.refresh()
+        await panels.refresh()
 
     with ui.row().classes("w-full items-center"):
         ui.label("Everything here is of your tenant alone.").classes("quiet text-sm")
         ui.space()
         button = ui.button("Train now", icon="model_training", on_click=train).props("unelevated")
-    await shown()
+    await panels()
 
 
 def _say(report: TrainReport) -> None:
     """What a training did, in a few words."""
-    said = [f"{report.rewarded} memories rated anew"]
-    said += [f"{policy.strategy}: {policy.state}" for policy in report.policies]
-    said += list(report.skipped)
+    parts = [f"{report.rewarded} memories rated anew"]
+    parts += [f"{policy.strategy}: {policy.state}" for policy in report.policies]
+    parts += list(report.skipped)
     if report.decomposition is not None:
         used = "a new policy is used" if report.decomposition.adopted else "no new policy"
-        said.append(f"decomposition: {used}; {report.decomposition.reason}")
-    ui.notify("Trained", caption=" · ".join(said)[:500], type="positive", multi_line=True, timeout=10_000)
+        parts.append(f"decomposition: {used}; {report.decomposition.reason}")
+    ui.notify("Trained", caption=" · ".join(parts)[:500], type="positive", multi_line=True, timeout=10_000)
 
 
 def _numbers(status: LearningStatus) -> None:
@@ -134,11 +134,11 @@ def rewards_of(runs: Sequence[RunSummary]) -> list[tuple[datetime, float]]:
 
 def smoothed(points: Sequence[tuple[datetime, float]]) -> list[tuple[datetime, float]]:
     """Each point as the mean of it and those before it."""
-    found = []
+    means = []
     for end, (at, _) in enumerate(points, start=1):
         window = [reward for _, reward in points[max(0, end - _SMOOTHED) : end]]
-        found.append((at, sum(window) / len(window)))
-    return found
+        means.append((at, sum(window) / len(window)))
+    return means
 
 
 def _counted(status: LearningStatus) -> None:
@@ -181,7 +181,7 @@ def _weights(status: LearningStatus) -> None:
         ui.label(then).classes("quiet text-sm")
     with ui.element("div").classes("grid w-full gap-4 sm:grid-cols-2"):
         for strategy, table in STRATEGY_WEIGHTS.items():
-            learned = [one for one in active if one.strategy == strategy]
+            learned = [weights for weights in active if weights.strategy == strategy]
             with ui.column().classes("w-full gap-0 min-w-0"):
                 ui.label(strategy.replace("_", " ")).classes("text-sm font-medium")
                 _strategy(table, learned)
@@ -191,9 +191,9 @@ def _weights(status: LearningStatus) -> None:
 
 def _strategy(table: Mapping[str, float], learned: Sequence[Policy]) -> None:
     series: list[dict[str, Any]] = [{"name": "table", "type": "bar", "data": _per_signal(table)}]
-    for one in learned:
-        name = f"learned for {one.user_id}" if one.user_id else "learned"
-        series.append({"name": name, "type": "bar", "data": _per_signal(one.weights)})
+    for weights in learned:
+        name = f"learned for {weights.user_id}" if weights.user_id else "learned"
+        series.append({"name": name, "type": "bar", "data": _per_signal(weights.weights)})
     chart(
         {
             "xAxis": {
@@ -247,9 +247,9 @@ def _decomposition(status: LearningStatus) -> None:
             command="recollect learning bootstrap",
         )
         return
-    for one in status.decomposition:
+    for policy in status.decomposition:
         with ui.row().classes("items-center gap-2"):
-            tag(one.state, "good" if one.state == "active" else "")
-            ui.label(one.environment)
-            ui.label(f"from {one.runs:,} runs · {when(one.created_at)}").classes("quiet text-sm")
-        fields([(name.replace("_", " "), value) for name, value in one.evaluation.items()])
+            tag(policy.state, "good" if policy.state == "active" else "")
+            ui.label(policy.environment)
+            ui.label(f"from {policy.runs:,} runs · {when(policy.created_at)}").classes("quiet text-sm")
+        fields([(name.replace("_", " "), value) for name, value in policy.evaluation.items()])

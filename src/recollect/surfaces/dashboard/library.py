@@ -10,8 +10,9 @@ from nicegui import ui
 
 from recollect.errors import InvalidInputError, NotFoundError, RecollectError
 from recollect.library.reading.sections import DEFAULT_LIMITS
+from recollect.surfaces.counts import many
 from recollect.surfaces.dashboard.addresses import link
-from recollect.surfaces.dashboard.widgets import confirmed, empty, fields, lines, many, tag, when
+from recollect.surfaces.dashboard.widgets import confirmed, empty, fields, lines, tag, when
 
 if TYPE_CHECKING:
     from nicegui.events import UploadEventArguments, ValueChangeEventArguments
@@ -39,23 +40,23 @@ async def build(visitor: Visitor, q: str = "") -> None:
             words.props('outlined dense clearable data-search aria-label="Search the documents"')
             words.on("keydown.enter", search).on("clear", search)
             ui.button("Search", icon="search", on_click=search).props("unelevated no-wrap")
-        await _upload(visitor, lambda: found.refresh())
+        await _upload(visitor, lambda: results.refresh())
 
     @ui.refreshable
-    async def found() -> None:
+    async def results() -> None:
         if q.strip():
             await _search(visitor, q)
         else:
             await _documents(visitor)
 
-    await found()
+    await results()
 
 
 async def _upload(visitor: Visitor, refresh: Any) -> None:
     limit = DEFAULT_LIMITS.max_file_bytes
     with ui.expansion("Add documents", icon="upload_file").classes("w-full").props("dense"):
         bar = ui.linear_progress(value=0, show_value=False).props("instant-feedback").classes("w-full")
-        said = ui.label().classes("quiet text-sm")
+        status = ui.label().classes("quiet text-sm")
         bar.visible = False
 
         async def take(event: UploadEventArguments) -> None:
@@ -63,7 +64,7 @@ async def _upload(visitor: Visitor, refresh: Any) -> None:
 
             def progress(done: int, total: int | None) -> None:
                 bar.value = done / total if total else 0
-                said.text = f"{event.file.name}: {done} of {total or '?'} sections"
+                status.text = f"{event.file.name}: {done} of {total or '?'} sections"
 
             try:
                 store = await visitor.store()
@@ -71,11 +72,11 @@ async def _upload(visitor: Visitor, refresh: Any) -> None:
                     await event.file.read(), name=event.file.name, progress=progress
                 )
             except RecollectError as error:
-                said.text = f"{event.file.name}: {error}"
+                status.text = f"{event.file.name}: {error}"
                 raise
             finally:
                 bar.visible = False
-            said.text = (
+            status.text = (
                 f"{report.document.name}: {report.outcome}, {many(report.document.sections, 'section')}"
             )
             refresh()
@@ -91,8 +92,8 @@ async def _upload(visitor: Visitor, refresh: Any) -> None:
 
 
 async def _documents(visitor: Visitor) -> None:
-    found = await (await visitor.store()).library.list(limit=_MOST)
-    if not found:
+    documents = await (await visitor.store()).library.list(limit=_MOST)
+    if not documents:
         with ui.card().classes("card w-full"):
             empty(
                 "library_books",
@@ -102,9 +103,9 @@ async def _documents(visitor: Visitor) -> None:
             )
         return
     with ui.card().classes("card rows w-full"):
-        for document in found:
+        for document in documents:
             _row(document)
-    if len(found) == _MOST:
+    if len(documents) == _MOST:
         ui.label(f"The first {_MOST}, by name; search for the others.").classes("quiet")
 
 
@@ -116,20 +117,20 @@ def _row(document: Document) -> None:
                 tag(document.state, _STATES.get(document.state, ""))
             for word in document.tags:
                 tag(word)
-        told = f"{document.name} · {document.kind} · {many(document.sections, 'section')} · {document.lines:,} lines"
-        ui.label(f"{told} · {document.scope} · {when(document.updated_at)}").classes("quiet text-sm prose")
+        summary = f"{document.name} · {document.kind} · {many(document.sections, 'section')} · {document.lines:,} lines"
+        ui.label(f"{summary} · {document.scope} · {when(document.updated_at)}").classes("quiet text-sm prose")
 
 
 async def _search(visitor: Visitor, query: str) -> None:
-    found = await (await visitor.store()).library.search(query)
-    if not found.answered:
+    sections = await (await visitor.store()).library.search(query)
+    if not sections.answered:
         ui.label("The documents don't seem to say; what is nearest:").classes("quiet")
-    for note in found.notes:
+    for note in sections.notes:
         ui.label(note).classes("text-warning")
-    if not found:
+    if not sections:
         with ui.card().classes("card w-full"):
             empty("search_off", "Nothing is near to this in the documents")
-    for hit in found:
+    for hit in sections:
         _hit(hit)
 
 
@@ -211,10 +212,10 @@ def _tree(sections: Sequence[Section]) -> list[dict[str, Any]]:
         for section in sections
     }
     top: list[dict[str, Any]] = []
-    for one in sections:
-        into = nodes[one.parent]["children"] if one.parent is not None else top
+    for section in sections:
+        into = nodes[section.parent]["children"] if section.parent is not None else top
         assert isinstance(into, list)
-        into.append(nodes[one.number])
+        into.append(nodes[section.number])
     return top
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BATCH = 1_000
 
 
-async def told(visitor: Visitor, types: Iterable[str], *, since: datetime) -> list[Happening]:
+async def events_since(visitor: Visitor, types: Iterable[str], *, since: datetime) -> list[Happening]:
     """What happened of some types since a moment, the oldest first, as far as the visitor may know of it."""
     events, wanted = (await visitor.store()).events, sorted(types)
     happenings: list[Happening] = []

@@ -122,16 +122,18 @@ def _from_elsewhere(request: Request) -> bool:
 
 
 def _ask_whether(code: str) -> Response:
-    said = "<p>A page elsewhere sent you here. Log in only if you asked for this link yourself.</p>"
-    return _show(said, _ASK_WHETHER.format(action=ENTER_PATH, code=escape(code, quote=True)))
+    message = "<p>A page elsewhere sent you here. Log in only if you asked for this link yourself.</p>"
+    return _show(message, _ASK_WHETHER.format(action=ENTER_PATH, code=escape(code, quote=True)))
 
 
 def _page(to: str, *, fault: str = "") -> Response:
-    said = f'<p class="fault" role="alert">{escape(fault)}</p>' if fault else "<p>Log in to look around.</p>"
+    message = (
+        f'<p class="fault" role="alert">{escape(fault)}</p>' if fault else "<p>Log in to look around.</p>"
+    )
     form = _ASK_FOR_KEY.format(action=LOGIN_PATH, to=escape(to, quote=True))
-    return _show(said, form, status=401 if fault else 200)
+    return _show(message, form, status=401 if fault else 200)
 
 
-def _show(said: str, form: str, *, status: int = 200) -> Response:
-    page = _PAGE.format(said=said, form=form)
+def _show(message: str, form: str, *, status: int = 200) -> Response:
+    page = _PAGE.format(said=message, form=form)
     return HTMLResponse(page, status_code=status, headers={"Cache-Control": "no-store"})

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 from nicegui import ui
 
-from recollect.surfaces.dashboard.widgets import many
+from recollect.surfaces.counts import many
 
 _MARK = re.compile(r"(\[\d{1,3}\])")
 #: A line right above a list names it, also where no blank line parts it from the list before.

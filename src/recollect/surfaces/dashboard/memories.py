@@ -11,11 +11,12 @@ from recollect.domain.layers import Layer
 from recollect.domain.learning import FeedbackKind
 from recollect.domain.memory import MemoryType
 from recollect.errors import InvalidInputError
+from recollect.surfaces.counts import many
 from recollect.surfaces.dashboard import filters
 from recollect.surfaces.dashboard.addresses import link
-from recollect.surfaces.dashboard.memory import add, why
+from recollect.surfaces.dashboard.memory import LEAST_SCORE, add, why
 from recollect.surfaces.dashboard.selection import Selected, bar, export
-from recollect.surfaces.dashboard.widgets import empty, many, question_kind, tag, when
+from recollect.surfaces.dashboard.widgets import empty, question_kind, tag, when
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from recollect.surfaces.dashboard.visitor import Visitor
 
 _PAGE = 25
-_LEAST = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +48,9 @@ class View(filters.View):
     def threshold(self) -> float:
         """The least score of a hit."""
         try:
-            return min(max(float(self.least), 0.0), 1.0) if self.least else _LEAST
+            return min(max(float(self.least), 0.0), 1.0) if self.least else LEAST_SCORE
         except ValueError:
-            return _LEAST
+            return LEAST_SCORE
 
     def learned(self) -> dict[str, Any]:
         """The condition on when a memory was learned."""
@@ -60,14 +60,14 @@ class View(filters.View):
 
     def conditions(self) -> dict[str, Any]:
         """All of it as `list`, `count` and `export_jsonl` take it."""
-        found = self.learned()
+        filters = self.learned()
         if self.layers:
-            found["layer"] = {"$in": self.layers.split(",")}
+            filters["layer"] = {"$in": self.layers.split(",")}
         if self.types:
-            found["type"] = {"$in": self.types.split(",")}
+            filters["type"] = {"$in": self.types.split(",")}
         if self.scope:
-            found["scope"] = self.scope
-        return found | self.about()
+            filters["scope"] = self.scope
+        return filters | self.about()
 
     def about(self) -> dict[str, Any]:
         """The conversation and the entity, which no field sets."""
@@ -80,17 +80,17 @@ async def build(visitor: Visitor, **given: str) -> None:
     await _form(visitor, view)
 
     @ui.refreshable
-    async def shown() -> None:
+    async def results() -> None:
         try:
             store = await visitor.store(user=view.user or None)
             if view.q.strip():
-                await _search(visitor, store, view, shown.refresh)
+                await _search(visitor, store, view, results.refresh)
             else:
-                await _listed(visitor, store, view, shown.refresh)
+                await _listed(visitor, store, view, results.refresh)
         except InvalidInputError as error:
             empty("filter_alt_off", "That is no way to look at memories", then=str(error))
 
-    await shown()
+    await results()
 
 
 async def _form(visitor: Visitor, view: View) -> None:
@@ -127,8 +127,10 @@ async def _filters(visitor: Visitor, view: View) -> None:
     with filters.fields():
         layers = filters.several("Layers", [layer.value for layer in Layer], view.layers)
         types = filters.several("Types", [kind.value for kind in MemoryType], view.types)
-        scope = filters.one("Scope", places, view.scope)
-        user = filters.one("As user", filters.users(scopes), view.user) if visitor.context.is_admin else None
+        scope = filters.single("Scope", places, view.scope)
+        user = (
+            filters.single("As user", filters.users(scopes), view.user) if visitor.context.is_admin else None
+        )
         since = filters.day("Learned from", view.since)
         until = filters.day("Learned until", view.until)
         with ui.column().classes("gap-0"):
@@ -145,7 +147,7 @@ async def _filters(visitor: Visitor, view: View) -> None:
             user=(user.value or "") if user is not None else "",
             since=since.value or "",
             until=until.value or "",
-            least="" if abs(least.value - _LEAST) < 0.001 else f"{least.value:g}",
+            least="" if abs(least.value - LEAST_SCORE) < 0.001 else f"{least.value:g}",
             superseded="1" if old.value else "",
             cursor="",
         )
@@ -212,8 +214,8 @@ def _item(id: UUID, selected: Selected) -> Any:
 
 def _text(memory: Memory | Hit, *, outdated: bool = False) -> None:
     gone = outdated or getattr(memory, "superseded_at", None) is not None
-    said = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
-    ui.label(said).classes("prose line-clamp-3" + (" gone" if gone else ""))
+    words = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
+    ui.label(words).classes("prose line-clamp-3" + (" gone" if gone else ""))
     with ui.element("div").classes("meta"):
         if gone:
             tag("outdated" if outdated else "replaced", "warn")

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 #: Turns of a conversation before and after the one that is shown.
 _AROUND = 3
 _NAMED = 16
+#: Below it a search returns nothing, unless it is told otherwise.
+LEAST_SCORE = 0.7
 _NUMBERS = re.compile(r" \((?:\w+ )?-?\d+\.\d+\)")
 
 
@@ -48,7 +50,8 @@ def why(explanation: Explanation, score: float) -> None:
         ranked = sorted(explanation.signals.items(), key=lambda pair: -pair[1])
         parts = {in_a_word(name): score * value / total for name, value in ranked if value > 0}
         shares(parts, whole=1.0)
-        ui.label(f"together {score:.2f} of 1: how likely it answers").classes("quiet text-xs")
+        left_out = "" if score >= LEAST_SCORE else f"; below {LEAST_SCORE:g}, so a search leaves it out"
+        ui.label(f"together {score:.2f} of 1: how likely it answers{left_out}").classes("quiet text-xs")
     if explanation.outdated_by is not None:
         ui.link("A newer memory says this anew", f"/memories/{explanation.outdated_by}").classes("link")
 
@@ -58,14 +61,14 @@ async def build(visitor: Visitor, id: str, q: str = "", user: str = "") -> None:
     ui.link("← Memories", link("/memories", q=q, user=user)).classes("link")
 
     @ui.refreshable
-    async def shown() -> None:
+    async def panels() -> None:
         store = await visitor.store(user=user or None)
         try:
             memory, history = await store.get(id), await store.history(id)
         except (NotFoundError, InvalidInputError):
             empty("search_off", "There is no such memory", then="It may have been deleted.")
             return
-        _memory(visitor, memory, shown.refresh, user or None)
+        _memory(visitor, memory, panels.refresh, user or None)
         if q:
             await _found_for(store, memory, q)
         await _replaced(store, memory)
@@ -78,7 +81,7 @@ async def build(visitor: Visitor, id: str, q: str = "", user: str = "") -> None:
                 ui.label("History").classes("title")
                 _history(history)
 
-    await shown()
+    await panels()
 
 
 def _memory(visitor: Visitor, memory: Memory, refresh: Any, user: str | None) -> None:
@@ -110,35 +113,35 @@ def _memory(visitor: Visitor, memory: Memory, refresh: Any, user: str | None) ->
             ui.button("Delete", icon="delete", on_click=delete).props("flat dense color=negative")
 
 
-def _names(found: Sequence[str]) -> None:
+def _names(names_: Sequence[str]) -> None:
     """Whom and what it names; of many the first, and a button for the rest."""
-    for name in found[:_NAMED]:
+    for name in names_[:_NAMED]:
         tag(name, "tint", to=f"/entities/{quote(name, safe='')}")
-    if len(found) > _NAMED:
+    if len(names_) > _NAMED:
         with ui.element("div").classes("meta") as rest:
-            for name in found[_NAMED:]:
+            for name in names_[_NAMED:]:
                 tag(name, "tint", to=f"/entities/{quote(name, safe='')}")
         rest.set_visibility(False)
-        more = ui.button(f"{len(found) - _NAMED} more names").props("flat dense size=sm")
+        more = ui.button(f"{len(names_) - _NAMED} more names").props("flat dense size=sm")
         more.on_click(lambda: rest.set_visibility(not rest.visible))
 
 
 def _who(memory: Memory) -> str:
     """Who said it, where and when."""
     speaker = memory.speaker or (memory.scope.partition("/")[2] if memory.layer is Layer.USER else None)
-    said = f"{'Said' if memory.speaker else 'Told'} by {speaker}" if speaker else f"Kept in {memory.scope}"
+    origin = f"{'Said' if memory.speaker else 'Told'} by {speaker}" if speaker else f"Kept in {memory.scope}"
     where = f" in the conversation {memory.conversation!r}" if memory.conversation else ""
     source = f", from {memory.source}" if memory.source else ""
-    return f"{said}{where}{source}, {when(memory.created_at)}"
+    return f"{origin}{where}{source}, {when(memory.created_at)}"
 
 
 async def _found_for(store: AsyncRecollect, memory: Memory, question: str) -> None:
-    found = await store.search(question, threshold=0, limit=1, filters={"id": str(memory.id)}, explain=True)
+    hits = await store.search(question, threshold=0, limit=1, filters={"id": str(memory.id)}, explain=True)
     with ui.card().classes("card w-full gap-2"):
-        ui.label("Why it was found").classes("title")
+        ui.label("How well it answers").classes("title")
         ui.label(question).classes("quiet prose")
-        if found and found[0].explanation is not None:
-            why(found[0].explanation, found[0].score)
+        if hits and hits[0].explanation is not None:
+            why(hits[0].explanation, hits[0].score)
         else:
             ui.label("By itself it does not match this question.").classes("quiet text-sm")
 
@@ -178,7 +181,7 @@ async def _conversation(store: AsyncRecollect, memory: Memory) -> None:
             ui.space()
             whole = link("/memories", conversation=memory.conversation, order="oldest", superseded=True)
             ui.link("All of it", whole).classes("link text-sm")
-        for turn in sorted(turns, key=lambda one: one.position or 0):
+        for turn in sorted(turns, key=lambda turn: turn.position or 0):
             with ui.link(target=f"/memories/{turn.id}").classes("said no-underline") as row:
                 row.style("color: inherit")
                 row.classes("this" if turn.id == memory.id else "")
@@ -193,8 +196,8 @@ def _history(history: Sequence[HistoryEntry]) -> None:
             by = f" by {entry.by}" if entry.by else ""
             ui.label(f"{when(entry.at)}{by}").classes("quiet text-sm")
             for name, value in dict(entry.before or {}).items():
-                said = value if isinstance(value, str) else as_json(value)
-                ui.label(f"{name} was: {said}").classes("prose text-sm quiet folded")
+                words = value if isinstance(value, str) else as_json(value)
+                ui.label(f"{name} was: {words}").classes("prose text-sm quiet folded")
 
 
 def _facts(memory: Memory) -> list[tuple[str, object]]:
@@ -253,7 +256,9 @@ async def _edit(visitor: Visitor, memory: Memory, refresh: Any, user: str | None
 async def add(visitor: Visitor, *, user: str | None = None) -> None:
     """Ask for a memory and store it; opens it when it is there."""
     store = await visitor.store(user=user)
-    shared = [str(one) for one in await store.scopes.list() if one.layer not in (Layer.USER, Layer.SESSION)]
+    shared = [
+        str(place) for place in await store.scopes.list() if place.layer not in (Layer.USER, Layer.SESSION)
+    ]
 
     async def save() -> None:
         added = await (await visitor.store(user=user)).add(
@@ -271,7 +276,7 @@ async def add(visitor: Visitor, *, user: str | None = None) -> None:
         text = ui.textarea("What is to be remembered").props("outlined autogrow autofocus").classes("w-full")
         with ui.element("div").classes("grid w-full gap-3 sm:grid-cols-2"):
             scope = ui.select([mine, *shared], label="Who shares it", value=mine).props("outlined dense")
-            kinds = [one.value for one in MemoryType if one is not MemoryType.SUMMARY]
+            kinds = [place.value for place in MemoryType if place is not MemoryType.SUMMARY]
             kind = ui.select(kinds, label="Type", value="episodic").props("outlined dense")
         about = ui.input("About, by name", placeholder="Ana, Acme").props("outlined dense").classes("w-full")
         infer = ui.checkbox("Read its facts, and retire what they replace").props("dense")
@@ -289,12 +294,12 @@ def names(text: str | None) -> list[str]:
 
 def _object(text: str | None) -> dict[str, Any]:
     try:
-        found = json.loads(text or "{}")
+        data = json.loads(text or "{}")
     except ValueError as error:
         raise InvalidInputError(f"the metadata is no JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(data, dict):
         raise InvalidInputError("the metadata must be a JSON object, such as {}")
-    return found
+    return data
 
 
 def _buttons(dialog: ui.dialog, act: str, do: Any) -> None:

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from recollect.domain.layers import Layer
 from recollect.domain.memory import MemoryType
-from recollect.surfaces.dashboard.widgets import chart, empty, stat
+from recollect.surfaces.dashboard.widgets import chart, empty, question_kind, stat, when
 
 if TYPE_CHECKING:
     from recollect.domain.overview import Overview
@@ -25,10 +25,10 @@ async def build(visitor: Visitor) -> None:
     """The page."""
 
     @ui.refreshable
-    async def shown() -> None:
-        found = await (await visitor.store()).overview(minutes=_MINUTES)
-        _numbers(found)
-        if not found.memories and not found.documents:
+    async def panels() -> None:
+        overview = await (await visitor.store()).overview(minutes=_MINUTES)
+        _numbers(overview)
+        if not overview.memories and not overview.documents:
             with ui.card().classes("card w-full"):
                 empty(
                     "psychology",
@@ -40,26 +40,37 @@ async def build(visitor: Visitor) -> None:
         with ui.row().classes("w-full gap-4 items-stretch"):
             with ui.card().classes("card grow basis-96"):
                 ui.label("Memories by layer and type").classes("title")
-                _memories(found)
+                _memories(overview)
             with ui.card().classes("card grow basis-96"):
                 ui.label(f"Searches in the last {_MINUTES} minutes, UTC").classes("title")
-                _searches(found)
+                _searches(overview)
         with ui.row().classes("w-full gap-4 items-stretch"):
             with ui.card().classes("card grow basis-96 gap-2"):
                 _heading("Newest memories", "/memories")
                 for memory in await (await visitor.store()).list(limit=_LATEST):
-                    with ui.link(target=f"/memories/{memory.id}").classes("said no-underline") as row:
-                        row.style("color: inherit")
-                        ui.label(memory.text).classes("prose line-clamp-1")
+                    words = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
+                    _line(f"/memories/{memory.id}", words, f"{memory.scope} · {when(memory.created_at)}")
             with ui.card().classes("card grow basis-96 gap-2"):
                 _heading("Latest searches", "/traces")
                 for trace in await (await visitor.store()).traces.list(limit=_LATEST):
-                    with ui.link(target=f"/traces/{trace.id}").classes("said no-underline") as row:
-                        row.style("color: inherit")
-                        ui.label(trace.question or f"{trace.category} question").classes("prose line-clamp-1")
+                    kind = question_kind(trace.category)
+                    words = trace.question or f"{kind[:1].upper()}{kind[1:]}"
+                    outcome = f"{trace.hits} found" if trace.hits else "found nothing"
+                    _line(
+                        f"/traces/{trace.id}",
+                        words,
+                        f"{outcome} in {_ms(trace.latency_ms)} · {when(trace.at)}",
+                    )
 
-    await shown()
-    ui.timer(_EVERY_S, shown.refresh, immediate=False)
+    await panels()
+    ui.timer(_EVERY_S, panels.refresh, immediate=False)
+
+
+def _line(address: str, words: str, detail: str) -> None:
+    with ui.link(target=address).classes("said no-underline") as row:
+        row.style("color: inherit")
+        ui.label(words).classes("prose line-clamp-1")
+        ui.label(detail).classes("quiet text-xs")
 
 
 def _heading(title: str, address: str) -> None:
@@ -69,32 +80,37 @@ def _heading(title: str, address: str) -> None:
         ui.link("All", address).classes("link text-sm")
 
 
-def _numbers(found: Overview) -> None:
+def _numbers(overview: Overview) -> None:
     with ui.element("div").classes("grid w-full gap-4 grid-cols-2 sm:grid-cols-3 lg:grid-cols-6"):
-        stat("Memories", f"{found.memories:,}")
-        stat("Documents", f"{found.documents:,}")
+        stat("Memories", f"{overview.memories:,}", to="/memories")
+        stat("Documents", f"{overview.documents:,}", to="/library")
         stat(
             "Searches / min",
-            f"{found.searched / found.minutes:.1f}",
-            note=f"{found.searched:,} in {found.minutes} minutes",
+            f"{overview.searched / overview.minutes:.1f}",
+            note=f"{overview.searched:,} in {overview.minutes} minutes",
+            to="/traces",
         )
-        stat("Latency p50", _ms(found.p50_ms), note=f"p95 {_ms(found.p95_ms)}, p99 {_ms(found.p99_ms)}")
+        stat(
+            "Latency p50",
+            _ms(overview.p50_ms),
+            note=f"p95 {_ms(overview.p95_ms)}, p99 {_ms(overview.p99_ms)}",
+        )
         stat(
             "Decomposed",
-            _share(found.decomposed, found.searched),
-            note=f"{found.decomposed:,} of {found.searched:,} searches",
+            _share(overview.decomposed, overview.searched),
+            note=f"{overview.decomposed:,} of {overview.searched:,} searches",
         )
         stat(
             "Cache hits",
-            _share(found.cached_calls, found.tool_calls),
-            note=f"{found.cached_calls:,} of {found.tool_calls:,} tool calls",
+            _share(overview.cached_calls, overview.tool_calls),
+            note=f"{overview.cached_calls:,} of {overview.tool_calls:,} tool calls",
         )
 
 
-def _memories(found: Overview) -> None:
-    layers = [layer for layer in Layer if any(one.layer is layer for one in found.counted)]
-    count = {(one.layer, one.type): one.memories for one in found.counted}
-    types = [kind for kind in MemoryType if any(one.type is kind for one in found.counted)]
+def _memories(overview: Overview) -> None:
+    layers = [layer for layer in Layer if any(cell.layer is layer for cell in overview.counted)]
+    count = {(cell.layer, cell.type): cell.memories for cell in overview.counted}
+    types = [kind for kind in MemoryType if any(cell.type is kind for cell in overview.counted)]
     chart(
         {
             "xAxis": {"type": "value", "minInterval": 1},
@@ -113,14 +129,14 @@ def _memories(found: Overview) -> None:
     )
 
 
-def _searches(found: Overview) -> None:
-    if not found.searches:
+def _searches(overview: Overview) -> None:
+    if not overview.searches:
         empty("search", "No searches yet", then="Search here under Memories, or let an agent do it.")
         return
     now = datetime.now(UTC).replace(second=0, microsecond=0)
-    minutes = [now - timedelta(minutes=back) for back in range(found.minutes, -1, -1)]
-    by_minute = {search.at.astimezone(UTC): search for search in found.searches}
-    shown = [by_minute.get(minute) for minute in minutes]
+    minutes = [now - timedelta(minutes=back) for back in range(overview.minutes, -1, -1)]
+    by_minute = {search.at.astimezone(UTC): search for search in overview.searches}
+    per_minute = [by_minute.get(minute) for minute in minutes]
     chart(
         {
             "xAxis": {"type": "category", "data": [f"{minute:%H:%M}" for minute in minutes]},
@@ -129,9 +145,13 @@ def _searches(found: Overview) -> None:
                 {"type": "value", "name": "ms", "splitLine": {"show": False}},
             ],
             "series": [
-                {"name": "searches", "type": "bar", "data": [one.searches if one else 0 for one in shown]},
-                _percentile("p50", [one.p50_ms if one else None for one in shown]),
-                _percentile("p95", [one.p95_ms if one else None for one in shown]),
+                {
+                    "name": "searches",
+                    "type": "bar",
+                    "data": [minute.searches if minute else 0 for minute in per_minute],
+                },
+                _percentile("p50", [minute.p50_ms if minute else None for minute in per_minute]),
+                _percentile("p95", [minute.p95_ms if minute else None for minute in per_minute]),
             ],
         }
     )

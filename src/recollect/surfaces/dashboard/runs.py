@@ -17,11 +17,12 @@ from recollect.domain.oracle import NOT_IN_DOCUMENTS
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import ForbiddenError, InvalidInputError, NotFoundError
 from recollect.learning.runs import MEMORY
+from recollect.surfaces.counts import many
 from recollect.surfaces.dashboard import consultations, explorations
 from recollect.surfaces.dashboard.exploration import budget, spent_of_run, tree
-from recollect.surfaces.dashboard.exploring import Running, told_lately
 from recollect.surfaces.dashboard.live import watch
-from recollect.surfaces.dashboard.widgets import empty, fields, many, tabs, tag, when, words
+from recollect.surfaces.dashboard.progress import Unfinished, recent_events
+from recollect.surfaces.dashboard.widgets import empty, fields, tabs, tag, when, words
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -47,7 +48,7 @@ class _Run:
     at: datetime
     state: str
     tone: str
-    said: str
+    detail: str
     address: str
 
 
@@ -65,10 +66,10 @@ async def build(visitor: Visitor, kind: str = "") -> None:
     """The page of all runs, or of one kind."""
     began = datetime.now(UTC)
     admin, operator = visitor.context.is_admin, visitor.context.is_operator
-    consulting = await consultations.running(visitor, began)
-    exploring = Running()
-    for one in await told_lately(visitor, began) if operator else ():
-        exploring.hear(one)
+    consultations_now = await consultations.unfinished_now(visitor, began)
+    explorations_now = Unfinished()
+    for event in await recent_events(visitor, began) if operator else ():
+        explorations_now.hear(event)
     choices = [("All", PATH, not kind), ("Consultations", "/consultations", kind == "consultation")]
     choices += [("Explorations", "/explorations", kind == "exploration")] if operator else []
     choices += [("Searches", f"{PATH}?kind=search", kind == "search")] if admin else []
@@ -83,38 +84,36 @@ async def build(visitor: Visitor, kind: str = "") -> None:
         runs: list[_Run] = []
         if kind in ("", "consultation"):
             past = await store.consultations.list(limit=_SHOWN)
-            known = {one.id for one in past}
-            runs += [
-                _begun(event) for event in consulting.begun.values() if event.consultation_id not in known
-            ]
-            runs += [_consultation(one) for one in past]
+            ended = {consultation.id for consultation in past}
+            starts = consultations_now.begun.values()
+            runs += [_begun_consultation(event) for event in starts if event.consultation_id not in ended]
+            runs += [_consultation(consultation) for consultation in past]
         if kind in ("", "exploration") and operator:
-            made = await store.explorations.list(limit=_SHOWN)
-            tasks = {one.task_id for one in made}
-            runs += [_exploring(told) for told in exploring.begun.values() if told.task_id not in tasks]
-            runs += [_exploration(one) for one in made]
+            results = await store.explorations.list(limit=_SHOWN)
+            tasks = {result.task_id for result in results}
+            begun = explorations_now.begun.values()
+            runs += [_begun_exploration(event) for event in begun if event.task_id not in tasks]
+            runs += [_exploration(result) for result in results]
         if kind in ("", "search") and admin:
-            asked: dict[UUID | None, str | None] = {
-                one.id: one.question for one in await store.traces.list(limit=1_000)
+            questions: dict[UUID | None, str | None] = {
+                trace.id: trace.question for trace in await store.traces.list(limit=1_000)
             }
             past_runs = await store.learning.runs(limit=1_000)
             searches = [run for run in past_runs if run.environment == MEMORY][:_SHOWN]
-            runs += [_search(run, asked.get(run.query_id)) for run in searches]
-        return sorted(runs, key=lambda one: one.at, reverse=True)[:_SHOWN]
+            runs += [_search(run, questions.get(run.query_id)) for run in searches]
+        return sorted(runs, key=lambda run: run.at, reverse=True)[:_SHOWN]
 
     @ui.refreshable
     async def listed() -> None:
-        found = await rows()
-        if not found:
-            with ui.card().classes("card w-full"):
+        runs = await rows()
+        with ui.card().classes("card rows w-full" if runs else "card w-full"):
+            for run in runs:
+                _row(run)
+            if not runs:
                 _nothing(kind)
-            return
-        with ui.card().classes("card rows w-full"):
-            for one in found:
-                _row(one)
 
     async def hear(happening: Happening) -> None:
-        if consulting.heard(happening) | exploring.heard(happening):
+        if consultations_now.heard(happening) | explorations_now.heard(happening):
             await listed.refresh()
 
     await listed()
@@ -153,73 +152,77 @@ def _row(run: _Run) -> None:
             with ui.element("div").classes("meta"):
                 tag(run.state, run.tone)
                 ui.label(when(run.at))
-                ui.label(run.said).classes("prose")
+                ui.label(run.detail).classes("prose")
 
 
-def _begun(event: Any) -> _Run:
+def _begun_consultation(event: Any) -> _Run:
     return _Run(
         kind="consultation",
         title=str(event.detail.get("problem", "")),
         at=event.at,
         state="running",
         tone="tint",
-        said="",
+        detail="",
         address=f"/consultations/{event.consultation_id}",
     )
 
 
-def _consultation(one: OracleConsultation) -> _Run:
-    state, tone = ("failed", "bad") if one.outcome == "error" else ("answered", "good")
-    if one.advice == NOT_IN_DOCUMENTS:
+def _consultation(consultation: OracleConsultation) -> _Run:
+    state, tone = "answered", "good"
+    if consultation.outcome == "error":
+        state, tone = "failed", "bad"
+    elif consultation.advice == NOT_IN_DOCUMENTS:
         state, tone = NOT_IN_DOCUMENTS, "warn"
+    elif consultation.supported is False:
+        state, tone = "nearest passages", "warn"
     return _Run(
         kind="consultation",
-        title=one.problem,
-        at=one.timestamp,
+        title=consultation.problem,
+        at=consultation.timestamp,
         state=state,
         tone=tone,
-        said=consultations.cost(one),
-        address=f"/consultations/{one.id}",
+        detail=consultations.cost(consultation),
+        address=f"/consultations/{consultation.id}",
     )
 
 
-def _exploring(told: Any) -> _Run:
+def _begun_exploration(event: Any) -> _Run:
     return _Run(
         kind="exploration",
-        title=str(told.detail.get("query", "")),
-        at=told.at,
+        title=str(event.detail.get("query", "")),
+        at=event.at,
         state="running",
         tone="tint",
-        said="",
-        address=explorations.address(told.task_id),
+        detail="",
+        address=explorations.address(event.task_id),
     )
 
 
 def _exploration(result: RLMResult) -> _Run:
-    found = len(result.findings)
+    findings = len(result.findings)
     cost = f" · ${result.usage.usd:.4f}" if result.usage.usd else ""
-    said = f"{many(found, 'finding')} · {result.usage.wall_time_seconds:.1f} s{cost} · {result.root}"
+    detail = f"{many(findings, 'finding')} · {result.usage.wall_time_seconds:.1f} s{cost} · {result.root}"
     return _Run(
         kind="exploration",
         title=result.query,
         at=result.trajectory.end_time,
         state=result.stopped_by.replace("_", " "),
-        tone="good" if result.stopped_by == "done" and found else "warn",
-        said=said,
+        tone="good" if result.stopped_by == "done" and findings else "warn",
+        detail=detail,
         address=explorations.address(result.task_id),
     )
 
 
-def _search(one: RunSummary, question: str | None) -> _Run:
-    said = f"by {one.user_id} · {one.subcalls} calls · {one.tokens:,} tokens"
+def _search(run: RunSummary, question: str | None) -> _Run:
+    detail = f"by {run.user_id} · {run.subcalls} calls · {run.tokens:,} tokens"
     return _Run(
         kind="search",
         title=question or _UNSAID,
-        at=one.started_at,
-        state=one.stopped_by.replace("_", " "),
-        tone="good" if one.stopped_by == "done" else "warn",
-        said=said if one.reward is None else f"{said} · reward {one.reward:+.2f}",
-        address=f"{PATH}/{quote(str(one.id), safe='')}",
+        at=run.started_at,
+        state=run.stopped_by.replace("_", " "),
+        tone="good" if run.stopped_by == "done" else "warn",
+        detail=detail if run.reward is None else f"{detail} · reward {run.reward:+.2f}",
+        address=f"{PATH}/{quote(str(run.id), safe='')}",
     )
 
 
@@ -227,31 +230,31 @@ async def build_one(visitor: Visitor, id: str) -> None:
     """The page of a search that was decomposed, or of the steps of a consultation."""
     ui.link("← Runs", PATH).classes("link")
     try:
-        found = await (await visitor.store()).learning.run(id)
+        stored = await (await visitor.store()).learning.run(id)
     except (NotFoundError, InvalidInputError, ForbiddenError):
         empty("search_off", "There is no such run", then="It may be somebody else's, or forgotten.")
         return
-    one, record = found.summary, Trajectory.read(found.trajectory)
+    summary, record = stored.summary, Trajectory.read(stored.trajectory)
     trace = None
-    if one.query_id is not None and one.environment == MEMORY:
+    if summary.query_id is not None and summary.environment == MEMORY:
         with suppress(NotFoundError):
-            trace = await (await visitor.store()).traces.get(one.query_id)
+            trace = await (await visitor.store()).traces.get(summary.query_id)
     with ui.card().classes("card w-full gap-2"):
-        searched = one.environment == MEMORY
+        searched = summary.environment == MEMORY
         words(((trace and trace.question) or _UNSAID) if searched else "A consultation, step by step")
         fields(
             [
-                ("Asked", f"{one.started_at:%Y-%m-%d %H:%M:%S} UTC by {one.user_id}"),
-                ("Planned by", one.planner),
-                ("Ended", one.stopped_by.replace("_", " ")),
-                ("Came of it", one.outcome),
-                ("Reward", None if one.reward is None else f"{one.reward:+.2f}"),
+                ("Asked", f"{summary.started_at:%Y-%m-%d %H:%M:%S} UTC by {summary.user_id}"),
+                ("Planned by", summary.planner),
+                ("Ended", summary.stopped_by.replace("_", " ")),
+                ("Came of it", summary.outcome),
+                ("Reward", None if summary.reward is None else f"{summary.reward:+.2f}"),
             ]
         )
         if trace is not None:
             ui.link(f"What it found: {many(trace.hits)}", f"/traces/{trace.id}").classes("link text-sm")
-        elif one.query_id is not None and not searched:
-            ui.link("What it found", f"/consultations/{one.query_id}").classes("link text-sm")
+        elif summary.query_id is not None and not searched:
+            ui.link("What it found", f"/consultations/{summary.query_id}").classes("link text-sm")
     with ui.row().classes("w-full gap-4 items-start"):
         with ui.card().classes("card grow basis-96 gap-2"):
             ui.label("Steps").classes("title")

@@ -27,19 +27,19 @@ async def show(visitor: Visitor) -> None:
     """All of it."""
 
     @ui.refreshable
-    async def shown() -> None:
+    async def tree() -> None:
         store = await visitor.store()
         shared = await store.scopes.list(layers=[layer.value for layer in _SHARED])
         members: dict[str, list[Member]] = defaultdict(list)
         for member in await store.members.list():
             members[member.scope].append(member)
-        _tree(visitor, shared, members, shown.refresh)
+        _tree(visitor, shared, members, tree.refresh)
         _people(await store.scopes.list(layers=[Layer.USER.value]))
 
     with ui.card().classes("card w-full gap-2 scopes"):
         with ui.row().classes("w-full items-center gap-2"):
             ui.label("Scopes and members").classes("title")
-        await shown()
+        await tree()
 
 
 def _tree(
@@ -48,13 +48,13 @@ def _tree(
     """Each scope below its parent; one whose parent is not to be seen stands at the top."""
     known = {str(scope) for scope in scopes}
     below: dict[str | None, list[Scope]] = defaultdict(list)
-    for one in sorted(scopes, key=lambda one: (-one.layer.precedence, one.name.casefold())):
-        below[one.parent if one.parent in known else None].append(one)
+    for scope in sorted(scopes, key=lambda scope: (-scope.layer.precedence, scope.name.casefold())):
+        below[scope.parent if scope.parent in known else None].append(scope)
 
     def branch(parent: str | None, depth: int) -> None:
-        for one in below[parent]:
-            _scope(visitor, one, members.get(str(one), []), depth, refresh)
-            branch(str(one), depth + 1)
+        for scope in below[parent]:
+            _scope(visitor, scope, members.get(str(scope), []), depth, refresh)
+            branch(str(scope), depth + 1)
 
     branch(None, 0)
     if len(scopes) <= 1:
@@ -91,38 +91,40 @@ def _scope(visitor: Visitor, scope: Scope, members: Sequence[Member], depth: int
 
 def _children(layer: Layer) -> list[str]:
     """Layers that may hang below one, without those that come by themselves."""
-    return [one.value for one in _SHARED if layer in PARENT_LAYERS[one]]
+    return [child.value for child in _SHARED if layer in PARENT_LAYERS[child]]
 
 
 def _member(visitor: Visitor, member: Member, refresh: Any) -> None:
     async def remove() -> None:
-        asked = f"Take {member.user_id!r} out of {member.scope!r}? Its memories are then not theirs to see."
-        if await confirmed(asked, act="Take out"):
+        question = (
+            f"Take {member.user_id!r} out of {member.scope!r}? Its memories are then not theirs to see."
+        )
+        if await confirmed(question, act="Take out"):
             await (await visitor.store()).members.remove(member.user_id, member.scope)
             await refresh()
 
-    said = f"{member.user_id}, lead" if member.role == "lead" else member.user_id
+    name = f"{member.user_id}, lead" if member.role == "lead" else member.user_id
     with (
         ui.row()
         .classes("items-center no-wrap gap-1 q-px-sm rounded-full text-sm")
         .style("border: 1px solid var(--line)")
     ):
-        ui.label(said).classes("prose")
+        ui.label(name).classes("prose")
         ui.button(icon="close", on_click=remove).props('flat round dense size=xs aria-label="Take out"')
 
 
 def _people(scopes: Sequence[Scope]) -> None:
     if not scopes:
         return
-    most = sorted(scopes, key=lambda one: -one.memories)
+    most = sorted(scopes, key=lambda scope: -scope.memories)
     who = "person" if len(scopes) == 1 else "people"
-    said = f"{len(scopes):,} {who} with memories of their own"
-    with ui.expansion(said, icon="person").classes("w-full").props("dense"):
+    title = f"{len(scopes):,} {who} with memories of their own"
+    with ui.expansion(title, icon="person").classes("w-full").props("dense"):
         with ui.element("div").classes("grid w-full gap-1 sm:grid-cols-2"):
-            for one in most[:_PEOPLE]:
+            for scope in most[:_PEOPLE]:
                 with ui.row().classes("items-center gap-2 no-wrap min-w-0"):
-                    ui.label(one.name).classes("prose text-sm")
-                    tag(f"{one.memories:,}", to=link("/memories", scope=str(one)))
+                    ui.label(scope.name).classes("prose text-sm")
+                    tag(f"{scope.memories:,}", to=link("/memories", scope=str(scope)))
         if len(most) > _PEOPLE:
             ui.label(f"and {len(most) - _PEOPLE:,} with fewer").classes("quiet text-sm")
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from recollect.errors import RecollectError
-from recollect.surfaces.dashboard.widgets import confirmed, many
+from recollect.surfaces.counts import many
+from recollect.surfaces.dashboard.widgets import confirmed
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -46,14 +47,14 @@ class Selected:
 def bar(
     visitor: Visitor,
     selected: Selected,
-    shown: Sequence[Memory | Hit],
+    memories: Sequence[Memory | Hit],
     *,
     counted: str,
     user: str | None,
     refresh: Callable[[], Any],
 ) -> ui.row:
     """How many there are, and what to do with those that are ticked; stays in sight."""
-    retired = {one.id for one in shown if getattr(one, "superseded_at", None) is not None}
+    retired = {memory.id for memory in memories if getattr(memory, "superseded_at", None) is not None}
 
     async def delete() -> None:
         question = f"Delete {many(len(selected.ids))} for good, with everything made from them?"
@@ -73,8 +74,8 @@ def bar(
     with ui.row().classes("w-full items-center gap-2 card bar") as row:
         every = ui.checkbox(value=False, on_change=lambda event: selected.all(event.value))
         every.props('dense size=xs aria-label="Select all"')
-        every.set_visibility(bool(shown))
-        said = ui.label().classes("quiet")
+        every.set_visibility(bool(memories))
+        count = ui.label().classes("quiet")
         with ui.row().classes("items-center gap-1") as actions:
             back = ui.button("Restore", icon="restore", on_click=restore).props("flat dense")
             ui.button(
@@ -88,7 +89,7 @@ def bar(
     def changed() -> None:
         actions.set_visibility(bool(selected.ids))
         back.set_visibility(bool(selected.ids & retired))
-        said.set_text(f"{len(selected.ids)} selected" if selected.ids else counted)
+        count.set_text(f"{len(selected.ids)} selected" if selected.ids else counted)
 
     selected.changed = changed
     changed()

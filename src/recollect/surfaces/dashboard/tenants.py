@@ -46,14 +46,16 @@ async def _retention(visitor: Visitor) -> None:
             }
 
         async def save() -> None:
-            wanted = {layer: None if one.value is None else int(one.value) for layer, one in fields.items()}
+            wanted = {
+                layer: None if field.value is None else int(field.value) for layer, field in fields.items()
+            }
             changed = {layer: days for layer, days in wanted.items() if days != kept.get(layer)}
             if not changed:
                 ui.notify("Nothing was changed")
                 return
             shorter = [layer for layer, days in changed.items() if days is not None]
-            said = f"Memories of {', '.join(shorter)} that are older are gone at once."
-            if shorter and not await confirmed(f"{said} Go on?", act="Keep shorter"):
+            warning = f"Memories of {', '.join(shorter)} that are older are gone at once."
+            if shorter and not await confirmed(f"{warning} Go on?", act="Keep shorter"):
                 return
             tenants = (await visitor.store()).tenants
             for layer, days in changed.items():
@@ -73,7 +75,7 @@ async def _tenants(visitor: Visitor) -> None:
     newest = 0
 
     @ui.refreshable
-    async def shown() -> None:
+    async def rows() -> None:
         nonlocal newest
         newest += 1
         look = newest
@@ -82,9 +84,9 @@ async def _tenants(visitor: Visitor) -> None:
         if look != newest:
             return  # somebody typed on meanwhile; both would draw their rows, one list below the other
         fitting = [tenant for tenant in tenants if wanted in f"{tenant.id}\n{tenant.name}".casefold()]
-        fitting.sort(key=lambda one: one.created_at, reverse=True)
+        fitting.sort(key=lambda tenant: tenant.created_at, reverse=True)
         for tenant in fitting[:_SHOWN]:
-            _row(visitor, tenant, shown.refresh)
+            _row(visitor, tenant, rows.refresh)
         if len(fitting) > _SHOWN:
             ui.label(
                 f"The newest {_SHOWN} of {len(fitting):,}; type a part of its name to find another."
@@ -95,11 +97,9 @@ async def _tenants(visitor: Visitor) -> None:
             ui.label("All tenants of the store").classes("title")
             ui.space()
             part = ui.input(placeholder="Find").props('outlined dense clearable aria-label="Find a tenant"')
-            part.on_value_change(lambda: shown.refresh())
-            ui.button("New tenant", icon="add", on_click=lambda: _create(visitor, shown.refresh)).props(
-                "flat"
-            )
-        await shown()
+            part.on_value_change(lambda: rows.refresh())
+            ui.button("New tenant", icon="add", on_click=lambda: _create(visitor, rows.refresh)).props("flat")
+        await rows()
 
 
 def _row(visitor: Visitor, tenant: Tenant, refresh: Any) -> None:

@@ -82,21 +82,21 @@ async def build(visitor: Visitor, **given: str) -> None:
     @ui.refreshable
     async def listed() -> None:
         try:
-            found = await (await visitor.store()).traces.list(limit=_SHOWN, **view.conditions())
+            traces = await (await visitor.store()).traces.list(limit=_SHOWN, **view.conditions())
         except InvalidInputError as error:
             empty("filter_alt_off", "That is no way to look at searches", then=str(error))
             return
         with ui.card().classes("card rows w-full"):
-            if not found:
+            if not traces:
                 _nothing(view)
-            slowest = max((one.latency_ms for one in found), default=0.0)
-            for one in found:
-                _row(one, slowest)
+            slowest = max((trace.latency_ms for trace in traces), default=0.0)
+            for trace in traces:
+                _row(trace, slowest)
         with ui.row().classes("w-full justify-end"):
             if view.cursor:
                 ui.link("Newest", replace(view, cursor="").address).classes("link")
-            if len(found) == _SHOWN:
-                older = replace(view, cursor=found[-1].at.isoformat())
+            if len(traces) == _SHOWN:
+                older = replace(view, cursor=traces[-1].at.isoformat())
                 ui.link("Older →", older.address).classes("link")
 
     await _form(visitor, view, listed.refresh)
@@ -149,8 +149,8 @@ async def _form(visitor: Visitor, view: View, refresh: Any) -> None:
 async def _keeping(visitor: Visitor, refresh: Any) -> None:
     async def keep(on: bool) -> None:
         await (await visitor.store()).tenants.set_traces(keep_questions=on)
-        said = "From now on questions are kept." if on else "Questions that were kept are erased."
-        ui.notify(said, type="positive")
+        words = "From now on questions are kept." if on else "Questions that were kept are erased."
+        ui.notify(words, type="positive")
         await refresh()
 
     keeps = (await (await visitor.store()).tenants.get()).keep_questions
@@ -163,8 +163,8 @@ async def _filters(visitor: Visitor, view: View) -> None:
     user = None
     with filters.fields():
         if visitor.context.is_admin:
-            user = filters.one("User", filters.users(await filters.scopes_in_use(visitor)), view.user)
-        outcome = filters.one("What came of it", {name: name for name in OUTCOMES}, view.outcome)
+            user = filters.single("User", filters.users(await filters.scopes_in_use(visitor)), view.user)
+        outcome = filters.single("What came of it", {name: name for name in OUTCOMES}, view.outcome)
         since = filters.day("From", view.since)
         until = filters.day("Until", view.until)
         least = ui.input("Milliseconds at least", value=view.min_ms).props("outlined dense type=number min=0")
@@ -243,8 +243,8 @@ async def build_one(visitor: Visitor, id: str) -> None:
     ids = [str(hit.memory_id) for hit in trace.returned]
     memories = {}
     if ids:
-        found = await store.list(filters={"id": {"$in": ids}}, include_superseded=True, limit=len(ids))
-        memories = {one.id: one for one in found}
+        page = await store.list(filters={"id": {"$in": ids}}, include_superseded=True, limit=len(ids))
+        memories = {memory.id: memory for memory in page}
     ui.label(f"{trace.hits} found").classes("quiet")
     if not trace.returned:
         with ui.card().classes("card w-full"):
@@ -265,7 +265,7 @@ def _stages(trace: Trace) -> None:
         ui.label("Its stages were not recorded.").classes("quiet text-sm")
         return
     if rest >= _SHORT_MS:
-        took["between"] = rest
+        took["the rest"] = rest
     shares(took, whole=max(trace.latency_ms, sum(took.values())), unit=" ms")
 
 

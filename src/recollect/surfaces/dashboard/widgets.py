@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from typing import Any
 
 from nicegui import ui
+
+from recollect.surfaces.counts import many
 
 #: Read well on light and on dark paper.
 _AXIS = "#8a92a6"
@@ -20,9 +22,9 @@ _FOLDED_CHARS, _FOLDED_LINES = 900, 12
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 
 
-def stat(name: str, value: str, *, note: str = "") -> None:
-    """A number with its name."""
-    with ui.card().classes("card gap-0 min-w-0"):
+def stat(name: str, value: str, *, note: str = "", to: str = "") -> None:
+    """A number with its name; `to` is the page about it."""
+    with (ui.link(target=to) if to else ui.card()).classes("card gap-0 min-w-0 no-underline"):
         ui.label(name).classes("quiet text-sm")
         ui.label(value).classes("text-xl font-semibold")
         if note:
@@ -43,13 +45,13 @@ def empty(icon: str, what: str, *, then: str = "", command: str = "") -> None:
 def words(text: str) -> None:
     """What somebody said or asked, large; of a long text the beginning, and a button for the rest."""
     is_long = len(text) > _FOLDED_CHARS or text.count("\n") > _FOLDED_LINES
-    shown = ui.label(text).classes("prose folded" if is_long else "prose text-lg")
+    label = ui.label(text).classes("prose folded" if is_long else "prose text-lg")
     if not is_long:
         return
 
     def turn() -> None:
-        folded = "folded" not in shown.classes
-        shown.classes(add="folded") if folded else shown.classes(remove="folded")
+        folded = "folded" not in label.classes
+        label.classes(add="folded") if folded else label.classes(remove="folded")
         more.set_text(unfold if folded else "Show less")
 
     unfold = f"Show all {len(text):,} characters"
@@ -102,8 +104,8 @@ def in_a_word(signal: str) -> str:
 def shares(parts: Mapping[str, float], *, whole: float, unit: str = "") -> None:
     """Parts of a whole as one bar, and below it each with its number; what is left of the bar is not theirs."""
     ranked = [(name, value) for name, value in parts.items() if value > 0]
-    said = round_to_sum([value for _, value in ranked], digits=0 if unit else 2)
-    coloured = list(zip(ranked, said, (*PALETTE, *PALETTE), strict=False))
+    rounded = round_to_sum([value for _, value in ranked], digits=0 if unit else 2)
+    coloured = list(zip(ranked, rounded, (*PALETTE, *PALETTE), strict=False))
     with ui.element("div").classes("stack"):
         for (_, value), _, colour in coloured:
             ui.element("div").style(f"width: {100 * value / (whole or 1):.2f}%; background: {colour}")
@@ -142,25 +144,19 @@ def fields(pairs: Sequence[tuple[str, object]]) -> None:
                     ui.label(str(value)).classes("prose text-sm")
 
 
-def many(count: int, one: str = "memory") -> str:
-    """How many there are, in words."""
-    several = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
-    return f"{count:,} {one if count == 1 else several}"
-
-
 def when(moment: datetime | None) -> str:
     """How long ago, for people; the date once it is long ago."""
     if moment is None:
         return ""
     passed_s = (datetime.now(UTC) - moment).total_seconds()
     if passed_s < 0 or passed_s >= 7 * _DAY_S:
-        return f"{moment:%Y-%m-%d %H:%M}"
+        return f"{moment:%Y-%m-%d}" if moment.time() == time.min else f"{moment:%Y-%m-%d %H:%M}"
     if passed_s < _MINUTE_S:
         return "just now"
     for size_s, name in ((_DAY_S, "day"), (_HOUR_S, "hour"), (_MINUTE_S, "minute")):
         count = int(passed_s // size_s)
         if count:
-            return f"{count} {name}{'s' if count > 1 else ''} ago"
+            return f"{many(count, name)} ago"
     return ""
 
 
@@ -171,7 +167,7 @@ def chart(options: Mapping[str, Any], *, height_px: int = 260) -> ui.echart:
     for name in ("xAxis", "yAxis"):
         if name in dressed:
             given = dressed[name]
-            dressed[name] = [axis | one for one in given] if isinstance(given, list) else axis | given
+            dressed[name] = [axis | part for part in given] if isinstance(given, list) else axis | given
     base: dict[str, Any] = {
         "color": list(PALETTE),
         "textStyle": {"color": _AXIS},

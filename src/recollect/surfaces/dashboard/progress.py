@@ -1,4 +1,4 @@
-"""Explorations while they run, wherever they were started: what their events tell, as it is told."""
+"""The progress of an exploration that runs, wherever it was started, from its events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nicegui import ui
 from recollect.domain.findings import Finding
 from recollect.domain.overview import ExplorationEvent
 from recollect.surfaces.dashboard.exploration import marks, parameters, place_of
-from recollect.surfaces.dashboard.live import told
+from recollect.surfaces.dashboard.live import events_since
 
 if TYPE_CHECKING:
     from recollect.domain.overview import Happening
@@ -25,8 +25,8 @@ RUNNING_FOR = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """One thing that an exploration told; `number` counts from 1 within it."""
+class Event:
+    """Something that an exploration told; `number` counts from 1 within it."""
 
     type: str
     at: datetime
@@ -35,11 +35,11 @@ class Told:
     detail: Mapping[str, Any]
 
 
-def read(happening: Happening) -> Told | None:
+def read(happening: Happening) -> Event | None:
     """What an exploration told, of all that happens."""
     if happening.type not in TYPES:
         return None
-    return Told(
+    return Event(
         type=happening.type,
         at=happening.at,
         task_id=str(happening.detail.get("task_id", "")),
@@ -48,39 +48,43 @@ def read(happening: Happening) -> Told | None:
     )
 
 
-async def told_lately(visitor: Visitor, now: datetime) -> list[Told]:
+async def recent_events(visitor: Visitor, now: datetime) -> list[Event]:
     """What explorations have told in the last hour, the oldest first."""
-    return [one for event in await told(visitor, TYPES, since=now - RUNNING_FOR) if (one := read(event))]
+    return [
+        event
+        for happening in await events_since(visitor, TYPES, since=now - RUNNING_FOR)
+        if (event := read(happening))
+    ]
 
 
 @dataclass(slots=True)
-class Running:
+class Unfinished:
     """Explorations that have begun and not ended, by task."""
 
-    begun: dict[str, Told] = field(default_factory=dict)
+    begun: dict[str, Event] = field(default_factory=dict)
 
-    def hear(self, told: Told) -> None:
+    def hear(self, event: Event) -> None:
         """One more thing that was told."""
-        if told.type == ExplorationEvent.STARTED:
-            self.begun[told.task_id] = told
-        elif told.type in ENDS:
-            self.begun.pop(told.task_id, None)
+        if event.type == ExplorationEvent.STARTED:
+            self.begun[event.task_id] = event
+        elif event.type in ENDS:
+            self.begun.pop(event.task_id, None)
 
     def heard(self, happening: Happening) -> bool:
         """Whether something that happened is the beginning or the end of one."""
-        told = read(happening)
-        if told is None or not (told.type in ENDS or told.number == 1):
+        event = read(happening)
+        if event is None or not (event.type in ENDS or event.number == 1):
             return False
-        self.hear(told)
+        self.hear(event)
         return True
 
 
-class Watched:
+class ProgressView:
     """What is shown of an exploration that runs: its steps as they come, what is left to it, what it found."""
 
-    def __init__(self, told: list[Told]) -> None:
+    def __init__(self, events: list[Event]) -> None:
         self._heard: set[int] = set()
-        begun = next((one for one in told if one.type == ExplorationEvent.STARTED), None)
+        begun = next((event for event in events if event.type == ExplorationEvent.STARTED), None)
         ui.label("" if begun is None else str(begun.detail.get("query", ""))).classes("prose text-lg")
         with ui.row().classes("items-center gap-2"):
             self._spinner = ui.spinner(size="md")
@@ -91,29 +95,29 @@ class Watched:
         with ui.card().classes("card w-full gap-2"):
             ui.label("Found so far").classes("title")
             self._found = ui.column().classes("w-full gap-2")
-        for one in told:
-            self.hear(one)
+        for event in events:
+            self.hear(event)
 
-    def hear(self, told: Told) -> None:
+    def hear(self, event: Event) -> None:
         """One more thing that was told; what was heard is not shown twice."""
-        if told.number in self._heard:
+        if event.number in self._heard:
             return
-        self._heard.add(told.number)
-        if told.type == ExplorationEvent.FINDING:
+        self._heard.add(event.number)
+        if event.type == ExplorationEvent.FINDING:
             with self._found:
-                _found(Finding.read(told.detail["finding"]))
-        elif told.type == ExplorationEvent.BUDGET:
-            self._state.set_text(_left(told.detail.get("remaining") or {}))
-        elif told.type == ExplorationEvent.THINKING:
+                _show_finding(Finding.read(event.detail["finding"]))
+        elif event.type == ExplorationEvent.BUDGET:
+            self._state.set_text(_left(event.detail.get("remaining") or {}))
+        elif event.type == ExplorationEvent.THINKING:
             with self._steps:
-                _thought(told.detail)
-        elif told.type == ExplorationEvent.TOOL_CALL:
+                _thought(event.detail)
+        elif event.type == ExplorationEvent.TOOL_CALL:
             with self._steps:
-                _call(told.detail)
-        elif told.type in ENDS:
+                _call(event.detail)
+        elif event.type in ENDS:
             self._spinner.set_visibility(False)
-            failed = told.type == ExplorationEvent.FAILED
-            self._state.set_text(f"It failed: {told.detail.get('error')}" if failed else "It is done.")
+            failed = event.type == ExplorationEvent.FAILED
+            self._state.set_text(f"It failed: {event.detail.get('error')}" if failed else "It is done.")
 
 
 def _indent(detail: Mapping[str, Any]) -> str:
@@ -139,7 +143,7 @@ def _call(detail: Mapping[str, Any]) -> None:
             )
 
 
-def _found(finding: Finding) -> None:
+def _show_finding(finding: Finding) -> None:
     with ui.column().classes("w-full gap-0"):
         ui.label(finding.description).classes("prose text-sm")
         for cited in finding.citations[:3]:
