@@ -42,5 +42,5 @@ print(best.evidence.splitlines()[-1].strip())
 # Months later: does what it cites still stand there?
 Path("shop/prices.py").write_text(SHOP["shop/prices.py"].replace("// 100", "/ 100"))
 checked = r.verify(result)
-print(checked.holds, next(one.file_path for one in checked.citations if one.status.value == "stale"))
+print(checked.holds, next(cited.file_path for cited in checked.citations if cited.status.value == "stale"))
 r.close()

@@ -16,7 +16,7 @@ async def main():
     print(await tools.list_files(".", "*.py"))
     print(await tools.read_file("switch.py", 4, 5))
     print([(match.path, match.line) for match in await tools.grep(r"self\.on", [])])
-    print([(one.qualified_name, one.start_line) for one in await tools.extract_symbols("switch.py")])
+    print([(symbol.qualified_name, symbol.start_line) for symbol in await tools.extract_symbols("switch.py")])
     print((await tools.parse_ast("switch.py")).nodes[0].kind)
     print(await tools.llm_query("how is the lamp turned on?", "switch.py:1-6"))
     try:

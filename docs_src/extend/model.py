@@ -16,12 +16,12 @@ class Echo(BaseHTTPRequestHandler):
     """A model that repeats the question: what any server has to answer to `POST /chat/completions`."""
 
     def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        text = json.dumps({"text": f"You said: {asked['messages'][-1]['content']}"})
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        text = json.dumps({"text": f"You said: {request['messages'][-1]['content']}"})
         message = {"role": "assistant", "content": text}
         choice = {"index": 0, "finish_reason": "stop", "message": message}
         usage = {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}
-        answer = {"id": "1", "object": "chat.completion", "created": 0, "model": asked["model"]}
+        answer = {"id": "1", "object": "chat.completion", "created": 0, "model": request["model"]}
         sent = json.dumps({**answer, "choices": [choice], "usage": usage}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

@@ -9,8 +9,8 @@ from recollect.contrib.autogen import RecollectMemory
 async def main(client: Recollect) -> None:
     memory = RecollectMemory(client)  # AssistantAgent("helper", model_client=..., memory=[memory])
     await memory.add(MemoryContent(content="Ana keeps bees.", mime_type=MemoryMimeType.TEXT))
-    for found in (await memory.query("Who keeps bees?")).results:
-        print(found.content)
+    for item in (await memory.query("Who keeps bees?")).results:
+        print(item.content)
 
 
 with Recollect() as client:

@@ -10,17 +10,17 @@ from recollect.contrib.langgraph import RecollectStore
 
 class State(TypedDict):
     user: str
-    said: str
+    message: str
     known: list[str]
 
 
 def recall(state: State, *, store: BaseStore) -> dict:
-    found = store.search(("memories", state["user"]), query=state["said"], limit=1)
-    return {"known": [item.value["text"] for item in found]}
+    items = store.search(("memories", state["user"]), query=state["message"], limit=1)
+    return {"known": [item.value["text"] for item in items]}
 
 
 def remember(state: State, *, store: BaseStore) -> dict:
-    store.put(("memories", state["user"]), str(uuid4()), {"text": state["said"]})
+    store.put(("memories", state["user"]), str(uuid4()), {"text": state["message"]})
     return {}
 
 
@@ -33,5 +33,5 @@ graph.add_edge("remember", END)
 
 with Recollect() as client:
     app = graph.compile(store=RecollectStore(client))
-    for said in ("I keep bees behind the house.", "What do I keep behind the house?"):
-        print(app.invoke({"user": "ana", "said": said, "known": []})["known"])
+    for message in ("I keep bees behind the house.", "What do I keep behind the house?"):
+        print(app.invoke({"user": "ana", "message": message, "known": []})["known"])

@@ -13,8 +13,8 @@ memory.add(
     infer=False,
 )
 
-found = memory.search("What am I allergic to?", filters={"user_id": "ana"}, top_k=1)
-print(found["results"][0]["memory"])
+results = memory.search("What am I allergic to?", filters={"user_id": "ana"}, top_k=1)
+print(results["results"][0]["memory"])
 for item in memory.get_all(filters={"user_id": "ana", "run_id": "trip-7"})["results"]:
     print(item["role"], "-", item["memory"])
 memory.close()

@@ -30,11 +30,11 @@ with Recollect() as r:
         ("spec builder", "What is the limit of an upload?"),
     ):
         recipe = get_role(name)
-        asked = recipe.ask(
+        arguments = recipe.ask(
             problem, doc_ids=["forms-docs"], working_dir="project", files=["*.py"], workflow="PROJ-456"
         )
-        result = r.oracle_consult(**asked)
+        result = r.oracle_consult(**arguments)
         first = result.citations[0]
         print(f"{name} ({recipe.depth_hint}): {first.file_path}:{first.line_start} {first.quote}")
 
-    print([(one.agent, one.workflow) for one in r.consultations.list(limit=3)])
+    print([(record.agent, record.workflow) for record in r.consultations.list(limit=3)])

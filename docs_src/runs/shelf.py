@@ -36,7 +36,7 @@ class Shelf:
         return ()  # what a planner without a model may choose from; this one brings its own plan
 
     async def grep(self, wanted, context):
-        found = [
+        findings = [
             Finding(
                 description=line,
                 evidence=line,
@@ -57,8 +57,8 @@ class Shelf:
             for number, line in enumerate(text.splitlines(), 1)
             if wanted.word in line
         ]
-        lines = [finding.evidence for finding in found]
-        return Observation(value=lines, text="\n".join(lines), findings=tuple(found))
+        lines = [finding.evidence for finding in findings]
+        return Observation(value=lines, text="\n".join(lines), findings=tuple(findings))
 
 
 class TwoWords:

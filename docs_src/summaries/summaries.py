@@ -13,7 +13,7 @@ Ana: See you soon, take care!
 with Recollect() as r:
     r.delete(conversation="coffee")  # in case you ran this before
     turns = [line.partition(": ") for line in TALK.strip().splitlines()]
-    messages = [{"speaker": speaker, "content": said} for speaker, _, said in turns]
+    messages = [{"speaker": speaker, "content": text} for speaker, _, text in turns]
     r.add(messages, conversation="coffee", created_at="2026-03-02T10:00:00Z")
 
     report = r.consolidate(conversation="coffee")

@@ -11,6 +11,6 @@ with Recollect() as r:
     turns = r.add(messages, conversation="battery", created_at="2026-07-30T13:00:00Z")
     print(len(turns), "turns")
 
-    found = r.search("What did Jonas suggest about the battery?")
-    for hit in sorted(found, key=lambda hit: hit.position):
+    hits = r.search("What did Jonas suggest about the battery?")
+    for hit in sorted(hits, key=lambda hit: hit.position):
         print(f"{hit.speaker}: {hit.text}")
