@@ -203,7 +203,7 @@ def test_delete_by_filter_erases_what_matches_only(cli: Any, remember: Remember)
     remember("scratch", "--metadata", '{"kind": "scratch"}')
     kept = remember("keep", "--metadata", '{"kind": "note"}')
     done = cli("delete", "--filter", '{"kind": "scratch"}', "--yes")
-    assert done.out.startswith("erased\t1 memories")
+    assert done.out.startswith("erased\t1 memory ")
     assert [item["id"] for item in cli("list", "--json").json["items"]] == [kept]
 
 
