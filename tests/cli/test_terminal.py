@@ -70,7 +70,10 @@ def test_long_texts_are_wrapped_and_shown_whole(cli: Any, remember: Callable[...
     assert all(word in STYLE.sub("", screen).split() for word in words)
 
 
-def test_a_search_says_how_long_it_took_and_what_to_do_when_nothing_is_found(cli: Any) -> None:
+def test_a_search_says_how_long_it_took_and_what_to_do_when_nothing_is_found(
+    cli: Any, remember: Callable[..., str]
+) -> None:
+    remember("The kiln cools overnight")
     code, screen = on_terminal(cli, "search", "anything at all")
     assert code == 0
     text = STYLE.sub("", screen)
@@ -86,7 +89,7 @@ def test_deleting_asks_and_no_keeps_the_memory(cli: Any, remember: Callable[...,
     cli("get", id)
     code, screen = on_terminal(cli, "delete", id, answer="y\n")
     assert code == 0
-    assert "1 memories" in screen
+    assert "1 memory" in screen
     cli("get", id, code=3)
 
 
