@@ -63,6 +63,7 @@ def test_files_come_by_path_with_their_languages(root: Path) -> None:
 def test_ignore_files_hold_at_every_level_and_folders_of_tools_stay_out(root: Path) -> None:
     write(root, {".gitignore": "*.log\n/build/\n", "x.log": "", "build/o.py": "", "pkg/.gitignore": "c.py\n"})
     write(root, {"pkg/c.py": "", "node_modules/m/i.js": "", "pkg/__pycache__/b.py": ""})
+    write(root, {"env/lib/python3.11/site-packages/numpy/core.py": ""})
     tree = open_tree(root)
     assert paths(tree) == [".gitignore", "a.py", "pkg/.gitignore", "pkg/b.py"]
     with pytest.raises(SourceError, match="ignored by git"):

@@ -35,7 +35,7 @@ _MAX_PATH_CHARS = 4_096
 BINARY = "it is binary"
 #: Folders that tools fill, in trees without an ignore file too.
 _FILLED_BY_TOOLS = frozenset(
-    ".hg .svn __pycache__ node_modules .tox .nox .venv .mypy_cache .pytest_cache .ruff_cache".split()
+    ".hg .svn __pycache__ node_modules site-packages .tox .nox .venv .mypy_cache .pytest_cache .ruff_cache".split()
 )
 #: What `canonical` would change in a text of plain ASCII.
 _UNUSUAL = re.compile(rb"[\x00\x0b\r\x1c-\x1e]")

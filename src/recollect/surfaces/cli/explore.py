@@ -200,17 +200,10 @@ def _show_steps(out: Output, trajectory: ExplorationTrajectory, indent: str = ""
 
 def _show_list(out: Output, results: Sequence[RLMResult]) -> None:
     if out.as_json:
+        names = ("task_id", "query", "root", "success", "stopped_by", "audit_file")
         out.document(
             [
-                {
-                    "task_id": result.task_id,
-                    "query": result.query,
-                    "root": result.root,
-                    "start_time": result.trajectory.start_time,
-                    "success": result.success,
-                    "stopped_by": result.stopped_by,
-                    "audit_file": result.audit_file,
-                }
+                {name: getattr(result, name) for name in names} | {"start_time": result.trajectory.start_time}
                 for result in results
             ]
         )
