@@ -68,6 +68,28 @@ def test_a_question_is_nearer_to_its_answer_than_to_other_memories(arctic: Embed
         assert int(np.argmax(memories @ arctic.embed_query(question))) == place
 
 
+@pytest.mark.parametrize(
+    ("topic", "about", "beside"),
+    [
+        (
+            "performance",
+            "A speed budget of 22 ms for the start page; builds that exceed it fail.",
+            "Zoe met Pavel of Redwood Music at the trade fair in Tartu.",
+        ),
+        (
+            "databases",
+            "We keep orchid in SQLite for now, one file for each customer.",
+            "Amir donated 82 books about windmills to the library in Riga.",
+        ),
+    ],
+)
+def test_a_bare_topic_is_nearer_to_what_is_about_it(
+    arctic: Embedder, topic: str, about: str, beside: str
+) -> None:
+    near, far = arctic.embed([about, beside]) @ arctic.embed_query(topic)
+    assert near > far + 0.02
+
+
 def test_a_question_is_read_as_one(arctic: Embedder) -> None:
     text = "Where do I live?"
     assert float(arctic.embed([text])[0] @ arctic.embed_query(text)) < 0.999

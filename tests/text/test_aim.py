@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.domain.query import Want
-from recollect.text.aim import read_aim
+from recollect.text.aim import is_bare_topic, read_aim
 
 
 @pytest.mark.parametrize(
@@ -162,3 +162,20 @@ def test_two_questions_in_one_are_less_sure_to_want_several_than_a_list(
     question: str, least: float, most: float
 ) -> None:
     assert least <= read_aim(question).several <= most
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("performance", True),
+        ("error handling", True),
+        ("Überblick Datenschutz", True),
+        ("performance?", False),
+        ("how errors end", False),
+        ("errors of the last week", False),
+        ("東京の事務所の住所", False),
+        ("", False),
+    ],
+)
+def test_a_bare_topic_is_told_from_a_question(text: str, bare: bool) -> None:
+    assert is_bare_topic(text) is bare

@@ -149,6 +149,8 @@ _FIRST_PERSON = _words(
     r"mon", r"ma", r"mes", r"yo", r"mi", r"mis", r"tengo", r"io", r"mio", r"mia", r"eu", r"meu", r"minha",
     r"ik", r"mijn",
 )  # fmt: skip
+#: A name for something is hardly longer; what is, is mostly a sentence.
+_TOPIC_WORDS = 3
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
 
 
@@ -194,6 +196,15 @@ def _only_a_name(text: str) -> bool:
     """Whether there is nothing but one name, "Acme Corp": whatever is known of it is wanted then."""
     words = re.findall(r"[\w'’-]+", text)
     return 0 < len(words) <= 2 and all(word[0].isupper() for word in words) and not _ONE_THING.search(text)
+
+
+def is_bare_topic(text: str) -> bool:
+    """Whether a text only names what to look for, as in "error handling": no sentence, and no question.
+
+    Only in Latin letters: other scripts may have no spaces, and a sentence looks like a word.
+    """
+    latin = max(text, default="") <= "\u024f"
+    return latin and 0 < len(text.split()) <= _TOPIC_WORDS and "?" not in text and not _ONE_THING.search(text)
 
 
 def _asks_for_topic(text: str) -> bool:
