@@ -51,7 +51,7 @@ _NUMBER = re.compile(
     r"|size|weight|number"
     r"|age|percentage|score|budget|rent|salary|cost)|price|phone number|cost|wie ?(?:viel|alt|lange|hoch)"
     r"|combien|cu[aá]nt\w+"
-    r"|quant[oaie]|hoeveel|pin|code)\b",
+    r"|quant[oaie]|hoeveel|(?:pin|code)(?=\W*$|\W+(?:of|for|to|is|was|do|does|did|on|at|in|from|i|we|he|she|they)\b))\b",
     re.IGNORECASE,
 )
 #: A number that no text holds, because it lies between two days: "how many weeks ago did I meet her?".
