@@ -330,6 +330,30 @@ def test_a_question_put_to_every_team_hears_all_that_have_something_to_say(as_de
     assert all("deploy" in hit.text for hit in hits)
 
 
+def test_a_team_is_heard_on_a_topic_that_it_speaks_of_in_other_words(as_default_user: As) -> None:
+    client = as_default_user(roles=("admin",))
+    home = {
+        "ant": "Working from home is supported: Umar ordered 19 chairs and screens.",
+        "cat": "Ines moved abroad and works from home with a time difference of six hours.",
+    }
+    for number, team in enumerate(("ant", "bee", "cat", "dog")):
+        client.scopes.create(f"team/{team}")
+        client.add(f"The summer party of {team} is in Vigo; Pedro organises the music.", scope=f"team/{team}")
+        client.add(f"Heron Media renewed the contract for {13 * number + 2} seats.", scope=f"team/{team}")
+    for team, text in home.items():
+        client.add(text, scope=f"team/{team}")
+    results = client.search("Compare remote work across all teams", limit=50)
+    assert {hit.text for hit in results} == set(home.values())
+    assert any("nothing was found for team/bee, team/dog" in note for note in results.notes)
+
+
+def test_the_name_of_a_topic_is_no_wish_for_a_number(as_default_user: As) -> None:
+    client = as_default_user()
+    client.add("We review each other's changes in pairs, with the author explaining the diff.")
+    assert texts(client, "code review")
+    assert not texts(client, "What is the code for the review room?")
+
+
 @pytest.mark.parametrize(
     "question",
     [

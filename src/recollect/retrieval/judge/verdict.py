@@ -256,7 +256,7 @@ def too_far_behind(scores: Floats, threshold: float, *, several: float) -> float
 
 
 def with_what_is_about_it(ranking: Ranking, judged: Ranking) -> Ranking:
-    """For a topic: what is about it, as it was ranked, and beside it what answers without naming it."""
+    """For a topic, and for what every group owes: what is about it, as it was ranked, and what else answers."""
     score = np.maximum(ranking.score, judged.score)
     return replace(judged, score=score, relevance=logit(score))
 

@@ -45,7 +45,7 @@ _SUMMARY = 0.1
 _MOST = 0.8
 _ROOM = 1.0
 # What likeness gains where an answer is taken for granted.
-_PRESUPPOSED = 1.1
+_PRESUPPOSED = 0.8
 # What a question for a period alone makes of whatever happened in it.
 _IN_PERIOD = RELEVANT + 0.3
 
@@ -103,9 +103,9 @@ def presupposing(ranking: Ranking) -> Ranking:
     """The same ranking for a question that takes an answer for granted in each group it is put to.
 
     "Compare X across all teams" supposes that most teams have something to say; what is then the best of a team is far
-    likelier to be about X than as much likeness in a store that was merely asked. On the made-up organisation of
-    `bench aggregation` this finds 95 % of the teams that speak of a topic instead of 80 %, and as many of the hits are
-    about it as before.
+    likelier to be about X than as much likeness in a store that was merely asked. The judge was trained on questions,
+    and takes the best of a team for beside the point where a topic is all that it is asked: on the made-up organisation
+    of `bench aggregation` it finds 89 % of the teams that speak of a topic, and both together 96 %.
     """
     relevance = ranking.relevance + _PRESUPPOSED * (ranking.relevance > 0)
     return replace(ranking, relevance=relevance, score=scores(relevance))
