@@ -51,7 +51,9 @@ _NUMBER = re.compile(
     r"|size|weight|number"
     r"|age|percentage|score|budget|rent|salary|cost)|price|phone number|cost|wie ?(?:viel|alt|lange|hoch)"
     r"|combien|cu[aá]nt\w+"
-    r"|quant[oaie]|hoeveel|(?:pin|code)(?=\W*$|\W+(?:of|for|to|is|was|do|does|did|on|at|in|from|i|we|he|she|they)\b))\b",
+    # "The door code", "code for the door"; not what is only called after it, as in "code review".
+    r"|quant[oaie]|hoeveel|(?:pin|code)(?=\W*$|\W+(?:of|for|to|is|was|do|does|did|on|at|in|from|i|we|he|she|they"
+    r"|d[eu]|des|del|della|pour|para|per|f[uü]r|vo[nm]|zu[mr]|van|voor)\b))\b",
     re.IGNORECASE,
 )
 #: A number that no text holds, because it lies between two days: "how many weeks ago did I meet her?".
