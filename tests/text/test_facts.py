@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.text.facts import Known, Relation, Statement, read_fact, read_facts, relate
 from recollect.text.facts.predicates import Kind, read_predicate
-from recollect.text.facts.relating import sentence_of
+from recollect.text.facts.relation import sentence_of
 
 NOW = datetime(2026, 2, 20, 12, tzinfo=UTC)
 

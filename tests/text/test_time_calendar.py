@@ -28,7 +28,7 @@ from recollect.text.times.calendar import (
     week_of,
     years,
 )
-from recollect.text.times.meaning import cycle_number, cycle_span
+from recollect.text.times.period import cycle_number, cycle_span
 
 MOMENTS = st.datetimes(min_value=datetime(1200, 1, 1), max_value=datetime(2900, 1, 1))
 TILING = [

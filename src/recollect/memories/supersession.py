@@ -21,7 +21,7 @@ from recollect.storage import facts, reading, writing
 from recollect.storage.store import Row, Transaction
 from recollect.text.facts import Known, Relation, Statement, read_fact, relate
 from recollect.text.facts.predicates import spellings, subject_key
-from recollect.text.facts.relating import NO_LONGER
+from recollect.text.facts.relation import NO_LONGER
 from recollect.workspace import Workspace
 
 #: Longer texts are notes; a fact that may be retired one day is a sentence or two.

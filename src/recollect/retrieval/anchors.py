@@ -17,7 +17,7 @@ from recollect.domain.query import TimeRange
 from recollect.storage.facts import fetch_dated
 from recollect.storage.store import Row, Transaction
 from recollect.text.terms import query_terms, terms
-from recollect.text.times.reading import limited, read_times
+from recollect.text.times.reader import limited, read_times
 from recollect.text.times.tokens import PAST_WORDS, Token, tokenize
 
 Place = tuple[int, int]

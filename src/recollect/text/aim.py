@@ -209,10 +209,10 @@ def is_bare_topic(text: str) -> bool:
 
 def _asks_for_topic(text: str) -> bool:
     """Whether whatever is known about something is wanted; not so where one thing of it is asked for before that."""
-    found = EXPLORATION.search(text) or ADVICE.search(text)
-    if found is None:
+    match = EXPLORATION.search(text) or ADVICE.search(text)
+    if match is None:
         return False
-    before = text[: found.start()]
+    before = text[: match.start()]
     return _WHATEVER.match(before) is not None or not _ONE_THING.search(before)
 
 

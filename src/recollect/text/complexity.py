@@ -152,18 +152,18 @@ def _is_significant(word: str) -> bool:
     return word in words.SIGNIFICANT or "/" in word or word.endswith(words.SCOPE_ENDINGS)
 
 
-def _strike_idioms(found: list[str]) -> None:
-    for index, length in list(_phrases_in(found, words.IDIOMS)):
-        found[index : index + length] = [""] * length
+def _strike_idioms(tokens: list[str]) -> None:
+    for index, length in list(_phrases_in(tokens, words.IDIOMS)):
+        tokens[index : index + length] = [""] * length
 
 
-def _phrases_in(found: Sequence[str], phrases: words.Phrases) -> Iterator[tuple[int, int]]:
+def _phrases_in(tokens: Sequence[str], phrases: words.Phrases) -> Iterator[tuple[int, int]]:
     """Where phrases begin, and how long they are."""
-    if phrases.keys().isdisjoint(found):
+    if phrases.keys().isdisjoint(tokens):
         return
-    for index, word in enumerate(found):
+    for index, word in enumerate(tokens):
         for phrase in phrases.get(word, ()):
-            if tuple(found[index : index + len(phrase)]) == phrase:
+            if tuple(tokens[index : index + len(phrase)]) == phrase:
                 yield index, len(phrase)
                 break
 
@@ -178,7 +178,7 @@ def _multi_layer(text: _Reading) -> tuple[float, int]:
     distinct = {(layer, name) for _, layer, name in named}
     count = len(distinct) + (2 if several == MULTI_LAYER_CEILING else 0)
     if len(distinct) >= 2:
-        joined = any(_joined(text, one[0], other[0]) for one, other in pairwise(named))
+        joined = any(_joined(text, first[0], second[0]) for first, second in pairwise(named))
         explicit = all("/" in text.words[index] for index, _, _ in named)
         full = joined and (explicit or not {layer for layer, _ in distinct} <= words.EVERYDAY_LAYERS)
         several = max(several, MULTI_LAYER_CEILING if full else _HINT)
@@ -245,8 +245,8 @@ def _is_product(text: _Reading, index: int) -> bool:
     return text.before(index) in words.TEAMS_BEFORE or text.after(index) in words.TEAMS_AFTER
 
 
-def _joined(text: _Reading, one: int, other: int) -> bool:
-    between = text.words[one + 1 : other]
+def _joined(text: _Reading, left: int, right: int) -> bool:
+    between = text.words[left + 1 : right]
     return len(between) <= 5 and (not words.JOINING.isdisjoint(between) or "," in between)
 
 
@@ -311,8 +311,8 @@ def _comparison(text: _Reading) -> tuple[float, bool]:
     return worth, _has_sides(text.words[:place]) or _has_sides(text.words[place:])
 
 
-def _has_sides(found: Iterable[str]) -> bool:
-    return any(word in words.JOINING or _looks_plural(word) for word in found)
+def _has_sides(tokens: Iterable[str]) -> bool:
+    return any(word in words.JOINING or _looks_plural(word) for word in tokens)
 
 
 def _looks_plural(word: str) -> bool:
@@ -325,8 +325,8 @@ def _compares(text: _Reading, index: int, word: str) -> float:
     if text.in_a_name(index):
         return 0.0
     if word in words.COMPARISON_VERBS:
-        asked = text.asked_of_us(index) or "how" in text.words[:index]
-        return words.COMPARISON_VERBS[word] if asked and not (text.telling and index) else 0.0
+        requested = text.asked_of_us(index) or "how" in text.words[:index]
+        return words.COMPARISON_VERBS[word] if requested and not (text.telling and index) else 0.0
     if word in words.COMPARISON:
         return 0.10 if text.telling else words.COMPARISON[word]
     if word in words.DIFFERENCE and text.after(index) in words.FOLLOWING_DIFFERENCE and not text.telling:
@@ -350,23 +350,23 @@ def _structure(text: _Reading, *, gathered: int, sided: bool) -> float:
     return min(STRUCTURE_CEILING, length + hops + times + clauses + stacked + (0.05 if sided else 0.0))
 
 
-def _hops(found: Sequence[str]) -> int:
-    return sum(word in words.HOPS for word in found) + sum(1 for _ in _phrases_in(found, words.HOP_PHRASES))
+def _hops(tokens: Sequence[str]) -> int:
+    return sum(word in words.HOPS for word in tokens) + sum(1 for _ in _phrases_in(tokens, words.HOP_PHRASES))
 
 
-def _times(found: Sequence[str]) -> int:
-    count = sum(1 for _ in _phrases_in(found, words.TIME_PHRASES))
-    for index, word in enumerate(found):
+def _times(tokens: Sequence[str]) -> int:
+    count = sum(1 for _ in _phrases_in(tokens, words.TIME_PHRASES))
+    for index, word in enumerate(tokens):
         if word in words.TIMES or (len(word) == 4 and word.isdecimal() and word[:2] in {"19", "20"}):
             count += 1
         elif word in words.TIME_UNITS:
-            count += not words.TIME_BEFORE.isdisjoint(found[max(0, index - 2) : index])
+            count += not words.TIME_BEFORE.isdisjoint(tokens[max(0, index - 2) : index])
     return count
 
 
-def _clauses(found: Sequence[str]) -> int:
+def _clauses(tokens: Sequence[str]) -> int:
     """Further clauses: after a semicolon or a finished question, or "and what"."""
-    inner = sum(word in {";", "?", "!"} for word in found[:-1])
+    inner = sum(word in {";", "?", "!"} for word in tokens[:-1])
     return inner + sum(
-        one in {"and", ","} and other in words.QUESTION_WORDS for one, other in pairwise(found)
+        token in {"and", ","} and following in words.QUESTION_WORDS for token, following in pairwise(tokens)
     )

@@ -18,10 +18,10 @@ Phrases = Mapping[str, Sequence[tuple[str, ...]]]
 
 
 def _phrases(text: str) -> Phrases:
-    found: dict[str, list[tuple[str, ...]]] = {}
+    phrases_of: dict[str, list[tuple[str, ...]]] = {}
     for phrase in sorted((tuple(line.split()) for line in text.strip().splitlines()), key=len, reverse=True):
-        found.setdefault(phrase[0], []).append(phrase)
-    return found
+        phrases_of.setdefault(phrase[0], []).append(phrase)
+    return phrases_of
 
 
 # ---------------------------------------------------------------- layers and scopes

@@ -95,23 +95,23 @@ class _Run:
 
 def find_names(text: str, *, known: Collection[str] = ()) -> list[Name]:
     """The distinct names in a text, in order. `known`: folded names that count in lower case, too."""
-    found = _Found()
+    names = _Names()
     for quoted in _QUOTED.finditer(text):
         title = quoted[quoted.lastindex or 0]
         if quoted.lastindex in _CJK_QUOTES or is_title(title):
-            found.add(title.strip(), "title")
+            names.add(title.strip(), "title")
     if known:
         for name in _known_names(text, known):
-            found.add(name, "declared")
+            names.add(name, "declared")
     if not is_shouted(text):
-        reader = _Reader(text, found)
+        reader = _Reader(text, names)
         for line in text.splitlines():
             reader.read(line)
         reader.settle()
-    return found.names()
+    return names.in_order()
 
 
-class _Found:
+class _Names:
     """Names without repeats; the kind that tells more wins."""
 
     def __init__(self) -> None:
@@ -132,15 +132,15 @@ class _Found:
     def __contains__(self, text: str) -> bool:
         return entity_key(text) in self._names
 
-    def names(self) -> list[Name]:
+    def in_order(self) -> list[Name]:
         return list(self._names.values())
 
 
 class _Reader:
     """Reads lines word by word. Names that open a sentence are decided when everything was read."""
 
-    def __init__(self, text: str, found: _Found) -> None:
-        self._found = found
+    def __init__(self, text: str, names: _Names) -> None:
+        self._kept = names
         self._text = text
         self._run = _Run()
         self._initial = True
@@ -172,8 +172,8 @@ class _Reader:
             folded = word.lower()
             # The lists are English; of other scripts only a word that also stands inside a sentence is taken.
             likely = folded not in lower and not folded.endswith(PLAIN_ENDINGS) and word[0] < "\u0370"
-            if likely or word in self._found:
-                self._found.add(word)
+            if likely or word in self._kept:
+                self._kept.add(word)
 
     # Words ----------------------------------------------------------------------------------------
 
@@ -244,7 +244,7 @@ class _Reader:
             self._address(bare)
         elif "_" in bare and _SNAKE.fullmatch(bare.rstrip("()")):
             self._flush()
-            self._found.add(bare.rstrip("()"), "identifier")
+            self._kept.add(bare.rstrip("()"), "identifier")
             self._initial = False
         elif first.isupper() or has_inner_capital(bare):
             self._capital(bare, closed)
@@ -262,16 +262,16 @@ class _Reader:
         url = _URL.search(bare)
         email = None if url else _EMAIL.search(bare)
         if url:
-            self._found.add((url[1] or url[2]).removeprefix("www.").rstrip(".-"), "host")
+            self._kept.add((url[1] or url[2]).removeprefix("www.").rstrip(".-"), "host")
         elif email:
-            self._found.add(email.group(), "email")
+            self._kept.add(email.group(), "email")
 
     def _sign_or_number(self, bare: str) -> None:
         run = self._run
         base, last = self._numbered_base()
         if bare[0] in "@#" and (match := _HANDLE.fullmatch(bare)):
             self._flush()
-            self._found.add(match.group(), "handle" if bare[0] == "@" else "channel")
+            self._kept.add(match.group(), "handle" if bare[0] == "@" else "channel")
         elif match := _NUMBER_SIGN.fullmatch(bare):
             self._drop_or_flush()
             self._numbered(match[1], sign=True)
@@ -284,13 +284,13 @@ class _Reader:
                 self._version("")
             elif base and model:
                 self._flush()
-                self._found.add(f"{base} {bare}", "product")
+                self._kept.add(f"{base} {bare}", "product")
             elif self._previous.lower() in NUMBERED and len(bare) >= 3 and bare.isdigit():
                 self._drop_or_flush()
                 self._numbered(bare, sign=False)
             elif base and len(bare) <= 2 and not is_common(last.lower()):
                 self._flush()
-                self._found.add(f"{base} {bare}", "title")
+                self._kept.add(f"{base} {bare}", "title")
             else:
                 self._flush()
                 self._number = bare if bare.isalnum() and len(bare) <= 4 else ""
@@ -311,14 +311,14 @@ class _Reader:
         base, last = self._numbered_base()
         self._flush(kind="product" if base and not is_common(last.lower()) else None)
         if not base:
-            self._found.add(bare, "version")
+            self._kept.add(bare, "version")
 
     def _numbered(self, number: str, *, sign: bool) -> None:
         noun = self._previous.lower()
         if noun in NUMBERED:
-            self._found.add(f"{noun} #{number}" if sign else f"{noun} {number}", "id")
+            self._kept.add(f"{noun} #{number}" if sign else f"{noun} {number}", "id")
         else:
-            self._found.add(f"#{number}", "id")
+            self._kept.add(f"#{number}", "id")
 
     def _drop_or_flush(self) -> None:
         """Leave out the word before a number: the "Order" of "Order #12" is no name of its own."""
@@ -335,7 +335,7 @@ class _Reader:
             return
         if _CODE.fullmatch(word):
             self._flush()
-            self._found.add(word, "id")
+            self._kept.add(word, "id")
             self._initial, self._previous = False, word
             return
         if _VERSION.fullmatch(word):
@@ -403,9 +403,9 @@ class _Reader:
         if not words or len(words) > _MAX_RUN:
             return
         if run.number and (len(words) > 1 or len(run.number) < 3) and not shift:
-            self._found.add(f"{run.number} {' '.join(words)}", "title")
+            self._kept.add(f"{run.number} {' '.join(words)}", "title")
         if run.before and words[0].lower() in PERSON_WORDS and len(words) > 1:
-            self._found.add(f"{run.before}, {run.number} {' '.join(words)}".replace("  ", " "), "person")
+            self._kept.add(f"{run.before}, {run.number} {' '.join(words)}".replace("  ", " "), "person")
         split = run.possessive - shift
         if 0 < split < len(words):
             # "Schindler's List" is a name; "Acme's CEO" is not, but Acme is.
@@ -415,7 +415,7 @@ class _Reader:
                 self._take(rest, kind=kind, initial=False)
             joined = f"{' '.join(words[:split])}'s {' '.join(rest)}"
             if rest[0].lower() not in EVERYDAY_CAPITALS:
-                self._found.add(joined, "title" if kind is None else kind)
+                self._kept.add(joined, "title" if kind is None else kind)
             return
         if "and" in words:
             # One name or two? "Harry Potter and the Goblet of Fire", "Apollo and the Payments team": the first, always.
@@ -424,9 +424,9 @@ class _Reader:
             if suffix or run.project:
                 words = words[middle + 2 :] or words
         if suffix:
-            self._found.add(f"{' '.join(words)} {suffix}", kind or "name")
+            self._kept.add(f"{' '.join(words)} {suffix}", kind or "name")
         elif run.project:
-            self._found.add(f"project {' '.join(words)}", "project")
+            self._kept.add(f"project {' '.join(words)}", "project")
         else:
             self._take(words, kind=kind, initial=initial)
 
@@ -463,13 +463,13 @@ class _Reader:
         name = " ".join(words[1:] if honoured else words)
         role = folded[0] in ROLE_WORDS and "of" in folded[1:-1]
         if not (role and folded[0] in EVERYDAY_CAPITALS):
-            self._found.add(name, kind or ("person" if honoured else kind_of(folded)))
+            self._kept.add(name, kind or ("person" if honoured else kind_of(folded)))
         if folded[0] in PERSON_WORDS and not honoured and folded[1] != "of":
             # "King Oswiu of Northumbria" is also called without his crown.
             bare = words[1:]
             while len(bare) > 1 and bare[0].lower() in PERSON_WORDS:
                 del bare[0]
-            self._found.add(" ".join(bare), "person")
+            self._kept.add(" ".join(bare), "person")
         if role:
             tail = words[folded.index("of", 1) + 1 :]
             while tail and tail[0].lower() in CONNECTORS:
@@ -489,7 +489,7 @@ class _Reader:
         if initial and plain and kind is None:
             self._doubtful.append(word)
             return
-        self._found.add(word, kind or "name")
+        self._kept.add(word, kind or "name")
 
 
 _MAX_KNOWN_WORDS = 5

@@ -92,13 +92,13 @@ def query_terms(text: str) -> list[str]:
 
 
 def _collect(text: str, *, question: bool) -> list[str]:
-    found: list[str] = []
+    content: list[str] = []
     stopped: list[str] = []
     for word, is_stop in _words(_prepared(text), question=question):
-        (stopped if is_stop else found).append(word[:MAX_TERM_CHARS])
+        (stopped if is_stop else content).append(word[:MAX_TERM_CHARS])
     # "The Who" or "to be or not to be" is still a text and finds its like. Longer texts don't index their
     # stop words (they would double the postings), so "who am I" is for the semantic side to answer.
-    return found or stopped
+    return content or stopped
 
 
 def _prepared(text: str) -> str:

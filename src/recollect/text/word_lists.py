@@ -52,21 +52,7 @@ def is_done(word: str) -> bool:
 
 
 #: Endings of words that open sentences and are no names.
-PLAIN_ENDINGS = (
-    "ing",
-    "ly",
-    "tion",
-    "tions",
-    "ness",
-    "ment",
-    "ments",
-    "ful",
-    "less",
-    "able",
-    "ally",
-    "ize",
-    "ise",
-)
+PLAIN_ENDINGS = tuple("ing ly tion tions ness ment ments ful less able ally ize ise".split())
 
 #: Times are read by `text/times`, not kept as entities.
 CALENDAR = _words(

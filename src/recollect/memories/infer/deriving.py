@@ -25,7 +25,7 @@ from recollect.storage.entities import Linked
 from recollect.storage.facts import DERIVED
 from recollect.text.facts import Relation, Statement, relate
 from recollect.text.facts.predicates import spellings
-from recollect.text.facts.relating import sentence_of
+from recollect.text.facts.relation import sentence_of
 from recollect.workspace import Workspace
 
 

@@ -23,7 +23,7 @@ from recollect.errors import ModelError
 from recollect.memories.supersession import is_machine, speaker_name
 from recollect.text.facts import Statement, read_facts
 from recollect.text.facts.predicates import wordings
-from recollect.text.facts.screening import clean, why_no_fact
+from recollect.text.facts.screen import clean, why_no_fact
 from recollect.text.sentences import split_sentences
 
 if TYPE_CHECKING:

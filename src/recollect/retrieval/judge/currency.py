@@ -27,7 +27,7 @@ from recollect.retrieval.judge.probability import logit, sigmoid
 from recollect.text.aim import FormModels
 from recollect.text.facts import Known, Relation, Statement, read_fact, relate
 from recollect.text.facts.predicates import Kind, read_predicate, subject_key
-from recollect.text.facts.screening import is_passing
+from recollect.text.facts.screen import is_passing
 from recollect.text.sentences import split_sentences
 from recollect.text.terms import terms
 

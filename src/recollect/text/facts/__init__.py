@@ -4,8 +4,8 @@
 `relate` what a new statement does to a known fact. All of it is pure; storing is memories/supersession.py.
 """
 
-from recollect.text.facts.reading import read_fact, read_facts
-from recollect.text.facts.relating import Known, Relation, Verdict, relate
+from recollect.text.facts.reader import read_fact, read_facts
+from recollect.text.facts.relation import Known, Relation, Verdict, relate
 from recollect.text.facts.statement import Reading, Skipped, Statement
 
 __all__ = [

@@ -1,6 +1,6 @@
 """The sentences from which a fact can be read, as patterns over a cleaned clause.
 
-Each rule is a verb phrase with what it means. `reading.py` tries them in order; the first that fits a clause decides.
+Each rule is a verb phrase with what it means. `reader.py` tries them in order; the first that fits a clause decides.
 """
 
 from __future__ import annotations
@@ -105,13 +105,9 @@ def _inflected(base: str) -> list[str]:
 
 
 FORM_OF: dict[str, str] = {form: MANY_VERBS[base] for base in MANY_VERBS for form in _inflected(base)}
-FORM_OF |= {
-    "living in": "lives in",
-    "live in": "lives in",
-    "working at": "works at",
-    "working for": "works at",
-}
-FORM_OF |= {"work at": "works at", "work for": "works at", "live at": "lives in", "report to": "manager"}
+FORM_OF |= dict.fromkeys(("living in", "live in", "live at"), "lives in")
+FORM_OF |= dict.fromkeys(("working at", "working for", "work at", "work for"), "works at")
+FORM_OF["report to"] = "manager"
 _FORMS = "|".join(sorted(map(re.escape, FORM_OF), key=len, reverse=True))
 
 MANY = re.compile(rf"^(?P<s>[^,;:]{{1,80}}?) (?P<v>{_FORMS}) (?P<o>\S.*)$")

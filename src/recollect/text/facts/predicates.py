@@ -7,7 +7,7 @@ person. "A dog", "everybody" and "Ana and Bob" are no single subject either.
 its kind and what its values look like. A kind decides what a newer value does: `single` replaces the older one,
 `many` stands beside it, `other` replaces it only when the sentence says that something changed.
 
-Tables and string work; it knows no sentence (see reading.py) and no memory.
+Tables and string work; it knows no sentence (see reader.py) and no memory.
 """
 
 from __future__ import annotations

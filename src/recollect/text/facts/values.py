@@ -68,28 +68,11 @@ COUNTRIES = frozenset(
     thailand togo tunisia turkey turkmenistan uganda ukraine uruguay uzbekistan venezuela vietnam wales yemen
     zambia zimbabwe europe asia africa america california texas bavaria catalonia
     """.split()
-) | {
-    "the netherlands",
-    "the united kingdom",
-    "the uk",
-    "the united states",
-    "the us",
-    "the usa",
-    "south korea",
-    "north korea",
-    "south africa",
-    "new zealand",
-    "costa rica",
-    "sri lanka",
-    "saudi arabia",
-    "the united arab emirates",
-    "northern ireland",
-    "el salvador",
-    "dominican republic",
-    "the dominican republic",
-    "the philippines",
-    "ivory coast",
-}
+).union(
+    "the netherlands,the united kingdom,the uk,the united states,the us,the usa,south korea,north korea,south africa,"
+    "new zealand,costa rica,sri lanka,saudi arabia,the united arab emirates,northern ireland,el salvador,"
+    "dominican republic,the dominican republic,the philippines,ivory coast".split(",")
+)
 DIETS = frozenset(
     {"vegetarian", "vegan", "pescatarian", "omnivore", "a vegetarian", "a vegan", "a pescatarian"}
 )
@@ -112,12 +95,12 @@ def _word(word: str) -> str:
     return _UNITS.get(word) or _MONTH_OF.get(word) or word
 
 
-def same_value(one: str, other: str) -> bool:
+def same_value(value: str, other: str) -> bool:
     """Whether two values say the same, one of them perhaps more of it."""
-    first, second = value_key(one), value_key(other)
+    first, second = value_key(value), value_key(other)
     if not first or not second:
-        return one.casefold() == other.casefold()
-    if first == second or entity_key(one) == entity_key(other):
+        return value.casefold() == other.casefold()
+    if first == second or entity_key(value) == entity_key(other):
         return True
     return first < second or second < first
 
@@ -142,22 +125,22 @@ def has_form(value: str, form: str) -> bool:
     return True
 
 
-def comparable(one: str, other: str, key: str) -> bool:
+def comparable(left: str, right: str, key: str) -> bool:
     """Whether two different values of a key can't both hold at one time."""
     if key == "status":
-        known = [{group for group in _STATES if value.casefold() in group} for value in (one, other)]
+        known = [{group for group in _STATES if value.casefold() in group} for value in (left, right)]
         return not all(known) or bool(known[0] & known[1])
-    clocks = bool(_CLOCK.search(one)), bool(_CLOCK.search(other))
-    dates = bool(_CALENDAR.search(one)), bool(_CALENDAR.search(other))
+    clocks = bool(_CLOCK.search(left)), bool(_CLOCK.search(right))
+    dates = bool(_CALENDAR.search(left)), bool(_CALENDAR.search(right))
     if any(clocks) or any(dates):
         # "on Tuesdays" and "at 9:30" go together; two days, or two hours, do not.
         return (clocks[0] and clocks[1]) or (dates[0] and dates[1])
-    if key == "lives in" and (one.casefold() in COUNTRIES) != (other.casefold() in COUNTRIES):
+    if key == "lives in" and (left.casefold() in COUNTRIES) != (right.casefold() in COUNTRIES):
         return False  # a town and a country can both be home
     if key in {"lives in", "works at"}:
-        return has_form(one, "place") and has_form(other, "place")
+        return has_form(left, "place") and has_form(right, "place")
     if key == "marriage":
-        return "married" not in (one.casefold(), other.casefold())
+        return "married" not in (left.casefold(), right.casefold())
     return True
 
 
@@ -184,6 +167,12 @@ _OPINIONS = frozenset(
 )
 
 
+_DEGREES = frozenset(
+    "very too so quite rather really extremely more less much from like as still yet being getting also always about"
+    " up down only".split()
+)
+
+
 def is_description(value: str) -> bool:
     """Whether words describe something instead of giving its value: too high, on the wall, being rebuilt."""
     words = value.casefold().split()
@@ -192,32 +181,7 @@ def is_description(value: str) -> bool:
     first = words[0]
     return (
         (first in _OPINIONS and len(words) <= 2)
-        or first
-        in {
-            "very",
-            "too",
-            "so",
-            "quite",
-            "rather",
-            "really",
-            "extremely",
-            "more",
-            "less",
-            "much",
-            "from",
-            "like",
-            "as",
-            "still",
-            "yet",
-            "being",
-            "getting",
-            "also",
-            "always",
-            "about",
-            "up",
-            "down",
-            "only",
-        }
+        or first in _DEGREES
         or (
             first.endswith("ing")
             and first not in STATES

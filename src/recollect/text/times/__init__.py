@@ -4,6 +4,6 @@
 `understand` for questions and at intake for memories; `retrieval/anchors.py` asks the store when "the launch" was.
 """
 
-from recollect.text.times.reading import TimeReading, extract_temporal_scope, find_times, read_times
+from recollect.text.times.reader import TimeReading, extract_temporal_scope, find_times, read_times
 
 __all__ = ["TimeReading", "extract_temporal_scope", "find_times", "read_times"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -15,7 +14,7 @@ from recollect.text.times.calendar import (
     period_of,
     shift,
 )
-from recollect.text.times.meaning import Period, mapped, settle
+from recollect.text.times.period import Match, Period, mapped, settle
 from recollect.text.times.tokens import (
     AFTER_WORDS,
     BEFORE_WORDS,
@@ -29,8 +28,6 @@ from recollect.text.times.tokens import (
     read_number,
 )
 
-Match = tuple[Period, int]
-Inner = Callable[[Source, int], Match | None]
 #: The present moment is in a range that ends now; `end` is exclusive.
 TICK = timedelta(microseconds=1)
 #: "2 years, 1 month and 21 days" has three; more is a list.
@@ -80,10 +77,10 @@ def read_amount(source: Source, place: int) -> tuple[Amount, int] | None:
         begin = spot
         if parts:
             begin = source.skip(source.skip(spot, (",",)), ("and",))
-        found = _count(source, begin)
-        if found is None:
+        match = _count(source, begin)
+        if match is None:
             break
-        count, after, loose = found
+        count, after, loose = match
         unit = read_unit(source, after)
         if unit is None or (parts and unit[0] >= parts[-1][1]):
             break
@@ -135,16 +132,16 @@ def read_unit(source: Source, place: int) -> tuple[Grain, int] | None:
 # ---------------------------------------------------------------- so long ago, so long after something
 
 
-def offset(source: Source, place: int, inner: Inner) -> Match | None:
+def offset(source: Source, place: int) -> Match | None:
     """3 days ago, 2 weeks from now, a week after Easter, more than a year ago, 3 days starting Monday."""
     bound, spot = _bound(source, place)
-    found = read_amount(source, spot) or _some(source, spot)
-    if found is None:
+    match = read_amount(source, spot) or _some(source, spot)
+    if match is None:
         return _counted_weekdays(source, place)
-    amount, after = found
-    anchored = _anchor(source, after, inner)
+    amount, after = match
+    anchored = _anchor(source, after)
     if anchored is None:
-        return None if bound else _lasting(source, amount, after, inner)
+        return None if bound else _lasting(source, amount, after)
     sign, anchor, end = anchored
     if not bound and source.low(place - 1) == "the" and anchor.grain is not Grain.INSTANT:
         bound = "inside"  # the two weeks before Christmas: all of them
@@ -183,7 +180,7 @@ def _bound(source: Source, place: int) -> tuple[str, int]:
     return "", place
 
 
-def _anchor(source: Source, place: int, inner: Inner) -> tuple[int, Period, int] | None:
+def _anchor(source: Source, place: int) -> tuple[int, Period, int] | None:
     """Which way an amount is counted, from what, and the place after that."""
     here = Period(grain=Grain.INSTANT, span=Span(start=source.now, end=source.now + TICK), relative=True)
     word = source.low(place)
@@ -193,7 +190,7 @@ def _anchor(source: Source, place: int, inner: Inner) -> tuple[int, Period, int]
         return -1, here, source.skip(place + 1, ("today",))
     if source.words(place, "in", "the", "past"):
         return -1, here, place + 3
-    if word in ("later", "hence", "afterwards", "after", "out") and not _has_anchor(source, place, inner):
+    if word in ("later", "hence", "afterwards", "after", "out") and not _has_anchor(source, place):
         return (1, here, place + 1) if word != "out" else None
     if word in ("from", "after", "since", "before", "following", "past", "of", "prior"):
         spot = source.skip(place + 1, ("to",)) if word == "prior" else place + 1
@@ -203,18 +200,18 @@ def _anchor(source: Source, place: int, inner: Inner) -> tuple[int, Period, int]
                 here,
                 spot + (1 if source.low(spot) == "now" else 2),
             )
-        found = inner(source, spot) if word != "of" else None
-        if found is not None and not found[0].weak:
-            anchor = found[0]
+        match = source.period(spot) if word != "of" else None
+        if match is not None and not match[0].weak:
+            anchor = match[0]
             if word == "from" and anchor.cycle is not None:
                 # A week from Friday is always ahead.
                 anchor = replace(anchor, span=settle(anchor, source.now, future=True), cycle=None, of=None)
-            return (-1 if word in ("before", "prior") else 1), _edge(anchor, word), found[1]
+            return (-1 if word in ("before", "prior") else 1), _edge(anchor, word), match[1]
     return None
 
 
-def _has_anchor(source: Source, place: int, inner: Inner) -> bool:
-    return source.low(place) == "after" and inner(source, place + 1) is not None
+def _has_anchor(source: Source, place: int) -> bool:
+    return source.low(place) == "after" and source.period(place + 1) is not None
 
 
 def _edge(period: Period, word: str) -> Period:
@@ -254,7 +251,7 @@ def _moved(source: Source, amount: Amount, sign: int, anchor: Period, bound: str
     return mapped(shape, anchor, target) or shape
 
 
-def _lasting(source: Source, amount: Amount, place: int, inner: Inner) -> Match | None:
+def _lasting(source: Source, amount: Amount, place: int) -> Match | None:
     """3 days starting next Monday, for 3 days, from today, 4 weeks in the future."""
     if source.words(place, "in", "the", "future"):
         return ahead(source, amount, from_today=False), place + 3
@@ -262,10 +259,10 @@ def _lasting(source: Source, amount: Amount, place: int, inner: Inner) -> Match 
     if source.low(spot) not in ("starting", "beginning", "commencing", "from", "as"):
         return None
     spot = source.skip(source.skip(spot + 1, ("from", "on", "of", "at", "with")), ("the",))
-    found = inner(source, spot)
-    if found is None or found[0].weak:
+    match = source.period(spot)
+    if match is None or match[0].weak:
         return None
-    anchor, end = found
+    anchor, end = match
     shape = Period(grain=anchor.grain, offset=True)
     made = mapped(shape, anchor, lambda span: Span(start=span.start, end=amount.after(span.start)))
     if made is None:
@@ -307,19 +304,19 @@ def counted(source: Source, place: int) -> Match | None:
         spot = place + 1
         if source.low(spot) in ("last", "past", "next"):  # "the very last", "last past"
             return None
-        found = (
+        match = (
             read_amount(source, spot) if source.low(spot) not in ("a", "an") or _vague(source, spot) else None
         )
-        if found is None and word == "past":
+        if match is None and word == "past":
             unit = read_unit(source, spot)
             if unit is not None and source.low(spot) in UNITS and unit[0] not in _NOT_PAST:
-                found = Amount(parts=((1, unit[0]),)), unit[1]
-        if found is None and word == "last" and _stretch(source, place):
+                match = Amount(parts=((1, unit[0]),)), unit[1]
+        if match is None and word == "last" and _stretch(source, place):
             unit = read_unit(source, spot)
-            found = (Amount(parts=((1, unit[0]),)), unit[1]) if unit else None
-        if found is None:
+            match = (Amount(parts=((1, unit[0]),)), unit[1]) if unit else None
+        if match is None:
             return None
-        amount, after = found
+        amount, after = match
         return _directed(source, amount, DIRECTIONS[word], place), after
     number = _count(source, place)
     if (
@@ -387,15 +384,15 @@ def _is_past(source: Source) -> bool:
     return any(token.low in PAST_WORDS or token.low.endswith("ed") for token in source.tokens[:200])
 
 
-def inside(source: Source, place: int, inner: Inner) -> Match | None:
+def inside(source: Source, place: int) -> Match | None:
     """Within 5 days, within 2 weeks from today, in 3 weeks."""
     word = source.low(place)
-    found = read_amount(source, place + 1)
-    if found is None:
+    match = read_amount(source, place + 1)
+    if match is None:
         return None
-    amount, after = found
+    amount, after = match
     if word == "within":
-        anchored = _anchor(source, after, inner)
+        anchored = _anchor(source, after)
         if anchored is not None:
             sign, anchor, end = anchored
             return _moved(source, amount, sign, anchor, "inside"), end
@@ -403,7 +400,7 @@ def inside(source: Source, place: int, inner: Inner) -> Match | None:
             return None
         return ahead(source, amount, from_today=True), after
     if word == "in":
-        anchored = _anchor(source, after, inner)
+        anchored = _anchor(source, after)
         if anchored is not None:
             sign, anchor, end = anchored
             return _moved(source, amount, sign, anchor, ""), end

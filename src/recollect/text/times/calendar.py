@@ -202,10 +202,10 @@ def nth_week(span: Span, number: int) -> Span | None:
 def nth_weekday(span: Span, weekday: int, number: int) -> Span | None:
     """The nth Monday (0) ... Sunday (6) of a span, from its end when negative."""
     if number > 0:
-        found = span.start + timedelta(days=(weekday - span.start.weekday()) % 7 + 7 * (number - 1))
+        day = span.start + timedelta(days=(weekday - span.start.weekday()) % 7 + 7 * (number - 1))
     else:
-        found = span.last - timedelta(days=(span.last.weekday() - weekday) % 7 + 7 * (-number - 1))
-    return day_of(found) if number and span.start <= found < span.end else None
+        day = span.last - timedelta(days=(span.last.weekday() - weekday) % 7 + 7 * (-number - 1))
+    return day_of(day) if number and span.start <= day < span.end else None
 
 
 def nth_part(span: Span, grain: Grain, number: int) -> Span | None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from recollect.text.times.calendar import Grain, Span
-from recollect.text.times.meaning import Period, cycle_span, every
+from recollect.text.times.period import Period, cycle_span, every
 from recollect.text.times.tokens import DAYPARTS, Source, read_number
 
 _AT = frozenset("at around by about before after until till since from to between and - – ~".split())

@@ -7,7 +7,6 @@ a few tokens ahead.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 
 from recollect.text.times.calendar import (
@@ -18,7 +17,7 @@ from recollect.text.times.calendar import (
     month,
     years,
 )
-from recollect.text.times.meaning import Period, cycle_number, cycle_span, every, known
+from recollect.text.times.period import Match, Period, cycle_number, cycle_span, every, known
 from recollect.text.times.tokens import (
     DIRECTIONS,
     DOUBTFUL,
@@ -36,9 +35,6 @@ from recollect.text.times.tokens import (
     read_number,
     read_year,
 )
-
-Match = tuple[Period, int]
-Reader = Callable[[Source, int], Match | None]
 
 #: People are called so: "What did April say?"
 _NAMES = frozenset("april june august may jan".split())
@@ -239,17 +235,17 @@ def figures(source: Source, place: int) -> Match | None:
         return None
     text, start = source.text, token.start
     if size == 4:
-        if found := _YEAR_FIRST.match(text, start):
-            return _built(source, place, found, int(found[1]), int(found[3]), int(found[4]))
-        if found := _YEAR_MONTH.match(text, start):
-            year, number = int(found[1]), int(found[2])
+        if match := _YEAR_FIRST.match(text, start):
+            return _built(source, place, match, int(match[1]), int(match[3]), int(match[4]))
+        if match := _YEAR_MONTH.match(text, start):
+            year, number = int(match[1]), int(match[2])
             if 1 <= number <= 12 and 1000 <= year <= 2999:
-                return month_of_year(year, number), source.at(found.end(), place)
+                return month_of_year(year, number), source.at(match.end(), place)
         return None
-    if found := _YEAR_LAST.match(text, start):
-        return _year_last(source, place, found)
-    if (found := _MONTH_YEAR.match(text, start)) and 1 <= int(found[1]) <= 12:
-        return month_of_year(int(found[2]), int(found[1])), source.at(found.end(), place)
+    if match := _YEAR_LAST.match(text, start):
+        return _year_last(source, place, match)
+    if (match := _MONTH_YEAR.match(text, start)) and 1 <= int(match[1]) <= 12:
+        return month_of_year(int(match[2]), int(match[1])), source.at(match.end(), place)
     return _short(source, place)
 
 
@@ -266,14 +262,14 @@ def _is_glued_to_a_name(source: Source, place: int) -> bool:
 
 
 def _built(
-    source: Source, place: int, found: re.Match[str], year: int, number: int, day: int
+    source: Source, place: int, match: re.Match[str], year: int, number: int, day: int
 ) -> Match | None:
     if not 1 <= number <= 12:
         return None
     period = day_of_year(year, number, day)
     if period is None:
         return None
-    end = found.end()
+    end = match.end()
     clock = _ISO_TIME.match(source.text, end)
     after = source.at(clock.end() if clock else end, place)
     if source.low(after) == "(" and source.low(after + 1) in WEEKDAYS and source.low(after + 2) == ")":
@@ -281,8 +277,8 @@ def _built(
     return period, after
 
 
-def _year_last(source: Source, place: int, found: re.Match[str]) -> Match | None:
-    first, sign, second, last = int(found[1]), found[2], int(found[3]), found[4]
+def _year_last(source: Source, place: int, match: re.Match[str]) -> Match | None:
+    first, sign, second, last = int(match[1]), match[2], int(match[3]), match[4]
     if sign == "." and len(last) == 2:
         return None  # a version
     year = int(last) if len(last) == 4 else full_year(int(last), source.now)
@@ -292,8 +288,8 @@ def _year_last(source: Source, place: int, found: re.Match[str]) -> Match | None
         number, day = day, number
     elif first <= 12 and second <= 12 and first != second:
         order = "day first" if day_first else "month first"
-        source.notes.append(f"read {found[0]!r} with the {order}: {year}-{number:02}-{day:02}")
-    return _built(source, place, found, year, number, day)
+        source.notes.append(f"read {match[0]!r} with the {order}: {year}-{number:02}-{day:02}")
+    return _built(source, place, match, year, number, day)
 
 
 def _short(source: Source, place: int) -> Match | None:
@@ -335,7 +331,7 @@ def _compact(source: Source, place: int) -> Match | None:
 
 def has_day_first(text: str) -> bool:
     """Whether a text writes a date that can only have the day first: then the others have it too."""
-    return any(int(found[1]) > 12 >= int(found[2]) for found in _SLASHED.finditer(text))
+    return any(int(match[1]) > 12 >= int(match[2]) for match in _SLASHED.finditer(text))
 
 
 _SLASHED = re.compile(r"\b(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}\b")
@@ -361,9 +357,9 @@ def weekday_date(source: Source, place: int) -> Match | None:
     after = place + 1
     spot = source.skip(after, (",", ".", "-", "("))
     for reader in (month_date, day_month, figures):
-        found = reader(source, spot) if spot < len(source.tokens) else None
-        if found is not None and found[0].grain is Grain.DAY:
-            return found
+        match = reader(source, spot) if spot < len(source.tokens) else None
+        if match is not None and match[0].grain is Grain.DAY:
+            return match
     named = source.skip(spot, ("the",))
     day = read_day_number(source, named)
     if day is not None and (day.ordinal or named > spot or (day.figures and _stands_alone(source, day))):

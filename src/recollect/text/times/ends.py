@@ -13,7 +13,7 @@ from recollect.text.times.amounts import TICK
 from recollect.text.times.calendar import Grain, Span
 from recollect.text.times.clock import clock_period
 from recollect.text.times.grammar import extended, period
-from recollect.text.times.meaning import Period, mapped, within
+from recollect.text.times.period import Period, mapped, within
 from recollect.text.times.tokens import Source
 
 _SIGNS = ("-", "–", "—", "~", "−")
@@ -62,33 +62,28 @@ def read_pair(source: Source, place: int, *, opened: str) -> Ranged | None:
 def read_end(source: Source, place: int) -> tuple[Period, int | None, int] | None:
     """One end: a period, or a number that the other end will explain."""
     spot = source.skip(place, ("in", "on", "at"))
-    found = period(source, spot)
+    match = period(source, spot)
     bare = source.skip(spot, ("the",))
     day = dates.read_day_number(source, bare)
-    if found is not None and not (day is not None and found[0].weak):
-        return found[0], None, found[1]
+    if match is not None and not (day is not None and match[0].weak):
+        return match[0], None, match[1]
     if day is None:
-        return (found[0], None, found[1]) if found is not None else None
-    explained, after = extended(source, (dates.day_of_any_month(day.value, weak=True), day.after), 0)
+        return (match[0], None, match[1]) if match is not None else None
+    with source.nested():
+        explained, after = extended(source, (dates.day_of_any_month(day.value, weak=True), day.after))
     return explained, day.value, after
 
 
 def related(source: Source, left: Period, right: Period, hour: int | None) -> tuple[Period, Period] | None:
     """Each end with what the other one says about it: the month, the day, am or pm."""
-    if hour is not None and left.weak and right.cycle is not None and right.grain is Grain.HOUR:
-        span = right.of(0) if right.of else None
+    if hour is not None and left.weak and right.grain is Grain.HOUR:
+        span = right.of(0) if right.of else right.span
         end = span.start.hour if span else 0
-        left = clock_period(next((h for h in (hour % 12 + 12, hour % 12) if h < end), hour % 12), None)
-    elif (
-        hour is not None
-        and left.weak
-        and right.parent is not None
-        and right.grain is Grain.HOUR
-        and right.span
-    ):
-        end = right.span.start.hour
         clock = clock_period(next((h for h in (hour % 12 + 12, hour % 12) if h < end), hour % 12), None)
-        left = within(clock, right.parent) or left
+        if right.cycle is not None:
+            left = clock
+        elif right.parent is not None and span:
+            left = within(clock, right.parent) or left
     if right.parent is not None and left.cycle is right.parent.grain:
         turned = put_into(left, right.parent)
         left = _month_before(left, turned, right)

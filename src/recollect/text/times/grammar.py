@@ -1,6 +1,6 @@
-"""One period at one place of a text: which reader takes it, and what stands around it and belongs to it.
+"""A period at a place of a text: which reader takes it, and what stands around it and belongs to it.
 
-`period` tries the readers of the modules beside it and joins what says one time in two pieces: Friday next week, May
+`period` tries the readers of the modules beside it and joins what says a time in two pieces: Friday next week, May
 of last year, yesterday at 5pm. Pieces nest at most a few times, and each place is read once per depth, so a long
 text takes time in proportion to its length.
 """
@@ -13,7 +13,7 @@ from datetime import timedelta
 
 from recollect.text.times import amounts, clock, dates, parts, relative, years
 from recollect.text.times.calendar import Grain, Span, day_of, week_of
-from recollect.text.times.meaning import Period, fits_into, mapped, within
+from recollect.text.times.period import Match, Period, fits_into, mapped, within
 from recollect.text.times.tokens import (
     CENTURY_DECADES,
     DAY_WORDS,
@@ -37,7 +37,6 @@ from recollect.text.times.tokens import (
 )
 from recollect.text.times.years import HOLIDAYS, holiday, holiday_weekend
 
-Match = tuple[Period, int]
 #: "the end of the first week of next month" nests three times.
 _MAX_DEPTH = 3
 _MAX_PIECES = 4
@@ -46,30 +45,30 @@ _RECURRING = frozenset("every each per".split())
 _JOINTS = frozenset(", of in on at - – for during the".split())
 
 
-def period(source: Source, place: int, depth: int = 0) -> Match | None:
+def period(source: Source, place: int) -> Match | None:
     """The period that begins at a place, and the place after it."""
-    if place >= len(source.tokens) or depth > _MAX_DEPTH:
+    if place >= len(source.tokens) or source.depth > _MAX_DEPTH:
         return None
     token = source.tokens[place]
     if token.number is None and token.low not in STARTS:
         return None
-    key = (place, depth)
+    key = (place, source.depth)
     if key not in source.memo:
         source.memo[key] = None
-        source.memo[key] = _read(source, place, depth)
-    match: Match | None = source.memo[key]
-    return match
+        with source.nested():
+            source.memo[key] = _read(source, place)
+    return source.memo[key]
 
 
-def _read(source: Source, place: int, depth: int) -> Match | None:
+def _read(source: Source, place: int) -> Match | None:
     try:
-        found = _piece(source, place, depth)
-        return extended(source, found, depth) if found is not None else None
+        match = _piece(source, place)
+        return extended(source, match) if match is not None else None
     except (ValueError, OverflowError):
         return None  # beyond the calendar: the year 12000
 
 
-def _piece(source: Source, place: int, depth: int) -> Match | None:
+def _piece(source: Source, place: int) -> Match | None:
     if place >= len(source.tokens):
         return None
     word = source.low(place)
@@ -78,94 +77,85 @@ def _piece(source: Source, place: int, depth: int) -> Match | None:
     if source.low(place - 1) in _RECURRING and (word in WEEKDAYS or word in UNITS or word in SEASONS):
         return None
 
-    def inner(source: Source, place: int) -> Match | None:
-        return period(source, place, depth + 1)
-
     if word in _ARTICLES:
         spot = place + 1
         for reader in (relative.around_next, relative.definite):
-            found = reader(source, spot)
-            if found is not None:
-                return found
-        return _piece(source, spot, depth) if source.low(spot) not in _ARTICLES else None
+            match = reader(source, spot)
+            if match is not None:
+                return match
+        return _piece(source, spot) if source.low(spot) not in _ARTICLES else None
     token = source.tokens[place]
     if token.number is None:
         readers = _READERS.get(word, ())
     else:
         size = token.end - token.start
         readers = _SHORT if size <= 2 else _FOUR if size == 4 else _OTHER
-    return _first(source, place, readers, inner)
+    return _first(source, place, readers)
 
 
-Inner = Callable[[Source, int], Match | None]
-Deep = Callable[[Source, int, Inner], Match | None]
-
-
-def _plain(reader: Callable[[Source, int], Match | None]) -> Deep:
-    return lambda source, place, inner: reader(source, place)
-
+Reader = Callable[[Source, int], Match | None]
 
 _ORDINALS = SMALL_ORDINALS.keys() | TEN_ORDINALS.keys()
 _CARDINALS = SMALL.keys() | TENS.keys()
 _NUMBERS = _CARDINALS | _ORDINALS
 
 #: In figures: which readers look at a number of one or two figures, of four, of another length.
-_SHORT: tuple[Deep, ...] = (
-    _plain(dates.figures),
-    _plain(years.quarter_code),
-    _plain(dates.day_month),
-    _plain(years.decade),
-    _plain(years.century),
+_SHORT: tuple[Reader, ...] = (
+    dates.figures,
+    years.quarter_code,
+    dates.day_month,
+    years.decade,
+    years.century,
     parts.nth,
-    _plain(amounts.counted),
+    amounts.counted,
     amounts.offset,
-    _plain(clock.time_of_day),
-    _plain(parts.day_alone),
+    clock.time_of_day,
+    parts.day_alone,
 )
-_FOUR: tuple[Deep, ...] = (
-    _plain(dates.figures),
-    _plain(years.year_and_code),
-    _plain(dates.year_month),
-    _plain(years.decade),
-    _plain(amounts.counted),
+_FOUR: tuple[Reader, ...] = (
+    dates.figures,
+    years.year_and_code,
+    dates.year_month,
+    years.decade,
+    amounts.counted,
     amounts.offset,
-    _plain(years.year_alone),
+    years.year_alone,
 )
-_OTHER: tuple[Deep, ...] = (_plain(dates.figures), parts.nth, _plain(amounts.counted), amounts.offset)
+_OTHER: tuple[Reader, ...] = (dates.figures, parts.nth, amounts.counted, amounts.offset)
 
 #: In words: each reader and the words it begins with. Where several begin with a word, the first that fits is right.
-_WORD_READERS: tuple[tuple[Deep, Iterable[str]], ...] = (
-    (_plain(holiday), HOLIDAYS),
+_WORD_READERS: tuple[tuple[Reader, Iterable[str]], ...] = (
+    (holiday, HOLIDAYS),
     (relative.beside, [*UNITS, *WEEKDAYS, "last", "final", "first"]),
-    (_plain(dates.weekday_date), WEEKDAYS),
-    (_plain(dates.month_date), MONTHS),
+    (dates.weekday_date, WEEKDAYS),
+    (dates.month_date, MONTHS),
     (parts.nth, [*_ORDINALS, *TENS, "last", "final"]),
-    (_plain(amounts.counted), [*DIRECTIONS, *VAGUE, *_CARDINALS]),
-    (_plain(relative.directed), DIRECTIONS),
+    (amounts.counted, [*DIRECTIONS, *VAGUE, *_CARDINALS]),
+    (relative.directed, DIRECTIONS),
     (parts.part, [*PARTS, *END_CODES]),
     (parts.side_of_now, "earlier later sooner rest remainder remaining remains".split()),
     (relative.to_date, [*TO_DATE_CODES, *UNITS, "so", "to"]),
     (parts.week, "week weekend wk cw kw w calendar".split()),
-    (_plain(relative.around_next), UNITS),
-    (_plain(relative.bare_weekend), ["weekend"]),
-    (_plain(relative.day_word), [*DAY_WORDS, "day", "other", "now", "current", "present"]),
-    (_plain(relative.season), SEASONS),
-    (_plain(years.quarter_code), "qh"),
-    (_plain(years.decade), [*DECADES, *CENTURY_DECADES, *_CARDINALS]),
-    (_plain(years.century), _NUMBERS),
-    (_plain(dates.year_month), [*_CARDINALS, "'", "’"]),
-    (_plain(dates.day_month), _NUMBERS),
+    (relative.around_next, UNITS),
+    (relative.bare_weekend, ["weekend"]),
+    (relative.day_word, [*DAY_WORDS, "day", "other", "now", "current", "present"]),
+    (relative.season, SEASONS),
+    (years.quarter_code, "qh"),
+    (years.decade, [*DECADES, *CENTURY_DECADES, *_CARDINALS]),
+    (years.century, _NUMBERS),
+    (dates.year_month, [*_CARDINALS, "'", "’"]),
+    (dates.day_month, _NUMBERS),
     (amounts.offset, [*_CARDINALS, *VAGUE, *UNITS, *amounts.BOUND_WORDS, "a", "an", "half"]),
     (amounts.inside, ["in", "within"]),
-    (_plain(relative.recent), [*RECENT_WORDS, "of"]),
-    (_plain(clock.time_of_day), [*_CARDINALS, "noon", "midday", "midnight", "half", "quarter"]),
-    (_plain(years.year_alone), [*_CARDINALS, "year", "cy", "fy", "calendar", "fiscal", "'", "’"]),
-    (_plain(parts.day_alone), _NUMBERS),
+    (relative.recent, [*RECENT_WORDS, "of"]),
+    (clock.time_of_day, [*_CARDINALS, "noon", "midday", "midnight", "half", "quarter"]),
+    (years.year_alone, [*_CARDINALS, "year", "cy", "fy", "calendar", "fiscal", "'", "’"]),
+    (parts.day_alone, _NUMBERS),
 )
 
 
-def _by_word() -> dict[str, tuple[Deep, ...]]:
-    table: dict[str, list[Deep]] = {}
+def _by_word() -> dict[str, tuple[Reader, ...]]:
+    table: dict[str, list[Reader]] = {}
     for reader, words in _WORD_READERS:
         for word in dict.fromkeys(words):
             table.setdefault(word, []).append(reader)
@@ -177,29 +167,29 @@ _READERS = _by_word()
 STARTS = frozenset(_READERS) | _ARTICLES
 
 
-def _first(source: Source, place: int, readers: tuple[Deep, ...], inner: Inner) -> Match | None:
+def _first(source: Source, place: int, readers: tuple[Reader, ...]) -> Match | None:
     for reader in readers:
-        found = reader(source, place, inner)
-        if found is not None:
-            return found
+        match = reader(source, place)
+        if match is not None:
+            return match
     return None
 
 
 # ---------------------------------------------------------------- what belongs together
 
 
-def extended(source: Source, found: Match, depth: int) -> Match:
+def extended(source: Source, match: Match) -> Match:
     """A period with what stands behind it and says which one."""
     for _ in range(_MAX_PIECES):
-        more = _more(source, found, depth)
+        more = _more(source, match)
         if more is None:
-            return found
-        found = more
-    return found
+            return match
+        match = more
+    return match
 
 
-def _more(source: Source, found: Match, depth: int) -> Match | None:
-    period_, after = found
+def _more(source: Source, match: Match) -> Match | None:
+    period_, after = match
     if after >= len(source.tokens) or period_.open_start or period_.open_end:
         return None
     if period_.cycle is Grain.YEAR:
@@ -220,7 +210,7 @@ def _more(source: Source, found: Match, depth: int) -> Match | None:
     daypart = _daypart(source, period_, after)
     if daypart is not None:
         return daypart
-    return _joined(source, found, depth)
+    return _joined(source, match)
 
 
 def _has_month(source: Source, place: int) -> bool:
@@ -243,8 +233,8 @@ def _daypart(source: Source, period_: Period, after: int) -> Match | None:
     return (replace(made, clock_only=False), spot + 1) if made else None
 
 
-def _joined(source: Source, found: Match, depth: int) -> Match | None:
-    period_, after = found
+def _joined(source: Source, match: Match) -> Match | None:
+    period_, after = match
     spot = after
     if source.low(spot) == "." and source.low(spot - 1) in MONTHS and len(source.low(spot - 1)) < 5:
         spot += 1
@@ -252,7 +242,7 @@ def _joined(source: Source, found: Match, depth: int) -> Match | None:
         spot = source.skip(spot, _JOINTS)
     if spot >= len(source.tokens):
         return None
-    other = period(source, spot, depth + 1)
+    other = period(source, spot)
     if other is None or other[0].open_start or other[0].open_end:
         return None
     second, end = other

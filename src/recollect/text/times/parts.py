@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -23,11 +22,9 @@ from recollect.text.times.calendar import (
     weekend_of,
 )
 from recollect.text.times.dates import day_of_any_month, read_day_number, year_behind
-from recollect.text.times.meaning import Period, every, known, mapped
+from recollect.text.times.period import Match, Period, every, known, mapped
 from recollect.text.times.tokens import DIRECTIONS, END_CODES, PARTS, UNITS, WEEKDAYS, Source, read_number
 
-Match = tuple[Period, int]
-Inner = Callable[[Source, int], Match | None]
 _OF = ("of", "in", "during", "for")
 #: After "the 4th" these may come; any other word makes it the 4th of something that is no month.
 _AFTER_DAY = frozenset(
@@ -35,7 +32,7 @@ _AFTER_DAY = frozenset(
 )
 
 
-def nth(source: Source, place: int, inner: Inner) -> Match | None:
+def nth(source: Source, place: int) -> Match | None:
     """The third week of next month, the first 2 weeks of 2021, the second Monday in May, the last day of the year."""
     rank = _rank(source, place)
     if rank is None:
@@ -57,7 +54,7 @@ def nth(source: Source, place: int, inner: Inner) -> Match | None:
     if weekday is None and (grain is None or grain < Grain.DAY):
         return None
     after = spot + 1
-    outer = _outer(source, after, inner)
+    outer = _outer(source, after)
     if outer is None:
         return _alone(source, number, weekday, grain, after) if size == 1 else None
     big, end = outer
@@ -87,12 +84,12 @@ def _rank(source: Source, place: int) -> tuple[int, int] | None:
     return number.value, source.skip(number.after, ("-",))
 
 
-def _outer(source: Source, place: int, inner: Inner) -> Match | None:
+def _outer(source: Source, place: int) -> Match | None:
     spot = source.skip(place, _OF)
     if spot == place and not (source.low(place) in DIRECTIONS or source.low(place).isdecimal()):
         return None
-    found = whole(source, spot, inner)
-    return found if found is not None and not found[0].weak and found[0].grain > Grain.DAY else None
+    match = whole(source, spot)
+    return match if match is not None and not match[0].weak and match[0].grain > Grain.DAY else None
 
 
 def _run(span: Span, grain: Grain, number: int, size: int) -> Span | None:
@@ -128,7 +125,7 @@ def _alone(source: Source, number: int, weekday: int | None, grain: Grain | None
     return None
 
 
-def part(source: Source, place: int, inner: Inner) -> Match | None:
+def part(source: Source, place: int) -> Match | None:
     """Early May, mid-January, the end of 2023, the beginning of next week, EOM."""
     word = source.low(place)
     code = END_CODES.get(word)
@@ -136,15 +133,15 @@ def part(source: Source, place: int, inner: Inner) -> Match | None:
         big: Match | None = (Period(grain=code, span=period_of(code, source.now), relative=True), place + 1)
         which, pointed = "late", True
     else:
-        found = PARTS.get(word)
-        if found is None:
+        name = PARTS.get(word)
+        if name is None:
             return None
-        which, pointed = found, word not in ("early", "mid", "late")
+        which, pointed = name, word not in ("early", "mid", "late")
         spot = source.skip(place + 1, ("-", "–"))
         of = source.low(spot) == "of" or (source.low(spot) == "in" and not pointed)
         if pointed and not of:
             return None
-        big = whole(source, spot + of, inner)
+        big = whole(source, spot + of)
     if big is None or big[0].weak or big[0].point_of is not None or big[0].open_end or big[0].open_start:
         return None
     period, after = big
@@ -203,7 +200,7 @@ def part_of(span: Span, grain: Grain, which: str, *, relative: bool) -> Span:
     return Span(start=start, end=max(end, start + timedelta(hours=1)))
 
 
-def whole(source: Source, place: int, inner: Inner) -> Match | None:
+def whole(source: Source, place: int) -> Match | None:
     """A period, or a unit alone: end of month, rest of the week."""
     spot = source.skip(place, ("the", "my", "our"))
     spot = source.skip(spot, ("calendar", "fiscal"))
@@ -213,21 +210,21 @@ def whole(source: Source, place: int, inner: Inner) -> Match | None:
     alone = behind_it not in ("of", "before", "after") and not behind_it.isdecimal()
     if grain is not None and grain >= Grain.DAY and not name.endswith("s") and alone:
         return Period(grain=grain, span=period_of(grain, source.now), relative=True), spot + 1
-    return inner(source, place)
+    return source.period(place)
 
 
-def side_of_now(source: Source, place: int, inner: Inner) -> Match | None:
+def side_of_now(source: Source, place: int) -> Match | None:
     """Earlier this year: what of it is past. Later this week: what is left. The rest of the month."""
     word = source.low(place)
     if word in ("rest", "remainder", "remaining", "remains"):
-        return _rest(source, place, inner)
+        return _rest(source, place)
     if word not in ("earlier", "later", "sooner"):
         return None
     spot = source.skip(place + 1, ("in", "on", "during"))
-    found = whole(source, spot, inner)
-    if found is None or found[0].span is None or found[0].weak or not found[0].relative:
+    match = whole(source, spot)
+    if match is None or match[0].span is None or match[0].weak or not match[0].relative:
         return None
-    period, after = found
+    period, after = match
     assert period.span is not None
     span, now = period.span, source.now
     if span.start <= now < span.end:
@@ -237,12 +234,12 @@ def side_of_now(source: Source, place: int, inner: Inner) -> Match | None:
     return replace(period, span=cut), after
 
 
-def _rest(source: Source, place: int, inner: Inner) -> Match | None:
+def _rest(source: Source, place: int) -> Match | None:
     spot = source.skip(place + 1, ("of",))
-    found = whole(source, spot, inner)
-    if found is None or found[0].span is None or found[0].grain <= Grain.HOUR or found[0].weak:
+    match = whole(source, spot)
+    if match is None or match[0].span is None or match[0].grain <= Grain.HOUR or match[0].weak:
         return None
-    period, after = found
+    period, after = match
     assert period.span is not None
     start = max(period.span.start, midnight(source.now))
     return (
@@ -255,15 +252,15 @@ def _rest(source: Source, place: int, inner: Inner) -> Match | None:
 # ---------------------------------------------------------------- weeks
 
 
-def week(source: Source, place: int, inner: Inner) -> Match | None:
+def week(source: Source, place: int) -> Match | None:
     """Week 31, week 3 of 2027, CW 12, the week of 8 May, week commencing Monday, w/c 8 May."""
     word = source.low(place)
     if word == "w" and source.low(place + 1) == "/" and source.low(place + 2) in ("c", "e", "b"):
-        return _week_around(source, place + 3, inner, ending=source.low(place + 2) == "e")
+        return _week_around(source, place + 3, ending=source.low(place + 2) == "e")
     if word == "calendar" and source.low(place + 1) == "week":
         word, place = "week", place + 1
     if word == "weekend" and source.low(place + 1) == "of":
-        return _weekend_around(source, place + 2, inner)
+        return _weekend_around(source, place + 2)
     if word not in ("week", "wk", "cw", "kw"):
         return None
     spot = source.skip(place + 1, ("number", "no", "#"))
@@ -278,15 +275,15 @@ def week(source: Source, place: int, inner: Inner) -> Match | None:
     if word in ("week", "wk") and source.low(place + 1) in ("of", "commencing", "beginning", "starting", "ending",
                                                             "from", "containing"):  # fmt: skip
         spot = source.skip(place + 2, ("on", "from"))
-        return _week_around(source, spot, inner, ending=source.low(place + 1) == "ending")
+        return _week_around(source, spot, ending=source.low(place + 1) == "ending")
     return None
 
 
-def _week_around(source: Source, place: int, inner: Inner, *, ending: bool) -> Match | None:
-    found = _dated(source, place, inner)
-    if found is None:
+def _week_around(source: Source, place: int, *, ending: bool) -> Match | None:
+    match = _dated(source, place)
+    if match is None:
         return None
-    period, after = found
+    period, after = match
     if ending:
         made = mapped(
             replace(period, grain=Grain.WEEK),
@@ -298,20 +295,20 @@ def _week_around(source: Source, place: int, inner: Inner, *, ending: bool) -> M
     return (made, after) if made else None
 
 
-def _weekend_around(source: Source, place: int, inner: Inner) -> Match | None:
-    found = _dated(source, place, inner)
-    if found is None:
+def _weekend_around(source: Source, place: int) -> Match | None:
+    match = _dated(source, place)
+    if match is None:
         return None
-    made = mapped(replace(found[0], grain=Grain.WEEKEND), found[0], lambda span: weekend_of(span.start))
-    return (made, found[1]) if made else None
+    made = mapped(replace(match[0], grain=Grain.WEEKEND), match[0], lambda span: weekend_of(span.start))
+    return (made, match[1]) if made else None
 
 
-def _dated(source: Source, place: int, inner: Inner) -> Match | None:
-    found = inner(source, place)
-    if found is None:
+def _dated(source: Source, place: int) -> Match | None:
+    match = source.period(place)
+    if match is None:
         day = day_alone(source, source.skip(place, ("the",)))
         return day
-    return found if found[0].grain is Grain.DAY else None
+    return match if match[0].grain is Grain.DAY else None
 
 
 # ---------------------------------------------------------------- a day by its number

@@ -26,7 +26,7 @@ from recollect.text.times.ends import (
     related,
 )
 from recollect.text.times.grammar import STARTS, period
-from recollect.text.times.meaning import Period, first_from, last_until, settle, within
+from recollect.text.times.period import Period, first_from, last_until, settle, within
 from recollect.text.times.tokens import Source
 
 #: Words before a time that make it open on one side, longest first.
@@ -76,9 +76,9 @@ def expression(source: Source, place: int) -> Reading | None:
                 return _closed(source, pair, place)
             return _from(source, place) if word == "from" else None
         if word in _OPENERS:
-            found_open = _opened(source, place)
-            if found_open is not None:
-                return found_open
+            reading = _opened(source, place)
+            if reading is not None:
+                return reading
         return _plain(source, place)
     except (ValueError, OverflowError):
         return None  # beyond the calendar
@@ -87,17 +87,17 @@ def expression(source: Source, place: int) -> Reading | None:
 # ---------------------------------------------------------------- two ends
 
 
-def _closed(source: Source, found: Ranged, place: int) -> Reading | None:
-    left, right = begin_of(found.left), finish_of(found.right, until=found.until)
+def _closed(source: Source, pair: Ranged, place: int) -> Reading | None:
+    left, right = begin_of(pair.left), finish_of(pair.right, until=pair.until)
     note = None
     begin = end = None
     if left.span is not None and right.span is not None:
         if right.span.end <= left.span.start:
-            swapped, closing = begin_of(found.right).span, finish_of(found.left, until=False).span
+            swapped, closing = begin_of(pair.right).span, finish_of(pair.left, until=False).span
             assert swapped is not None
             assert closing is not None
             begin, end = swapped.start, closing.end
-            phrase = _phrase(source, place, found.after)
+            phrase = _phrase(source, place, pair.after)
             note = f"{phrase!r} runs backwards; read it as {begin:%Y-%m-%d} to {closing.last:%Y-%m-%d}"
         else:
             begin, end = left.span.start, right.span.end
@@ -108,8 +108,8 @@ def _closed(source: Source, found: Ranged, place: int) -> Reading | None:
         begin, end = spans
     if end <= begin:
         return None
-    clock_only = found.left.clock_only and found.right.clock_only
-    return Reading(start=begin, end=end, first=place, after=found.after, clock_only=clock_only, note=note)
+    clock_only = pair.left.clock_only and pair.right.clock_only
+    return Reading(start=begin, end=end, first=place, after=pair.after, clock_only=clock_only, note=note)
 
 
 def _matched(source: Source, left: Period, right: Period) -> tuple[datetime, datetime] | None:
@@ -150,30 +150,30 @@ def _opened(source: Source, place: int) -> Reading | None:
         if not source.words(place, *words):
             continue
         spot = source.skip(place + len(words), ("in", "on", "at", "from"))
-        found = period(source, spot)
-        if found is None and words[-1] == "than":
+        match = period(source, spot)
+        if match is None and words[-1] == "than":
             aged = _aged(source, spot, place, words[0])
             if aged is not None:
                 return aged
-        if found is None or (found[0].weak and found[0].grain is not Grain.INSTANT):
+        if match is None or (match[0].weak and match[0].grain is not Grain.INSTANT):
             continue
-        if found[0].open_end or found[0].open_start or (found[0].offset and words[-1] == "than"):
+        if match[0].open_end or match[0].open_start or (match[0].offset and words[-1] == "than"):
             continue
-        reading = _one_sided(source, found[0], kind, place, found[1])
+        reading = _one_sided(source, match[0], kind, place, match[1])
         if reading is not None:
-            return _bounded(source, reading, found[0])
+            return _bounded(source, reading, match[0])
     return None
 
 
 def _aged(source: Source, spot: int, place: int, word: str) -> Reading | None:
     """Older than 3 months, newer than a week."""
-    found = read_amount(source, spot) if word in ("older", "newer") else None
-    if found is None:
+    match = read_amount(source, spot) if word in ("older", "newer") else None
+    if match is None:
         return None
-    moment = found[0].after(source.now, -1)
+    moment = match[0].after(source.now, -1)
     older = word == "older"
     return Reading(
-        start=None if older else moment, end=moment if older else None, first=place, after=found[1]
+        start=None if older else moment, end=moment if older else None, first=place, after=match[1]
     )
 
 
@@ -183,11 +183,11 @@ def _bounded(source: Source, reading: Reading, period_: Period) -> Reading:
     spot = source.skip(source.skip(reading.after, (",",)), ("and", "but"))
     if start is None or period_.cycle is None or source.low(spot) not in ("before", "until", "till"):
         return reading
-    found = period(source, spot + 1)
-    if found is None or found[0].cycle is not period_.cycle or found[0].weak:
+    match = period(source, spot + 1)
+    if match is None or match[0].cycle is not period_.cycle or match[0].weak:
         return reading
-    closing = first_from(found[0], start, lambda span: span.start > start)
-    return replace(reading, end=closing.start, after=found[1]) if closing else reading
+    closing = first_from(match[0], start, lambda span: span.start > start)
+    return replace(reading, end=closing.start, after=match[1]) if closing else reading
 
 
 def _one_sided(source: Source, period_: Period, kind: str, place: int, after: int) -> Reading | None:
@@ -215,12 +215,12 @@ def _one_sided(source: Source, period_: Period, kind: str, place: int, after: in
 
 def _from(source: Source, place: int) -> Reading | None:
     """From May on; "from 2014" alone is the year."""
-    found = period(source, place + 1)
-    if found is None or found[0].weak:
+    match = period(source, place + 1)
+    if match is None or match[0].weak:
         return None
-    behind = source.low(found[1])
-    if behind in _ONWARDS or (behind == "on" and not source.low(found[1] + 1).isalnum()):
-        return _one_sided(source, found[0], "since", place, found[1] + 1)
+    behind = source.low(match[1])
+    if behind in _ONWARDS or (behind == "on" and not source.low(match[1] + 1).isalnum()):
+        return _one_sided(source, match[0], "since", place, match[1] + 1)
     return _plain(source, place + 1)
 
 
@@ -228,14 +228,14 @@ def _from(source: Source, place: int) -> Reading | None:
 
 
 def _plain(source: Source, place: int) -> Reading | None:
-    found = period(source, place)
-    if _may_be_first(source, place, found):
+    match = period(source, place)
+    if _may_be_first(source, place, match):
         pair = read_pair(source, place, opened="")
         if pair is not None:
             return _closed(source, pair, place)
-    if found is None:
+    if match is None:
         return None
-    period_, after = found
+    period_, after = match
     contained = _contained(source, period_, after)
     if contained is not None:
         return _closed(source, contained, place)
@@ -258,9 +258,9 @@ def _plain(source: Source, place: int) -> Reading | None:
     )
 
 
-def _may_be_first(source: Source, place: int, found: tuple[Period, int] | None) -> bool:
-    if found is not None and not found[0].weak:
-        after = found[1]
+def _may_be_first(source: Source, place: int, match: tuple[Period, int] | None) -> bool:
+    if match is not None and not match[0].weak:
+        after = match[1]
     else:
         day = dates.read_day_number(source, source.skip(place, ("the",)))
         if day is None:
@@ -330,10 +330,10 @@ def _listed(source: Source, period_: Period, after: int) -> tuple[Period, int]:
         "with",
     ):
         return period_, after
-    found = period(source, after + 1)
-    if found is None or found[0].span is None or found[0].relative or found[0].grain is not period_.grain:
+    match = period(source, after + 1)
+    if match is None or match[0].span is None or match[0].relative or match[0].grain is not period_.grain:
         return period_, after
-    limit = found[0].span
+    limit = match[0].span
     span = last_until(period_, limit.start, lambda span: span.start <= limit.start)
     return (replace(period_, span=span, cycle=None, of=None), after) if span else (period_, after)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,7 +14,8 @@ from recollect.text.times.dates import (
     month_date,
     weekday_date,
 )
-from recollect.text.times.meaning import (
+from recollect.text.times.period import (
+    Match,
     Period,
     cycle_number,
     every,
@@ -39,8 +39,6 @@ from recollect.text.times.tokens import (
 )
 from recollect.text.times.years import holiday, quarter_code
 
-Match = tuple[Period, int]
-Inner = Callable[[Source, int], Match | None]
 #: What "recently" reaches back.
 RECENT_DAYS = 7
 #: What follows a period that is named by what happened in it: "the week that ...", "the day of the launch".
@@ -60,9 +58,9 @@ def directed(source: Source, place: int) -> Match | None:
         word = "past" if word == "last" else word
     direction = DIRECTIONS[word]
     for reader in (_unit, _daypart):
-        found = reader(source, spot, word, direction)
-        if found is not None:
-            return found
+        match = reader(source, spot, word, direction)
+        if match is not None:
+            return match
     return _named(source, spot, word, direction)
 
 
@@ -122,14 +120,14 @@ def _named(source: Source, place: int, word: str, direction: int) -> Match | Non
     if place >= len(source.tokens):
         return None
     for reader in (holiday, weekday_date, month_date, day_month, figures, season, quarter_code):
-        found = reader(source, place)
-        if found is None:
+        match = reader(source, place)
+        if match is None:
             continue
-        period, after = found
+        period, after = match
         if period.span is not None or period.cycle is None or word == "that":
-            return found
+            return match
         if reader is weekday_date and period.cycle is not Grain.WEEK and direction:
-            return found  # this Friday, 5/12: the date says which
+            return match  # this Friday, 5/12: the date says which
         span = _chosen(source, period, word, direction)
         return (replace(period, span=span, cycle=None, of=None, relative=True), after) if span else None
     return None
@@ -222,7 +220,7 @@ def around_next(source: Source, place: int) -> Match | None:
     return Period(grain=grain, span=period_of(grain, source.now, away), relative=True), spot + 1
 
 
-def beside(source: Source, place: int, inner: Inner) -> Match | None:
+def beside(source: Source, place: int) -> Match | None:
     """The week before Christmas, the day after 8 May, the Monday after Easter."""
     place = source.skip(place, ("last", "final", "first"))
     word = source.low(place + 1)
@@ -231,8 +229,8 @@ def beside(source: Source, place: int, inner: Inner) -> Match | None:
     grain, weekday = UNITS.get(source.low(place)), WEEKDAYS.get(source.low(place))
     if (grain is None or grain < Grain.DAY) and weekday is None:
         return None
-    found = inner(source, place + 2)
-    if found is None or found[0].weak:
+    match = source.period(place + 2)
+    if match is None or match[0].weak:
         return None
     sign = -1 if word == "before" else 1
 
@@ -244,9 +242,9 @@ def beside(source: Source, place: int, inner: Inner) -> Match | None:
         edge = midnight(span.end if sign > 0 else span.start)
         return Span(start=min(edge, shift(edge, sign, grain)), end=max(edge, shift(edge, sign, grain)))
 
-    shape = Period(grain=Grain.DAY if weekday is not None else grain or Grain.DAY, span=found[0].span)
-    made = mapped(shape, found[0], change)
-    return (made, found[1]) if made else None
+    shape = Period(grain=Grain.DAY if weekday is not None else grain or Grain.DAY, span=match[0].span)
+    made = mapped(shape, match[0], change)
+    return (made, match[1]) if made else None
 
 
 def day_word(source: Source, place: int) -> Match | None:
@@ -300,7 +298,7 @@ def recent(source: Source, place: int) -> Match | None:
     return behind(source, Amount(parts=((RECENT_DAYS, Grain.DAY),))), place + (2 if late else 1)
 
 
-def to_date(source: Source, place: int, inner: Inner) -> Match | None:
+def to_date(source: Source, place: int) -> Match | None:
     """YTD, year to date, so far this year, to date."""
     word = source.low(place)
     grain = TO_DATE_CODES.get(word)
@@ -313,9 +311,9 @@ def to_date(source: Source, place: int, inner: Inner) -> Match | None:
             return until_now(source, period_of(UNITS[word], source.now)), end + 1
     if source.words(place, "so", "far"):
         spot = source.skip(place + 2, ("in", "during"))
-        found = inner(source, spot)
-        if found is not None and found[0].span is not None and not found[0].weak:
-            return until_now(source, found[0].span), found[1]
+        match = source.period(spot)
+        if match is not None and match[0].span is not None and not match[0].weak:
+            return until_now(source, match[0].span), match[1]
         return None
     if source.words(place, "to", "date") and not source.low(place + 2).isalnum():
         span = Span(start=midnight(source.now), end=day_of(source.now).end)

@@ -6,12 +6,13 @@ One pass, and no look further ahead than a few tokens, so the time it takes grow
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from recollect.text.times.calendar import Grain
+from recollect.text.times.period import Match
 
 _MONTH_NAMES = "january february march april may june july august september october november december"
 MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
@@ -176,9 +177,25 @@ class Source:
     past: bool
     """It speaks of what has been."""
     tokens: list[Token]
+    period_at: Callable[[Source, int], Match | None]
+    """The grammar, for readers of a period that has others in it."""
     month_first: bool = True
-    memo: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    depth: int = 0
+    memo: dict[tuple[int, int], Match | None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    def period(self, place: int) -> Match | None:
+        """The period that begins at a place, and the place after it."""
+        return self.period_at(self, place)
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """What is read in here is a part of something longer."""
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
 
     def low(self, place: int) -> str:
         """The token in lower case; nothing beyond the ends."""
@@ -347,7 +364,4 @@ def _is_telephone(source: Source, place: int) -> bool:
 
 
 #: What may be glued to a year with a sign: months, quarters, halves.
-_JOINABLE = frozenset(
-    "jan feb mar apr may jun jul aug sep sept oct nov dec january february march april june july august "
-    "september october november december q1 q2 q3 q4 h1 h2 mid early late pre post q h".split()
-)
+_JOINABLE = MONTHS.keys() | "q1 q2 q3 q4 h1 h2 mid early late pre post q h".split()

@@ -23,7 +23,7 @@ from recollect.text.times.calendar import (
     years,
 )
 from recollect.text.times.dates import year_behind, year_period
-from recollect.text.times.meaning import Period, every, known
+from recollect.text.times.period import Match, Period, every, known
 from recollect.text.times.tokens import (
     CENTURY_DECADES,
     DECADES,
@@ -35,8 +35,6 @@ from recollect.text.times.tokens import (
     read_number,
     read_year,
 )
-
-Match = tuple[Period, int]
 
 _QUARTERS = {"q": (Grain.QUARTER, 4, quarter), "h": (Grain.HALF, 2, half)}
 
@@ -100,10 +98,10 @@ def year_alone(source: Source, place: int) -> Match | None:
     word = source.low(place)
     if word in ("year", "cy", "fy", "calendar", "fiscal"):
         return _named_year(source, place)
-    found = read_year(source, place)
-    if found is None:
+    match = read_year(source, place)
+    if match is None:
         return None
-    year, after = found
+    year, after = match
     token = source.tokens[place]
     before = source.low(place - 1)
     if token.number is None:
@@ -244,8 +242,8 @@ def _easter(offset: int) -> Rule:
 
 def _nth(number: int, weekday: int, which: int, offset: int = 0) -> Rule:
     def rule(year: int) -> Span | None:
-        found = nth_weekday(month(year, number), weekday, which)
-        return day_of(found.start + timedelta(days=offset)) if found else None
+        day = nth_weekday(month(year, number), weekday, which)
+        return day_of(day.start + timedelta(days=offset)) if day else None
 
     return rule
 

@@ -2,7 +2,7 @@
 
 screen -> split into clauses -> match a pattern -> check subject and value. A clause that fits no pattern, or whose
 value does not look like one, gives nothing: better no fact than a wrong one. Dates are resolved against the time of the
-text. Pure; what a new fact does to older ones is decided in relating.py.
+text. Pure; what a new fact does to older ones is decided in relation.py.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from recollect.text.facts import patterns as p
 from recollect.text.facts.predicates import (
+    NEW_WORDS,
     OTHER_TIMES,
     Kind,
     is_attribute,
@@ -23,7 +24,7 @@ from recollect.text.facts.predicates import (
     read_subject,
     subject_key,
 )
-from recollect.text.facts.screening import Clean, clean, why_no_fact
+from recollect.text.facts.screen import Clean, clean, why_no_fact
 from recollect.text.facts.statement import Reading, Skipped, Statement, period_in
 from recollect.text.facts.values import (
     DIETS,
@@ -87,13 +88,13 @@ def read_facts(text: str, *, speaker: str | None = None, now: datetime | None = 
         reason = why_no_fact(sentence)
         if reason is None:
             cleaned = clean(sentence)
-            found = [
+            readings = [
                 s for clause in _clauses(cleaned.text) if (s := _read(clause, cleaned, sentence, speaker))
             ]
-            found += _in_passing(f"{greeting} {sentence}" if greeting else sentence, speaker)
-            if found:
-                complete = len(found) == len(list(_clauses(cleaned.text)))
-                statements += [_dated(replace(s, whole=s.whole and complete), now) for s in found]
+            readings += _in_passing(f"{greeting} {sentence}" if greeting else sentence, speaker)
+            if readings:
+                complete = len(readings) == len(list(_clauses(cleaned.text)))
+                statements += [_dated(replace(s, whole=s.whole and complete), now) for s in readings]
                 continue
             reason = "no simple fact in it"
         skipped.append(Skipped(sentence=sentence, reason=reason))
@@ -145,11 +146,11 @@ def _in_passing(sentence: str, speaker: str | None) -> list[Statement]:
     """Who somebody is, said beside something else: a relative by name, or oneself in a greeting."""
     if speaker is None:
         return []
-    found = [(f"has a {one['kin']} called", one["name"]) for one in _KIN.finditer(sentence)]
-    found += [("name", one["name"]) for one in _GREETING.finditer(sentence)]
+    pairs = [(f"has a {match['kin']} called", match["name"]) for match in _KIN.finditer(sentence)]
+    pairs += [("name", match["name"]) for match in _GREETING.finditer(sentence)]
     return [
         Statement(subject=speaker, predicate=predicate, object=name, sentence=sentence, whole=False)
-        for predicate, name in found
+        for predicate, name in pairs
     ]
 
 
@@ -170,7 +171,7 @@ def _read(clause: str, cleaned: Clean, sentence: str, speaker: str | None) -> St
         _replaced,
         _dose,
         _shifted,
-        _held,
+        _holds,
         _reached,
         _by_verb,
         _copula,
@@ -178,28 +179,28 @@ def _read(clause: str, cleaned: Clean, sentence: str, speaker: str | None) -> St
         _many,
         _denied,
     ):
-        found = read(clause, speaker)
-        if found is None:
+        statement = read(clause, speaker)
+        if statement is None:
             continue
-        value, rest = _value(found)
+        value, rest = _value(statement)
         if value is None:
             return None
         return replace(
-            found,
+            statement,
             object=value,
             sentence=sentence,
             whole=not rest,
-            change=found.change or cleaned.change,
+            change=statement.change or cleaned.change,
             also=cleaned.also,
-            former=found.former or cleaned.former,
+            former=statement.former or cleaned.former,
         )
     return None
 
 
-def _value(found: Statement) -> tuple[str | None, str]:
+def _value(statement: Statement) -> tuple[str | None, str]:
     """The object without when and why, and what else was said; None when it is no value of the predicate."""
-    value, rest = found.object.strip(" ,."), ""
-    form = read_predicate(found.predicate).value
+    value, rest = statement.object.strip(" ,."), ""
+    form = read_predicate(statement.predicate).value
     cut = p.ADJUNCT.search(value)
     if cut and form not in {"time", "clock"}:
         tail = value[cut.start() :].strip(" ,")
@@ -209,7 +210,7 @@ def _value(found: Statement) -> tuple[str | None, str]:
         return None, rest
     if p.IN_OBJECT.search(value) and not has_form(value, "email"):
         return None, rest
-    if re.search(r"\b(?:and|but)\b", value) and read_predicate(found.predicate).kind is Kind.SINGLE:
+    if re.search(r"\b(?:and|but)\b", value) and read_predicate(statement.predicate).kind is Kind.SINGLE:
         return None, rest
     if re.match(r"(?:not|no|nearly|it|that|this|what|how)\b", value, re.I):
         return None, rest
@@ -225,107 +226,107 @@ def _make(subject: str | None, predicate: str, object: str, **how: object) -> St
 def _ended(clause: str, speaker: str | None) -> Statement | None:
     """It is no longer so."""
     for pattern in (p.NO_LONGER, p.ANY_MORE, p.STOPPED):
-        found = pattern.match(clause)
-        if found:
-            predicate = p.FORM_OF[found["v"]]
-            return _make(read_subject(found["s"], speaker), predicate, found["o"], ends=True, change=True)
-    found = p.LEFT_JOB.match(clause)
-    if found:
-        return _make(read_subject(found["s"], speaker), "works at", found["o"], ends=True, change=True)
-    found = p.IS_NO_LONGER.match(clause)
-    if found and (found["o"] or found["o2"]):
+        match = pattern.match(clause)
+        if match:
+            predicate = p.FORM_OF[match["v"]]
+            return _make(read_subject(match["s"], speaker), predicate, match["o"], ends=True, change=True)
+    match = p.LEFT_JOB.match(clause)
+    if match:
+        return _make(read_subject(match["s"], speaker), "works at", match["o"], ends=True, change=True)
+    match = p.IS_NO_LONGER.match(clause)
+    if match and (match["o"] or match["o2"]):
         return _make(
-            read_subject(found["s"], speaker), "is", found["o2"] or found["o"], ends=True, change=True
+            read_subject(match["s"], speaker), "is", match["o2"] or match["o"], ends=True, change=True
         )
     return None
 
 
 def _replaced(clause: str, speaker: str | None) -> Statement | None:
     """One thing took another's place."""
-    found = p.SWITCHED.match(clause)
-    old = found["old"] if found else None
-    if not found:
-        found = p.REPLACED.match(clause)
-        old = (found["old"] or found["old2"]) if found else None
-    if not found or not old:
+    match = p.SWITCHED.match(clause)
+    old = match["old"] if match else None
+    if not match:
+        match = p.REPLACED.match(clause)
+        old = (match["old"] or match["old2"]) if match else None
+    if not match or not old:
         return None
-    new = found["new"]
+    new = match["new"]
     cut = p.ADJUNCT.search(new)
     new = new[: cut.start()] if cut else new
-    verb = clause[found.end("s") : found.start("new")]
-    if " moved " in verb and is_named(found["s"]) and has_form(old, "name") and has_form(new, "name"):
-        return _make(read_subject(found["s"], speaker), "lives in", new, change=True, former=old)
-    if read_subject(found["s"], speaker) is None or is_attribute(_bare_np(found["s"])):
+    verb = clause[match.end("s") : match.start("new")]
+    if " moved " in verb and is_named(match["s"]) and has_form(old, "name") and has_form(new, "name"):
+        return _make(read_subject(match["s"], speaker), "lives in", new, change=True, former=old)
+    if read_subject(match["s"], speaker) is None or is_attribute(_bare_np(match["s"])):
         return None
-    return _make(read_subject(found["s"], speaker), "switched to", new, change=True, former=old)
+    return _make(read_subject(match["s"], speaker), "switched to", new, change=True, former=old)
 
 
 def _dose(clause: str, speaker: str | None) -> Statement | None:
-    found = p.DOSE.match(clause)
-    return _make(read_subject(found["s"], speaker), f"{found['what']} dose", found["o"]) if found else None
+    match = p.DOSE.match(clause)
+    return _make(read_subject(match["s"], speaker), f"{match['what']} dose", match["o"]) if match else None
 
 
 def _shifted(clause: str, speaker: str | None) -> Statement | None:
     """A value was changed: the rate limit was raised to 250, we moved the stand-up to 9:30."""
-    found = p.SHIFTED.match(clause)
-    if found:
+    match = p.SHIFTED.match(clause)
+    if match:
         phrase, old, new = (
-            found["np"] or found["np2"],
-            found["old"] or found["old2"],
-            found["o"] or found["o2"],
+            match["np"] or match["np2"],
+            match["old"] or match["old2"],
+            match["o"] or match["o2"],
         )
-        if found["np2"] and not has_form(new, "number"):
+        if match["np2"] and not has_form(new, "number"):
             return None  # people go up to mountains; rents go up to figures
         return _of_phrase(phrase, new, speaker, change=True, former=old)
-    found = p.SHIFTS.match(clause)
-    if not found:
+    match = p.SHIFTS.match(clause)
+    if not match:
         return None
-    if found["own"] in {"the", "my", "our"}:
-        phrase = f"{found['own']} {found['np']}"
-        return _of_phrase(phrase, found["o"], speaker, change=True, former=found["old"])
-    if not is_attribute(found["np"]):
+    if match["own"] in {"the", "my", "our"}:
+        phrase = f"{match['own']} {match['np']}"
+        return _of_phrase(phrase, match["o"], speaker, change=True, former=match["old"])
+    if not is_attribute(match["np"]):
         return None
-    subject = read_subject(found["s"], speaker)
-    return _attribute(subject, found["np"], found["o"], change=True, former=found["old"])
+    subject = read_subject(match["s"], speaker)
+    return _attribute(subject, match["np"], match["o"], change=True, former=match["old"])
 
 
-def _held(clause: str, speaker: str | None) -> Statement | None:
+def _holds(clause: str, speaker: str | None) -> Statement | None:
     """Somebody holds a position that has one holder."""
     for pattern in (p.HOLDS, p.HOLDS_OWNED):
-        found = pattern.match(clause)
-        if found and read_predicate(found["attribute"]).value == "name":
-            subject = read_subject(found["s"], speaker)
-            return _attribute(subject, found["attribute"], found["o"], change=not found["is"])
-    found = p.HOLDS_MINE.match(clause)
-    if found and read_predicate(found["attribute"]).value == "name":
-        return _of_phrase(f"{found['s']} {found['attribute']}", found["o"], speaker)
+        match = pattern.match(clause)
+        if match and read_predicate(match["attribute"]).value == "name":
+            subject = read_subject(match["s"], speaker)
+            return _attribute(subject, match["attribute"], match["o"], change=not match["is"])
+    match = p.HOLDS_MINE.match(clause)
+    if match and read_predicate(match["attribute"]).value == "name":
+        return _of_phrase(f"{match['s']} {match['attribute']}", match["o"], speaker)
     return None
 
 
 def _reached(clause: str, speaker: str | None) -> Statement | None:
-    found = p.REACHED.match(clause)
-    if found and found["o"].strip() in STATES:
-        return _make(read_subject(found["np"], speaker), "status", found["o"], change=True)
+    match = p.REACHED.match(clause)
+    if match and match["o"].strip() in STATES:
+        return _make(read_subject(match["np"], speaker), "status", match["o"], change=True)
     return None
 
 
 def _by_verb(clause: str, speaker: str | None) -> Statement | None:
     for rule in p.VERB_RULES:
-        found = rule.pattern.match(clause)
-        if not found:
+        match = rule.pattern.match(clause)
+        if not match:
             continue
         predicate, change = rule.predicate, rule.change
-        if predicate == "lives in" and change and found["s"].casefold() == "we":
+        if predicate == "lives in" and change and match["s"].casefold() == "we":
             return None  # people move to Berlin, but also to another tool
-        if _PART_TIME.search(found["o"]) and predicate in {"lives in", "works at"} and not change:
+        if _PART_TIME.search(match["o"]) and predicate in {"lives in", "works at"} and not change:
             return None
-        value = _without_adjunct(found["o"])
-        if predicate == "lives in" and change and not is_named(found["s"]):
+        value = _without_adjunct(match["o"])
+        if predicate == "lives in" and change and not is_named(match["s"]):
             predicate = "location"
-        if not _fits(predicate, value, change=change, named=is_named(found["s"])):
+        if not _fits(predicate, value, change=change, named=is_named(match["s"])):
             return None
-        subject = read_subject(found["s"], speaker)
-        return _make(subject, predicate, found["o"], change=change, past=rule.past)
+        subject = read_subject(match["s"], speaker)
+        return _make(subject, predicate, match["o"], change=change, past=rule.past)
     return None
 
 
@@ -354,10 +355,10 @@ def _fits(predicate: str, value: str, *, change: bool, named: bool) -> bool:
 
 def _copula(clause: str, speaker: str | None) -> Statement | None:
     """X is Y, whatever X and Y are."""
-    found = p.COPULA.match(clause)
-    if not found or found["o"].startswith("not "):
+    match = p.COPULA.match(clause)
+    if not match or match["o"].startswith("not "):
         return None
-    phrase, value = found["np"], found["o"].strip(" ,.")
+    phrase, value = match["np"], match["o"].strip(" ,.")
     of = re.fullmatch(r"the ([\w -]+?) (?:of|for) .+", phrase, re.I)
     if of and is_attribute(of[1]):
         return _of_phrase(phrase, value, speaker)
@@ -475,9 +476,7 @@ def _attribute(subject: str | None, attribute: str, value: str, **how: object) -
         return None
     if words[0].casefold() in {"new"} and predicate.kind is Kind.SINGLE:
         how = {**how, "change": True}
-    kept = [
-        word for word in words if word.casefold() not in {"new", "current", "present", "latest", "updated"}
-    ]
+    kept = [word for word in words if word.casefold() not in NEW_WORDS]
     return _make(subject, " ".join(kept), value, **how)
 
 
@@ -494,35 +493,35 @@ def _plain_value(value: str, attribute: list[str]) -> bool:
 
 
 def _has(clause: str, speaker: str | None) -> Statement | None:
-    found = p.HAS.match(clause)
-    if not found or not is_certain(found["s"]):
+    match = p.HAS.match(clause)
+    if not match or not is_certain(match["s"]):
         return None
-    return _make(read_subject(found["s"], speaker), "has", found["o"])
+    return _make(read_subject(match["s"], speaker), "has", match["o"])
 
 
 def _many(clause: str, speaker: str | None) -> Statement | None:
-    found = p.MANY.match(clause)
-    if not found or found["v"].split()[0].endswith("ing") or not is_certain(found["s"]):
+    match = p.MANY.match(clause)
+    if not match or match["v"].split()[0].endswith("ing") or not is_certain(match["s"]):
         return None
-    first_person = found["s"] in {"I", "We", "we"}
-    if p.TALK.search(found["o"]) or p.FORM_OF[found["v"]] not in p.MANY_VERBS.values():
+    first_person = match["s"] in {"I", "We", "we"}
+    if p.TALK.search(match["o"]) or p.FORM_OF[match["v"]] not in p.MANY_VERBS.values():
         return None
-    third = found["v"].split()[0] == p.FORM_OF[found["v"]].split()[0]
-    plural = first_person or re.match(r"(?:the|my|our) .*s$", found["s"], re.I)
+    third = match["v"].split()[0] == p.FORM_OF[match["v"]].split()[0]
+    plural = first_person or re.match(r"(?:the|my|our) .*s$", match["s"], re.I)
     if (third and first_person) or not (third or plural):
         return None
-    return _make(read_subject(found["s"], speaker), p.FORM_OF[found["v"]], found["o"])
+    return _make(read_subject(match["s"], speaker), p.FORM_OF[match["v"]], match["o"])
 
 
 def _denied(clause: str, speaker: str | None) -> Statement | None:
-    found = p.DOES_NOT.match(clause)
-    if found:
-        return _make(read_subject(found["s"], speaker), p.FORM_OF[found["v"]], found["o"], denied=True)
-    found = p.IS_NOT.match(clause)
-    if not found:
+    match = p.DOES_NOT.match(clause)
+    if match:
+        return _make(read_subject(match["s"], speaker), p.FORM_OF[match["v"]], match["o"], denied=True)
+    match = p.IS_NOT.match(clause)
+    if not match:
         return None
-    said = _copula(f"{found['s']} is {found['o']}", speaker)
-    return replace(said, denied=True) if said else None
+    statement = _copula(f"{match['s']} is {match['o']}", speaker)
+    return replace(statement, denied=True) if statement else None
 
 
 def _without_adjunct(value: str) -> str:

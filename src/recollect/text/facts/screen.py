@@ -207,12 +207,12 @@ def clean(sentence: str) -> Clean:
     corrected = _CORRECTION.sub("", text)
     change = corrected != text
     text, former = corrected, None
-    found = re.search(r",? (?:and )?not (?P<former>[^,]{1,60})$", text)
-    if found and ("," in found.group(0) or change):
-        text, former, change = text[: found.start()], found["former"].strip(), True
-    found = re.search(r",? (?:instead of|rather than) (?P<former>[^,]{1,60})$", text)
-    if found:
-        text, former, change = text[: found.start()], found["former"].strip(), True
+    tail = re.search(r",? (?:and )?not (?P<former>[^,]{1,60})$", text)
+    if tail and ("," in tail.group(0) or change):
+        text, former, change = text[: tail.start()], tail["former"].strip(), True
+    tail = re.search(r",? (?:instead of|rather than) (?P<former>[^,]{1,60})$", text)
+    if tail:
+        text, former, change = text[: tail.start()], tail["former"].strip(), True
     for match in _ADVERBS.finditer(text):
         change = change or bool(match["change"] or match["again"])
         also = also or bool(match["also"])

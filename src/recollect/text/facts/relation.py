@@ -97,8 +97,8 @@ def relate(new: Statement, known: Known, *, said_at: datetime) -> Verdict:
             reason=f"two values of {predicate.key!r}, and nothing says that both are about the same {new.subject!r}",
         )
     if predicate.kind is Kind.SINGLE or (new.change and predicate.key not in {"is", ""}):
-        one = "has one value at a time" if predicate.kind is Kind.SINGLE else "was said to have changed"
-        return _in_order(new, known, said_at, f"{predicate.key!r} {one}")
+        ground = "has one value at a time" if predicate.kind is Kind.SINGLE else "was said to have changed"
+        return _in_order(new, known, said_at, f"{predicate.key!r} {ground}")
     if new.predicate not in {"is", "is a", "switched to"} and predicate.kind is Kind.OTHER and new.sentence:
         return Verdict(
             relation=Relation.CONTRADICTS,

@@ -44,6 +44,10 @@ class Period:
     """A time only as the end of a range or beside a date: "now", "15"."""
 
 
+#: A period that was read, and the place after it.
+Match = tuple[Period, int]
+
+
 def known(grain: Grain, span: Span | None, **more: object) -> Period | None:
     """A period that is known, or None for one that does not exist."""
     return None if span is None else Period(grain=grain, span=span, **more)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, tzinfo
 from recollect.domain.query import TimeRange
 from recollect.text.times.calendar import Span, placed, placed_span
 from recollect.text.times.dates import has_day_first
+from recollect.text.times.grammar import period
 from recollect.text.times.ranges import FIRST_WORDS, Reading, expression
 from recollect.text.times.tokens import FUTURE_WORDS, PAST_WORDS, Source, tokenize
 
@@ -59,6 +60,7 @@ def read_times(text: str, *, now: datetime, timezone: tzinfo = UTC) -> TimeReadi
         future=future and not past,
         past=past,
         tokens=tokens,
+        period_at=period,
         month_first=not has_day_first(text),
     )
     readings = _read(source)
@@ -67,10 +69,12 @@ def read_times(text: str, *, now: datetime, timezone: tzinfo = UTC) -> TimeReadi
     notes = [reading.note for reading in readings if reading.note]
     if cut:
         notes.append(f"times were looked for in the first {MAX_TOKENS:,} words and signs of the text")
-    scope = _scope([found for reading, found in ranges if found and (timed or not reading.clock_only)], notes)
+    scope = _scope(
+        [range_ for reading, range_ in ranges if range_ and (timed or not reading.clock_only)], notes
+    )
     return TimeReading(
         scope=scope,
-        ranges=tuple(found for _, found in ranges if found),
+        ranges=tuple(range_ for _, range_ in ranges if range_),
         notes=tuple(dict.fromkeys([*source.notes, *notes])),
     )
 
@@ -83,7 +87,7 @@ def _on_the_wall(now: datetime, zone: tzinfo) -> datetime:
 
 
 def _read(source: Source) -> list[Reading]:
-    found = []
+    readings = []
     place = 0
     while place < len(source.tokens):
         token = source.tokens[place]
@@ -93,9 +97,9 @@ def _read(source: Source) -> list[Reading]:
         if reading is None:
             place += 1
             continue
-        found.append(reading)
+        readings.append(reading)
         place = max(reading.after, place + 1)
-    return found
+    return readings
 
 
 def _range(source: Source, reading: Reading, zone: tzinfo) -> TimeRange | None:
