@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.errors import InvalidInputError
-from recollect.providers.judge import open_judge
-from recollect.providers.judge.model import statement
+from recollect.providers.judge.model import open_judge, statement
 from recollect.retrieval.judge.verdict import NARROW
 from recollect_bench.questions import ALL, latency, spread
 from recollect_bench.result import Bar, Result, describe_environment, fingerprint

@@ -21,7 +21,6 @@ from recollect.errors import EmbedderMismatchError, RecollectError
 from recollect.learning.events import EventLog
 from recollect.learning.strategies import PolicyBook, StrategyBook
 from recollect.providers.embedders import LOCAL, Embedder, best_installed, better_than, open_embedder
-from recollect.providers.judge import open_judge
 from recollect.providers.models import ChatModel, model_of
 from recollect.providers.runtime import opened_once
 from recollect.storage import spaces
@@ -192,6 +191,8 @@ class Workspace:
                 if self._judge is None and self.judge_fault is None:
                     cache = self.settings.home / "models"
                     try:
+                        from recollect.providers.judge.model import open_judge
+
                         self._judge = await asyncio.to_thread(
                             opened_once,
                             ("judge", cache),

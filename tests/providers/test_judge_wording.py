@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.providers.judge.model import asked
+from recollect.providers.judge.model import question_text
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from recollect.providers.judge.model import asked
     ],
 )
 def test_a_day_asked_for_with_what_is_asked_for_with_when(question: str, read: str) -> None:
-    assert asked(question) == read
+    assert question_text(question) == read
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_day_asked_for_with_what_is_asked_for_with_when(question: str, read: s
     ],
 )
 def test_other_questions_stay_as_they_are(question: str) -> None:
-    assert asked(question) == question
+    assert question_text(question) == question
 
 
 @pytest.mark.parametrize(
@@ -38,4 +38,4 @@ def test_other_questions_stay_as_they_are(question: str) -> None:
     ["Tell me about my customers", "What do we know about my customers?", "Summarise my customers."],
 )
 def test_a_topic_is_asked_for_by_its_name_alone(question: str) -> None:
-    assert asked(question) == "my customers"
+    assert question_text(question) == "my customers"

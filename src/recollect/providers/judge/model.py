@@ -1,4 +1,4 @@
-"""The trained judge on ONNX Runtime: how likely each of some statements answers a question; and how one is put to it.
+"""The trained judge on ONNX Runtime: how likely each of some statements answers a question; and how they are put to it.
 
 A cross-encoder of six layers over (question, statement). It was trained by `training/` from all-MiniLM-L6-v2 on open
 question sets and on worlds of ordinary talk; docs/judge.md is its model card. The files are part of this package,
@@ -20,7 +20,7 @@ from recollect.errors import EmbedderFailedError
 from recollect.providers.embedders.weights import file_sha256
 from recollect.providers.runtime import encode, in_batches, open_session, open_tokenizer, usable_cores
 
-#: What the judge is told of a text, and of the turn before it: more is cut, since it reads some sixty tokens.
+#: What the judge reads of a text, and of the turn before it: more is cut, since it reads some sixty tokens.
 TEXT_CHARS = 280
 BEFORE_CHARS = 70
 
@@ -53,7 +53,7 @@ def without_runs(question: str) -> str:
     return _RUN.sub(r"\1", question)
 
 
-def asked(question: str) -> str:
+def question_text(question: str) -> str:
     """A question as the judge reads it: a day is asked for with "when", and a topic by its name alone."""
     question = without_runs(question)
     about = _ABOUT.match(question)
@@ -63,10 +63,10 @@ def asked(question: str) -> str:
 def statement(
     text: str, *, who: str | None = None, at: datetime | None = None, before: str | None = None
 ) -> str:
-    """A memory as the judge reads it. `who` is "I" when the asker said it; `before` is the turn it replies to."""
+    """A memory as the judge reads it. `who` is "I" when it is the asker's; `before` is the turn it replies to."""
     head = ", ".join(part for part in (who, f"{at:%b %Y}" if at is not None else None) if part)
-    said = " ".join(text[:TEXT_CHARS].split())
-    words = f"{head}: {said}" if head else said
+    words = " ".join(text[:TEXT_CHARS].split())
+    words = f"{head}: {words}" if head else words
     if before:
         words += f" (before: {' '.join(before[-BEFORE_CHARS:].split())})"
     return words
@@ -81,14 +81,14 @@ SHA256 = {
 
 #: As in training: longer questions and statements are cut.
 QUESTION_TOKENS, PAIR_TOKENS = 72, 120
-#: Pairs in one run of the network; the smaller a batch, the less it is padded and the better cores share the work.
+#: Pairs in a run of the network; the smaller a batch, the less it is padded and the better cores share the work.
 BATCH_PAIRS = 6
 _CLS, _SEP = 101, 102
 
 Floats = NDArray[np.float32]
 
 
-def open_judge(*, cache_dir: Path, threads: int | None = None) -> Judge:
+def open_judge(*, cache_dir: Path) -> Judge:
     """Open the judge that came with this package."""
     for name, expected in SHA256.items():
         digest = file_sha256(WEIGHTS / name, cache_dir=cache_dir) if (WEIGHTS / name).is_file() else "missing"
@@ -96,7 +96,7 @@ def open_judge(*, cache_dir: Path, threads: int | None = None) -> Judge:
             raise EmbedderFailedError(
                 f"the judge's file {name!r} has the SHA-256 {digest!r} instead of {expected!r}; reinstall recollect"
             )
-    return Judge(WEIGHTS, threads=threads or usable_cores())
+    return Judge(WEIGHTS, threads=usable_cores())
 
 
 class Judge:
@@ -121,7 +121,7 @@ class Judge:
         """A logit for every pair of a question and a statement."""
         logits = np.zeros(len(pairs), dtype=np.float32)
         heads = {
-            question: [_CLS, *self._ids(asked(question))[:QUESTION_TOKENS], _SEP]
+            question: [_CLS, *self._ids(question_text(question))[:QUESTION_TOKENS], _SEP]
             for question in dict.fromkeys(question for question, _ in pairs)
         }
         rows = [
