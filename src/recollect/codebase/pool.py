@@ -1,13 +1,12 @@
 """Parsing many files in processes of their own, as many as there are cores.
 
-One thread keeps one process busy and takes its answers. A process that dies or hangs costs the file it was at, which
+Each thread keeps a process busy and takes its answers. A process that dies or hangs costs the file it was at, which
 gets a note, and another takes its place. They are started as programs, not forked: the caller may have threads, and
 need not guard its main module.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import subprocess
@@ -15,11 +14,13 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 
-from recollect.codebase.records import FileRecord
 from recollect.codebase.tree import SourceFile
-from recollect.codebase.worker import READY, answer, read_frame, unpack_frame, write_frame
+from recollect.codebase.worker import READY, Parsed, parse_file
 from recollect.files.jail import Jail
 from recollect.providers.runtime import usable_cores
 
@@ -27,14 +28,14 @@ from recollect.providers.runtime import usable_cores
 _FEW_BYTES = 400_000
 _BATCH_BYTES = 200_000
 _BATCH_FILES = 50
-#: One file may keep its process so long, on a machine that has other work as well.
+#: A file may keep its process so long, on a machine that has other work as well.
 _FILE_TIMEOUT_S = 120.0
 _WATCH_EVERY_S = 1.0
 #: Of the parent's environment a parser needs only what finds libraries.
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "LANG")
 
-#: A path, its content's hash, its record; or a path, nothing, and why there is no record.
-Parsed = tuple[str, str, FileRecord | str]
+#: A process that parses, and the pipe to it.
+_Worker = tuple[subprocess.Popen[bytes], Connection]
 
 
 def parse_files(
@@ -44,9 +45,7 @@ def parse_files(
     wanted = usable_cores() if workers is None else workers
     size = sum(file.size for file in files)
     if wanted <= 1 or size < _FEW_BYTES:
-        with Jail(root) as jail:
-            for file in files:
-                yield _parsed(answer(jail, file.path, file.language)[4:])
+        yield from _parse_here(root, files)
         return
     batches = _batches(files)
     yield from _Pool(root, batches, min(wanted, len(batches))).results()
@@ -65,13 +64,14 @@ def _batches(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
     return batches
 
 
-def _parsed(body: bytes) -> Parsed:
-    head, record = unpack_frame(body)
-    return (head["path"], head["sha256"], record) if record is not None else (head["path"], "", head["why"])
+def _parse_here(root: Path, files: Sequence[SourceFile]) -> Iterator[Parsed]:
+    with Jail(root) as jail:
+        for file in files:
+            yield parse_file(jail, file.path, file.language)
 
 
 class _Pool:
-    """Threads that each keep one process busy, and what they have found."""
+    """Threads that each keep a process busy, and the results that wait to be taken."""
 
     def __init__(self, root: Path, batches: Sequence[Sequence[SourceFile]], size: int) -> None:
         self._root = root
@@ -79,7 +79,7 @@ class _Pool:
         for batch in batches:
             self._waiting.put(batch)
         # Bounded: records that nobody has stored yet would fill the memory.
-        self._found: queue.Queue[Parsed | None] = queue.Queue(maxsize=256)
+        self._results: queue.Queue[Parsed | None] = queue.Queue(maxsize=256)
         self._ended = threading.Event()
         #: Since when each process is at its file.
         self._busy: dict[subprocess.Popen[bytes], float] = {}
@@ -92,21 +92,21 @@ class _Pool:
         try:
             while left:
                 try:
-                    found = self._found.get(timeout=_WATCH_EVERY_S)
+                    parsed = self._results.get(timeout=_WATCH_EVERY_S)
                 except queue.Empty:
                     self._end_hanging()
                     continue
-                if found is None:
+                if parsed is None:
                     left -= 1
                 else:
-                    yield found
+                    yield parsed
         finally:
             self._ended.set()
             for process in tuple(self._busy):
                 process.kill()
             while any(thread.is_alive() for thread in self._threads):
                 try:
-                    self._found.get(timeout=0.05)
+                    self._results.get(timeout=0.05)
                 except queue.Empty:
                     continue
 
@@ -117,7 +117,7 @@ class _Pool:
                 process.kill()
 
     def _keep_busy(self) -> None:
-        process: subprocess.Popen[bytes] | None = None
+        worker: _Worker | None = None
         try:
             while not self._ended.is_set():
                 try:
@@ -125,83 +125,83 @@ class _Pool:
                 except queue.Empty:
                     return
                 while batch and not self._ended.is_set():
-                    if process is None:
-                        process = _start(self._root)
-                    if process is None:
-                        self._parse_here(batch)
+                    worker = worker or _start(self._root)
+                    if worker is None:
+                        # Slower, and a grammar's fault would be ours, but it works.
+                        for parsed in _parse_here(self._root, batch):
+                            self._results.put(parsed)
+                            if self._ended.is_set():
+                                break
                         break
-                    done = self._give(process, batch)
+                    done = self._give(worker, batch)
                     if done < len(batch):
-                        _end(process)
-                        process = None
-                        self._found.put((batch[done].path, "", "its parser ended or hung on it"))
+                        _end(worker)
+                        worker = None
+                        self._results.put((batch[done].path, "", "its parser ended or hung on it"))
                         done += 1
                     batch = batch[done:]
         finally:
-            if process is not None:
-                _end(process)
-            self._found.put(None)
+            if worker is not None:
+                _end(worker)
+            self._results.put(None)
 
-    def _parse_here(self, batch: Sequence[SourceFile]) -> None:
-        """Where no process can be started: slower, and a grammar's fault would be ours, but it works."""
-        with Jail(self._root) as jail:
-            for file in batch:
-                if not self._ended.is_set():
-                    self._found.put(_parsed(answer(jail, file.path, file.language)[4:]))
-
-    def _give(self, process: subprocess.Popen[bytes], batch: Sequence[SourceFile]) -> int:
+    def _give(self, worker: _Worker, batch: Sequence[SourceFile]) -> int:
         """Have a batch parsed; how many of its files were answered before the process ended, if it did."""
-        assert process.stdin is not None
-        assert process.stdout is not None
+        process, pipe = worker
         done = 0
         try:
-            write_frame(process.stdin, json.dumps([[file.path, file.language] for file in batch]).encode())
+            pipe.send([(file.path, file.language) for file in batch])
             for _ in batch:
                 self._busy[process] = time.monotonic()
-                body = read_frame(process.stdout)
-                if body is None:
-                    return done
-                self._found.put(_parsed(body))
+                self._results.put(pipe.recv())
                 done += 1
-        except (OSError, ValueError):
+        except (OSError, EOFError):
             return done
         finally:
             self._busy.pop(process, None)
         return done
 
 
-def _start(root: Path) -> subprocess.Popen[bytes] | None:
+def _start(root: Path) -> _Worker | None:
     """A process that is ready; None where none can be started, or where it is no Python that starts."""
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    try:
-        process = subprocess.Popen(
-            # -P: the current folder may be the tree itself, and its modules are not ours to run.
-            [sys.executable, "-P", "-s", "-m", "recollect.codebase.worker", str(root)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={
-                **kept,
-                "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),
-                "PYTHONDONTWRITEBYTECODE": "1",
-                "PYTHONUTF8": "1",
-            },
-        )
-    except OSError:
-        return None
-    assert process.stdout is not None
-    if read_frame(process.stdout) == READY:
-        return process
-    _end(process)
+    ours, theirs = Pipe()
+    with theirs:
+        try:
+            process = subprocess.Popen(
+                # -P: the current folder may be the tree itself, and its modules are not ours to run.
+                [
+                    sys.executable,
+                    "-P",
+                    "-s",
+                    "-m",
+                    "recollect.codebase.worker",
+                    str(root),
+                    str(theirs.fileno()),
+                ],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={
+                    **kept,
+                    "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),
+                    "PYTHONDONTWRITEBYTECODE": "1",
+                    "PYTHONUTF8": "1",
+                },
+            )
+        except OSError:
+            ours.close()
+            return None
+    with suppress(OSError, EOFError):
+        if ours.recv() == READY:
+            return process, ours
+    _end((process, ours))
     return None
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(worker: _Worker) -> None:
+    process, pipe = worker
     process.kill()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            try:
-                pipe.close()
-            except OSError:
-                continue
+    pipe.close()
     process.wait()
