@@ -123,7 +123,7 @@ def _measure(
 def _map(root: Path, home: Path, show: Show) -> dict[str, Any]:
     """Index a tree nobody has seen, and draw its map."""
     from recollect.codebase.index import CodeIndex
-    from recollect.codebase.outline import outline
+    from recollect.codebase.outline import draw
     from recollect.codebase.tree import open_tree
 
     begun = time.perf_counter()
@@ -131,7 +131,7 @@ def _map(root: Path, home: Path, show: Show) -> dict[str, Any]:
     with show.stage("mapping the tree", len(tree.files())) as progress:
         index = CodeIndex.open(tree, _store(home), progress=progress)
     with index:
-        outline(index)
+        draw(index)
         seconds = time.perf_counter() - begun
         return {
             "seconds": seconds,

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.codebase.index import CodeIndex
-from recollect.codebase.outline import outline
+from recollect.codebase.outline import draw
 from recollect.codebase.pool import parse_files
 from recollect.codebase.records import FileRecord
 from recollect.codebase.tree import open_tree
@@ -143,10 +143,10 @@ def test_terms_count_for_the_file_and_for_the_innermost_definition(root: Path, s
 
 def test_the_map_shows_what_others_use_within_its_room(root: Path, store: Path) -> None:
     with opened(root, store) as index:
-        drawn = outline(index)
+        drawn = draw(index)
         assert "shop/money.py (11 lines)\n  def round_up(amount) :4-6\n  class Amount :9-11" in drawn
-        assert outline(index, folder="web").startswith("web/cart.js")
-        small = outline(index, max_tokens=40)
+        assert draw(index, folder="web").startswith("web/cart.js")
+        small = draw(index, max_tokens=40)
         assert small.startswith("shop/money.py")
         assert "more files" in small
 
@@ -230,7 +230,7 @@ def test_an_empty_tree_has_an_empty_index(tmp_path: Path, store: Path) -> None:
     with opened(tmp_path / "empty", store) as index:
         assert list(index.files) == []
         assert index.definitions("x") == []
-        assert outline(index) == ""
+        assert draw(index) == ""
         assert len(index.graph.sources) == 0
 
 
@@ -347,5 +347,5 @@ def test_what_one_process_takes_away_another_still_has(root: Path, store: Path) 
         put(root / "new.py", "def fresh():\n    pass\n")
         opened(root, store).close()
         assert [one.path for one in first.definitions("round_up")][1] == "shop/money.py"
-        assert outline(first)
+        assert draw(first)
     assert len(list((store / "trees").glob("*/*"))) == 1

@@ -1,7 +1,7 @@
 import pytest
 
 from recollect.codebase.query import Segments
-from recollect.codebase.wording import SEGMENTS, forms_of, words_of
+from recollect.codebase.words import SEGMENTS, forms_of, words_of
 
 
 def words(title="", prose="", code="", trace="", **limits):

@@ -11,7 +11,7 @@ from tests.codebase.shop import lay_out
 
 from recollect import RLMOrchestrator, RLMResult, Settings
 from recollect.codebase.calls import Calls, find_path
-from recollect.codebase.wording import asks_for_path
+from recollect.codebase.words import asks_for_path
 
 LETTERS = {
     "post/counter.py": '''"""Where letters are handed in."""

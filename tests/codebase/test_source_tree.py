@@ -16,7 +16,7 @@ import pytest
 
 from recollect.codebase.grep import grep
 from recollect.codebase.index import CodeIndex
-from recollect.codebase.outline import outline
+from recollect.codebase.outline import draw
 from recollect.codebase.tree import MAX_READ_BYTES, SourceTree, open_tree
 from recollect.errors import ForbiddenError, InvalidInputError, SourceError, SourceNotFoundError
 from recollect.files.jail import Jail
@@ -389,6 +389,6 @@ def test_nothing_in_the_tree_is_written(root: Path, tmp_path: Path) -> None:
     grep(tree, "def")
     tree.read("a.py")
     with CodeIndex.open(tree, tmp_path / "store") as index:
-        outline(index)
+        draw(index)
         index.definitions("b")
     assert state() == before

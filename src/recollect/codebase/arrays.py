@@ -1,7 +1,7 @@
 """Whole-tree statistics as arrays on the disk, built once for a state of the tree and mapped into memory after that.
 
-Files and definitions have numbers; a term or name is found by its key (`terms.term_key`) in a sorted list of keys. The
-records they are built from are `records.py`'s; how files refer to each other is `links.py`'s.
+Files and definitions have numbers; a term or name is looked up by its key (`terms.term_key`) in a sorted list of keys.
+The records they are built from are `records.py`'s; how files refer to each other is `links.py`'s.
 """
 
 from __future__ import annotations
@@ -9,19 +9,16 @@ from __future__ import annotations
 import shutil
 import struct
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from recollect.codebase.links import FileNames, link
+from recollect.codebase.links import Array, FileNames, link
 from recollect.codebase.records import KINDS
 from recollect.files.jail import private_file, private_folder
-
-if TYPE_CHECKING:
-    Array = np.ndarray[Any, np.dtype[Any]]
 
 _HEADER = struct.Struct("<6I")
 _DONE = "complete"
@@ -30,7 +27,7 @@ _FIELD = KINDS.index("field")
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The parts of one record's numbers."""
+    """The parts of a record's numbers."""
 
     term_keys: Array
     term_counts: Array
@@ -46,6 +43,11 @@ class Numbers:
     modules: list[str]
     lines: int
     length: int
+
+    @property
+    def posting_keys(self) -> Array:
+        """The term of each posting."""
+        return self.term_keys[self.posting_terms]
 
 
 def split_numbers(blob: bytes) -> Numbers:
@@ -67,7 +69,7 @@ def split_numbers(blob: bytes) -> Numbers:
 
 
 class Arrays:
-    """The arrays of one state of a tree, mapped from their files.
+    """The arrays of a state of a tree, mapped from their files.
 
     All at once: another process that sees the tree change takes the files away, and what is mapped stays.
     """
@@ -84,7 +86,7 @@ class Arrays:
         """Let go of the files: each is a handle, and whoever holds this may live on for long."""
         self._arrays.clear()
 
-    def found(self, table: str, key: int) -> slice:
+    def rows(self, table: str, key: int) -> slice:
         """Where the rows of a key stand in a table; an empty slice when it has none."""
         keys = self[f"{table}_keys"]
         place = int(np.searchsorted(keys, np.uint64(key)))
@@ -137,43 +139,43 @@ def _build(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) -> None:
         paths.append(path)
         languages.append(language)
         records.append(split_numbers(blob))
+
+    def column(name: str, kind: Any) -> Array:
+        parts = [getattr(record, name) for record in records]
+        return np.concatenate(parts).astype(kind, copy=False) if parts else np.zeros(0, dtype=kind)
+
     _save(folder, "file_lengths", np.array([record.length for record in records], dtype=np.int32))
     _save(folder, "file_lines", np.array([record.lines for record in records], dtype=np.int32))
     numbers = np.arange(len(records), dtype=np.int32)
     _table(
         folder,
         "term",
-        _joined([record.term_keys for record in records], np.uint64),
+        column("term_keys", np.uint64),
         np.repeat(numbers, [len(record.term_keys) for record in records]),
-        _joined([record.term_counts for record in records], np.int32),
+        column("term_counts", np.int32),
     )
     sizes = np.array([len(record.definition_keys) for record in records], dtype=np.int64)
     first = np.concatenate(([0], np.cumsum(sizes)))
     definition_files = np.repeat(numbers, sizes)
-    definition_keys = _joined([record.definition_keys for record in records], np.uint64)
-    kinds = _joined([record.definition_kinds for record in records], np.uint8)
+    definition_keys = column("definition_keys", np.uint64)
+    kinds = column("definition_kinds", np.uint8)
     _save(folder, "definition_files", definition_files)
     _save(folder, "definition_first", first)
     _save(folder, "definition_kinds", kinds)
-    _save(folder, "definition_lengths", _joined([record.definition_lengths for record in records], np.int32))
+    _save(folder, "definition_lengths", column("definition_lengths", np.int32))
     _table(folder, "name", definition_keys, np.arange(len(definition_keys), dtype=np.int32), None)
     _table(
         folder,
         "unit",
-        _joined([record.term_keys[record.posting_terms] for record in records], np.uint64),
-        _joined(
-            [
-                record.posting_definitions.astype(np.int32) + start
-                for record, start in zip(records, first, strict=False)
-            ],
-            np.int32,
-        ),
-        _joined([record.posting_counts for record in records], np.int32),
+        column("posting_keys", np.uint64),
+        column("posting_definitions", np.int32)
+        + np.repeat(first[:-1], [len(record.posting_definitions) for record in records]).astype(np.int32),
+        column("posting_counts", np.int32),
     )
-    reference_keys = _joined([record.reference_keys for record in records], np.uint64)
+    reference_keys = column("reference_keys", np.uint64)
     reference_files = np.repeat(numbers, [len(record.reference_keys) for record in records])
-    strong = _joined([record.strong for record in records], np.int32)
-    weak = _joined([record.weak for record in records], np.int32)
+    strong = column("strong", np.int32)
+    weak = column("weak", np.int32)
     _table(folder, "use", reference_keys, reference_files, strong + weak)
     linkable = kinds != _FIELD
     sources, targets, weights = link(
@@ -205,10 +207,6 @@ def _table(folder: Path, name: str, keys: Array, ids: Array, counts: Array | Non
     _save(folder, f"{name}_ids", ids[order].astype(np.int32))
     if counts is not None:
         _save(folder, f"{name}_counts", counts[order])
-
-
-def _joined(parts: Sequence[Array], kind: Any) -> Array:
-    return np.concatenate(parts).astype(kind, copy=False) if parts else np.zeros(0, dtype=kind)
 
 
 def _save(folder: Path, name: str, values: Array) -> None:

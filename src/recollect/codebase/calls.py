@@ -1,7 +1,7 @@
 """Which definitions use which, and the path that a question follows along their calls.
 
-A name says whom a call means as far as it goes: one of the same file, else each of the few that carry the name. Knows
-numbers of definitions only; what they are worth is `definitions.py`'s business.
+A name says whom a call means as far as it goes: a definition of the same file, else each of the few that carry the
+name. Knows numbers of definitions only; what they are worth is `definitions.py`'s business.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from recollect.codebase.index import CodeIndex, Definition
 
-    Array = np.ndarray[Any, np.dtype[Any]]
+Array = NDArray[Any]
 
 #: A name that more definitions carry says nothing about which of them is meant.
 _FEW = 4
@@ -96,7 +97,7 @@ _MAX_STOPS = 8
 def find_path(calls: Calls, answers: Sequence[int], worth: Mapping[int, float]) -> list[int]:
     """The way along calls that the most answers lie on, in the order of the calls; empty when none calls another.
 
-    `answers` are the best first. What lies between two of them is one of the definitions in `worth`, the best of them.
+    `answers` are the best first. What lies between two of them is the best of the definitions in `worth`.
     """
     callees: dict[int, set[int]] = {}
     for source, target, weight, called in zip(
@@ -113,10 +114,10 @@ def find_path(calls: Calls, answers: Sequence[int], worth: Mapping[int, float]) 
     places = {answer: place for place, answer in enumerate(answers)}
 
     def is_better(way: tuple[int, ...]) -> bool:
-        # Of ways of one length the one through better answers.
+        # Of ways of a length that through better answers.
         if len(way) != len(best):
             return len(way) > len(best)
-        return sum(places[one] for one in way) < sum(places[one] for one in best)
+        return sum(places[step] for step in way) < sum(places[step] for step in best)
 
     waiting: list[tuple[int, ...]] = [(answer,) for answer in reversed(answers[:_MAX_STOPS])]
     while waiting:
@@ -125,8 +126,8 @@ def find_path(calls: Calls, answers: Sequence[int], worth: Mapping[int, float]) 
             best = way
         waiting += [(*way, following) for following in joined.get(way[-1], {}) if following not in way]
     path: list[int] = list(best[:1])
-    for one, following in pairwise(best):
-        between = joined[one][following]
+    for step, following in pairwise(best):
+        between = joined[step][following]
         path += [following] if between is None or between in path else [between, following]
     return path
 
@@ -136,15 +137,15 @@ def _joined(
 ) -> dict[int, dict[int, int | None]]:
     """Which answers lead to which, and the definition between them; None when they call each other directly."""
     joined: dict[int, dict[int, int | None]] = {}
-    for one in answers:
-        direct = callees.get(one, set())
+    for answer in answers:
+        direct = callees.get(answer, set())
         for other in answers:
-            if other == one:
+            if other == answer:
                 continue
             if other in direct:
-                joined.setdefault(one, {})[other] = None
+                joined.setdefault(answer, {})[other] = None
                 continue
             between = [via for via in direct if other in callees.get(via, ()) and via not in answers]
             if between:
-                joined.setdefault(one, {})[other] = max(between, key=lambda via: (worth[via], -via))
+                joined.setdefault(answer, {})[other] = max(between, key=lambda via: (worth[via], -via))
     return joined

@@ -14,30 +14,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from recollect.codebase.calls import Calls, find_path
 from recollect.codebase.index import Definition
 from recollect.codebase.ranking import weigh
 from recollect.codebase.records import comment_start
-from recollect.codebase.wording import asks_for_path, words_of
+from recollect.codebase.words import asks_for_path, words_of
 from recollect.text.terms import split_identifier
 
-if TYPE_CHECKING:
-    import numpy as np
+FloatArray = NDArray[np.floating[Any]]
 
+if TYPE_CHECKING:
     from recollect.codebase.evidence import Pages
     from recollect.codebase.index import CodeIndex
     from recollect.codebase.query import CodeQuery
     from recollect.codebase.ranking import Weighed
     from recollect.providers.embedders import Embedder
 
-    FloatArray = np.ndarray[Any, np.dtype[np.floating[Any]]]
-
 #: Files whose definitions are weighed: what a question is about is hardly ever further down.
 _FILES = 100
-#: Definitions that are embedded for one question, those that never were at 6 to 15 ms each on an idle machine. Of the
+#: Definitions that are embedded for a question, those that never were at 6 to 15 ms each on an idle machine. Of the
 #: gold definitions of three projects of the benchmark 0.97 are among the first 150 by words and calls.
 _EMBEDDED = 160
-#: What the best definition by words and the best file are worth, beside one deviation of the similarity. On the 55
+#: What the best definition by words and the best file are worth, beside a deviation of the similarity. On the 55
 #: questions of five projects 2 leads right for 0.67 and has 0.72 of the gold among ten; 3: 0.60, 0.71; 1.5: 0.67, 0.72.
 _WORDS, _FILE = 2.0, 1.0
 #: A deviation of the similarity between a question and the definitions of a tree: 0.032 to 0.045 in five projects.
@@ -57,9 +58,9 @@ _CUSTOMARY = frozenset(
     __del__ __all__ toString hashCode equals String
     """.split()
 )
-#: A type may answer first; behind it, what it does is said by its methods. Taken off every class, first or not, this
+#: A type may answer first; behind it, its methods say what it does. Taken off every class, first or not, this
 #: raised the share of gold among ten from 0.69 to 0.72 in three projects, and lowered the fair first ones from 0.67 to
-#: 0.64, so the first one is spared; but not where a question follows something through the code: of such questions 0.65
+#: 0.64, so the first is spared; but not where a question follows something through the code: of such questions 0.65
 #: lead right in five projects either way, and in two others 0.29 instead of none.
 TYPES = frozenset("class interface struct enum trait module namespace".split())
 _TYPE_SETBACK = 1.5
@@ -67,7 +68,7 @@ _TYPE_SETBACK = 1.5
 _STEPS = frozenset({"function", "method"})
 #: The chance that a tree answers when nothing is known about it.
 _UNKNOWN = 0.8
-#: How similar two definitions of one name are that are copies of each other.
+#: How similar two definitions of a name are that are copies of each other.
 _COPY = 0.9
 _TEXT_CHARS = 900
 _TEXT_LINES = 60
@@ -85,7 +86,7 @@ class RankedDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """Definitions, best first, and how likely it is that the tree does what is asked at all.
+    """Definitions, best first, and how likely it is that the tree does what the question is about at all.
 
     `path` is what a question that follows something goes along, in the order of the calls: some of the best, and what
     lies between them.
@@ -109,8 +110,6 @@ def rank_definitions(
 
     `seconds` is how long definitions that were never embedded may take; those that are left over go by words.
     """
-    import numpy as np
-
     weighed = weigh(index, query)
     pool = _pool(index, weighed)
     if not pool or _is_about_words(index, weighed):
@@ -126,16 +125,16 @@ def rank_definitions(
         texts = [text_of_definition(pool[number], pages.lines(pool[number].path) or ()) for number in near]
         made = index.vectors(embedder, texts, seconds=seconds)
         vectors = {int(near[place]): vector for place, vector in made.items()}
-        asked = embedder.embed_query(query.text)
+        question = embedder.embed_query(query.text)
         # What there was no time for is taken to be like the others.
-        known = {number: float(vector @ asked) for number, vector in vectors.items()}
+        known = {number: float(vector @ question) for number, vector in vectors.items()}
         similarity[:] = sum(known.values()) / max(len(known), 1)
         similarity[list(known)] = list(known.values())
         scores += similarity / _SIMILARITY
     apart = np.full(len(pool), -np.inf)
     traced = asks_for_path(query.text)
-    types = _TYPE_SETBACK * np.array([one.symbol.kind in TYPES for one in pool])
-    # What happens is said by what is called: there a type never leads, and brings near nothing that uses it.
+    types = _TYPE_SETBACK * np.array([definition.symbol.kind in TYPES for definition in pool])
+    # What is called tells what happens: there a type never leads, and brings near nothing that uses it.
     apart[near] = (scores - _setbacks(pool) - (types if traced else 0.0))[near]
     others = np.sort(apart[near])[-min(_OTHERS, len(near))]
     apart += _CALLS * calls.near(np.maximum(apart - others, 0.0))
@@ -157,7 +156,7 @@ def rank_definitions(
             for number in numbers
         )
 
-    # Few definitions know few words, and a name that is defined is spoken of whatever else is said.
+    # Few definitions know few words, and a name that is defined is spoken of whatever stands beside it.
     unclear = len(vectors) < _EMBEDDED or bool(weighed.evidence.defined)
     chance = _UNKNOWN if unclear else chance_of(float(similarity.max()), unseen(index, query, weighed))
     return Answers(ranked=ranking(kept), chance=chance, path=ranking(path))
@@ -181,7 +180,7 @@ def chance_of(similarity: float, unseen: float) -> float:
 
 
 def text_of_definition(definition: Definition, lines: Sequence[str]) -> str:
-    """What is embedded of a definition: its name in words, where it stands, what is said above it, its first lines."""
+    """What is embedded of a definition: its name in words, where it stands, the comment above it, its first lines."""
     symbol = definition.symbol
     names = " ".join(_words(part) for part in symbol.qualified_name.split("."))
     module = " ".join(_words(part) for part in definition.path.rsplit(".", 1)[0].split("/")[-2:])
@@ -197,15 +196,13 @@ def _words(name: str) -> str:
 
 
 def _is_about_words(index: CodeIndex, weighed: Weighed) -> bool:
-    """Whether nothing speaks for any file, or most for one that no grammar reads: it has no definitions."""
-    best = int((weighed.found * weighed.primary).argmax())
-    return not weighed.found[best] or index.files[best].language is None
+    """Whether nothing speaks for any file, or most for a file that no grammar reads: it has no definitions."""
+    best = int((weighed.sums * weighed.primary).argmax())
+    return not weighed.sums[best] or index.files[best].language is None
 
 
 def _pool(index: CodeIndex, weighed: Weighed) -> list[Definition]:
     """The definitions of the likeliest files, those within functions left out: they are part of what these do."""
-    import numpy as np
-
     order = np.argsort(-weighed.scores, kind="stable").tolist()
     files = [number for number in order if weighed.primary[number] and index.files[number].language]
     pool = []
@@ -223,35 +220,33 @@ def _pool(index: CodeIndex, weighed: Weighed) -> list[Definition]:
 
 def _cheap(pool: Sequence[Definition], weighed: Weighed) -> tuple[FloatArray, FloatArray]:
     """What words and names say for each definition, and what speaks for its file: shares of the best."""
-    import numpy as np
-
     evidence = weighed.evidence
-    words = evidence.definition_scores[[one.id for one in pool]]
-    files = weighed.scores[[one.file for one in pool]]
+    words = evidence.definition_scores[[definition.id for definition in pool]]
+    files = weighed.scores[[definition.file for definition in pool]]
     words = words / (float(words.max()) or 1.0)
     files = np.maximum(files, 0.0) / (float(files.max()) or 1.0)
     for name, (_, share) in evidence.defined.items():
-        for number, one in enumerate(pool):
-            if one.symbol.name == name.rpartition(".")[2] and f".{one.symbol.qualified_name}".endswith(
-                f".{name}"
-            ):
+        for number, definition in enumerate(pool):
+            if definition.symbol.name == name.rpartition(".")[
+                2
+            ] and f".{definition.symbol.qualified_name}".endswith(f".{name}"):
                 words[number] += share * _NAMED / _WORDS
     return words, files
 
 
 def _setbacks(pool: Sequence[Definition]) -> FloatArray:
     """What is taken off definitions that seldom say how something is done."""
-    import numpy as np
-
-    fields = np.array([one.symbol.kind in _VALUES and "." in one.symbol.qualified_name for one in pool])
-    customary = np.array([one.symbol.name in _CUSTOMARY for one in pool])
+    fields = np.array(
+        [definition.symbol.kind in _VALUES and "." in definition.symbol.qualified_name for definition in pool]
+    )
+    customary = np.array([definition.symbol.name in _CUSTOMARY for definition in pool])
     return _FIELD_SETBACK * fields + _CUSTOMARY_SETBACK * customary
 
 
 def _distinct(
     order: Sequence[int], pool: Sequence[Definition], vectors: Mapping[int, FloatArray], limit: int
 ) -> list[int]:
-    """The first of each group of copies, and none whose lines lie within one before it."""
+    """The first of each group of copies, and none whose lines lie within those of another before it."""
     kept: list[int] = []
     for number in order:
         if not any(_same(number, other, pool, vectors) for other in kept):
@@ -262,15 +257,15 @@ def _distinct(
 
 
 def _same(number: int, other: int, pool: Sequence[Definition], vectors: Mapping[int, FloatArray]) -> bool:
-    one, two = pool[number].symbol, pool[other].symbol
+    symbol, twin = pool[number].symbol, pool[other].symbol
     if (
         pool[number].path == pool[other].path
-        and one.start_line <= two.end_line
-        and two.start_line <= one.end_line
+        and symbol.start_line <= twin.end_line
+        and twin.start_line <= symbol.end_line
     ):
-        # A class and its method are two answers; a function within another is one with it.
-        return one.kind not in TYPES and two.kind not in TYPES
-    if _bare(one.name) != _bare(two.name) or number not in vectors or other not in vectors:
+        # A class and its method are two answers; a function within another is part of it.
+        return symbol.kind not in TYPES and twin.kind not in TYPES
+    if _bare(symbol.name) != _bare(twin.name) or number not in vectors or other not in vectors:
         return False
     return float(vectors[number] @ vectors[other]) > _COPY
 

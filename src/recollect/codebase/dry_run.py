@@ -7,7 +7,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from recollect.codebase.audit import audit_path
-from recollect.codebase.mapping import outline
+from recollect.codebase.outline import outline
 from recollect.codebase.request import ExploreRequest
 from recollect.codebase.tool_parameters import Outline
 from recollect.codebase.tree import SourceTree, open_tree

@@ -1,8 +1,8 @@
 """The tools over a source tree: list, read, search, symbols, syntax, uses of a name, the map, a question to a model.
 
-One environment serves one exploration and those below it. Everything that is read names its lines in `spans` of the
+An environment serves an exploration and those below it. Everything that is read names its lines in `spans` of the
 observation's value, so the record of a run says what was read. What a tool offers as findings depends on its
-parameters alone, never on the question of the run: an answer from the cache is as good as a new one. Which of it
+parameters alone, never on the question of the run: an answer from the cache is as good as a new answer. Which of it
 answers the question is decided afterwards (`refine.py`); what to call next is `planner.py`. Reading files costs no
 tokens: only what goes to a model and comes from it is counted.
 """
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from recollect.codebase import looking, mapping, reading
+from recollect.codebase import file_tools, outline, search_tools
 from recollect.codebase.secrets import mask, mask_values
 from recollect.codebase.tool_parameters import (
     ExtractSymbols,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 P = TypeVar("P", bound="BaseModel")
 
-#: Tools that read one file; the others depend on the whole tree.
+#: Tools that read a file; the others depend on the whole tree.
 _OF_ONE_FILE = frozenset({"read_file", "extract_symbols", "parse_ast"})
 #: What is around the text that a call gives back: its lines' numbers, the record's own words.
 _AROUND = 1.7
@@ -54,9 +54,9 @@ OnCapability = Callable[[str, Mapping[str, Any]], None]
 class CodebaseEnvironment:
     """A tree and its tools.
 
-    Without an `index` names are looked up by searching. `model` answers `llm_query`; without one that gives the lines
-    that speak about the prompt. `masked`: what a planner reads has no secrets in it, since it goes to a model.
-    `room_chars` is what one call may give back, as the planner's window goes.
+    Without an `index` names are looked up by searching. `model` answers `llm_query`; without a model that gives the
+    lines that speak about the prompt. `masked`: what a planner reads has no secrets in it, since it goes to a model.
+    `room_chars` is what a call may give back, as the planner's window goes.
     `embedder` compares a question with definitions. Searches end when `seconds_left` does. `on_capability`
     hears what is missing: a language without a grammar.
     """
@@ -90,7 +90,7 @@ class CodebaseEnvironment:
         self.tools: Mapping[str, Tool] = {tool.name: tool for tool in self._make_tools()}
 
     def content_hash(self, tool: str, parameters: Mapping[str, Any]) -> str:
-        """Of the file that a call reads as it is now, or of the tree as it was found; of the model too, if asked."""
+        """Of the file that a call reads as it is now, or of the tree as it was listed; of the model that answers."""
         parts = [str(self.view.tree.root), str(self.view.index is not None), str(self._masked)]
         parts.append(f"{self.view.embedder is not None} {self.view.room_chars}")
         if tool in _OF_ONE_FILE:
@@ -110,32 +110,35 @@ class CodebaseEnvironment:
     def _make_tools(self) -> list[Tool]:
         return [
             self._tool(
-                "list_files", "Files of a folder whose names match a glob.", ListFiles, reading.list_files
+                "list_files", "Files of a folder whose names match a glob.", ListFiles, file_tools.list_files
             ),
             self._tool(
-                "read_file", "Lines of a file, numbered; a long file in parts.", ReadFile, reading.read_file
+                "read_file",
+                "Lines of a file, numbered; a long file in parts.",
+                ReadFile,
+                file_tools.read_file,
             ),
-            self._tool("grep", "Lines that match a regular expression.", Grep, looking.grep_tree),
+            self._tool("grep", "Lines that match a regular expression.", Grep, search_tools.grep_tree),
             self._tool(
                 "extract_symbols",
                 "The definitions of a file, with their lines and signatures.",
                 ExtractSymbols,
-                reading.extract_symbols,
+                file_tools.extract_symbols,
             ),
             self._tool(
-                "parse_ast", "The syntax tree of a file, from the top.", ParseAst, reading.parse_syntax
+                "parse_ast", "The syntax tree of a file, from the top.", ParseAst, file_tools.parse_syntax
             ),
             self._tool(
                 "find_references",
                 "Where a name is defined and used.",
                 FindReferences,
-                looking.find_references,
+                search_tools.find_references,
             ),
             self._tool(
                 "outline",
                 "The map: files and their main definitions, those that speak about the focus first.",
                 Outline,
-                mapping.outline,
+                outline.outline,
             ),
             Tool(
                 "llm_query",
@@ -169,9 +172,9 @@ class CodebaseEnvironment:
     async def _llm_query(self, wanted: LlmQuery, call: CallContext) -> Observation:
         if not wanted.context.strip():
             return await self._explore(wanted.prompt, call)
-        text, span = await asyncio.to_thread(reading.read_context, self.view, wanted.context)
+        text, span = await asyncio.to_thread(file_tools.read_context, self.view, wanted.context)
         if self._model is None:
-            return await asyncio.to_thread(looking.answering, self.view, wanted.prompt, text, span)
+            return await asyncio.to_thread(search_tools.answering, self.view, wanted.prompt, text, span)
         model = self._model.charged_to(self._model.purse.child())
         try:
             about = await ask_about(
@@ -182,7 +185,7 @@ class CodebaseEnvironment:
                 max_tokens=wanted.max_tokens,
             )
         except ModelError as error:
-            plain = await asyncio.to_thread(looking.answering, self.view, wanted.prompt, text, span)
+            plain = await asyncio.to_thread(search_tools.answering, self.view, wanted.prompt, text, span)
             return without_model(plain, model, error)
         left_out = [f"[{about.left_out} tokens of the text were not shown]"] if about.left_out else []
         return Observation(
@@ -194,11 +197,11 @@ class CodebaseEnvironment:
             text="\n".join([about.answer or "the text says nothing about it", *about.quotes, *left_out]),
             tokens=about.spent.tokens,
             usd=about.spent.usd,
-            findings=await asyncio.to_thread(looking.place_quotes, self.view, about.quotes, span),
+            findings=await asyncio.to_thread(search_tools.place_quotes, self.view, about.quotes, span),
         )
 
     async def _explore(self, prompt: str, call: CallContext) -> Observation:
-        """A question without a text: an exploration one level deeper, on the same budget."""
+        """A question without a text: an exploration a level deeper, on the same budget."""
         below = await call.recurse(prompt)
         listed = [f"- {finding.description} ({finding.source_file})" for finding in below.findings[:20]]
         return Observation(

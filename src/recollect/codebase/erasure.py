@@ -1,7 +1,7 @@
 """Forgetting what explorations left on this machine: records, journals of runs that broke off, and the symbol index.
 
-A record says who asked, so a user's go and the others stay. The index is a cache of the folders that were explored and
-says nothing of who explored them: it goes whole, and the next exploration makes it anew.
+A record says who explored, so a user's go and the others stay. The index is a cache of the explored folders and says
+nothing of who explored them: it goes whole, and the next exploration makes it anew.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ both mean the same text whatever the file's encoding and line ends are.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from recollect.codebase.tree import SourceTree, text_of
 from recollect.domain.findings import Citation, Finding, span_hash
@@ -22,7 +23,7 @@ _MAX_LINE_CHARS = 2_000
 
 
 class Pages:
-    """Reads spans of a tree, each file once; for one moment of one run, since files change."""
+    """Reads spans of a tree, each file once; for a moment of a run, since files change."""
 
     def __init__(self, tree: SourceTree) -> None:
         self._tree = tree
@@ -50,20 +51,13 @@ class Pages:
         return cite(path, first, lines[first - 1 : last])
 
     def find(
-        self,
-        path: str,
-        first: int,
-        last: int,
-        *,
-        description: str,
-        confidence: float,
-        group: str | None = None,
+        self, path: str, first: int, last: int, *, description: str, confidence: float
     ) -> Finding | None:
         """The lines as a finding; None when there are no such lines."""
         citation = self.cite(path, first, last)
         if citation is None:
             return None
-        return finding_on(citation, description=description, confidence=confidence, group=group)
+        return finding_on(citation, description=description, confidence=confidence)
 
 
 def cite(path: str, first: int, lines: Sequence[str]) -> Citation:
@@ -85,6 +79,25 @@ def finding_on(
     """A finding that rests on one citation; without a group it speaks for its file."""
     path = citation.file_path
     return Finding.on(citation, description=description, confidence=confidence, group=group or path)
+
+
+def line_finding(
+    path: str, number: int, text: str, *, confidence: float = 0.4, group: str | None = None
+) -> Finding:
+    """A line as a finding that says what stands there."""
+    description = f"line {number}: {' '.join(text.split())[:160]}"
+    return finding_on(cite(path, number, [text]), description=description, confidence=confidence, group=group)
+
+
+def move_finding(finding: Finding, citation: Citation) -> Finding:
+    """The same finding, resting on other lines."""
+    return replace(
+        finding,
+        evidence=citation.quote,
+        source_file=citation.file_path,
+        line_range=(citation.line_start, citation.line_end),
+        citations=(citation,),
+    )
 
 
 def beginning(text: str, most: int = MAX_EVIDENCE_CHARS) -> str:

@@ -1,7 +1,7 @@
 """Searching a tree by regular expression, in linear time (RE2), with bounded output.
 
-Lines are matched one by one, as ripgrep does; files are those of `SourceTree.files`. A pattern that can't be used is an
-`InvalidInputError`; a deadline that passes is said in the result, not raised.
+Lines are matched by themselves, as ripgrep does; files are those of `SourceTree.files`. A pattern that can't be used is
+an `InvalidInputError`; a deadline that passes is in the result, not raised.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from recollect.files.patterns import Glob, compile_pattern
 
 MAX_MATCHES = 10_000
 MAX_CONTEXT_LINES = 20
-#: Of a longer line the part around the match is shown.
+#: Of a longer line the part around the match is kept.
 _LINE_CHARS = 400
 _MAX_NOTES = 100
 _WILDCARD = re.compile(r"[*?\[]")
 _SNIFFED_BYTES = 8_192
-#: Flags and anchors that a search through the whole file would understand otherwise than one through a line.
+#: Flags and anchors that a search through the whole file would understand otherwise than a search through a line.
 _LINE_BY_LINE = re.compile(r"\\[Az]|\(\?[a-zA-Z]*[sm-]")
 _LITERAL_RUN = re.compile(r"[A-Za-z0-9_ ,;:/=<>\"'@%&~#!-]")
 
@@ -81,15 +81,15 @@ def grep(
     search = _Search(pattern, ignore_case=ignore_case, context_lines=context_lines, limit=limit)
     stop_at = None if timeout_s is None else time.monotonic() + timeout_s
     files, skipped = _chosen(tree, paths)
-    found = _search_files(tree, files, search, stop_at)
-    stopped_by = "deadline" if found.late else None
-    if len(found.matches) >= limit:
-        stopped_by = "limit" if len(found.matches) > limit or found.searched < len(files) else None
+    hits = _search_files(tree, files, search, stop_at)
+    stopped_by = "deadline" if hits.late else None
+    if len(hits.matches) >= limit:
+        stopped_by = "limit" if len(hits.matches) > limit or hits.searched < len(files) else None
     return GrepResult(
-        matches=tuple(found.matches[:limit]),
-        files_searched=found.searched,
-        files_matched=found.matched,
-        skipped=tuple((skipped + found.skipped)[:_MAX_NOTES]),
+        matches=tuple(hits.matches[:limit]),
+        files_searched=hits.searched,
+        files_matched=hits.matched,
+        skipped=tuple((skipped + hits.skipped)[:_MAX_NOTES]),
         stopped_by=stopped_by,
     )
 
@@ -107,10 +107,10 @@ def _chosen(tree: SourceTree, paths: Sequence[str]) -> tuple[Sequence[SourceFile
     chosen: dict[str, SourceFile] = {}
     notes: list[Skipped] = []
     for path in paths:
-        found = _named(tree, files, path)
-        if not found:
+        named = _named(tree, files, path)
+        if not named:
             notes.append(Skipped(path=path, why="it names no file that is searched"))
-        chosen.update((file.path, file) for file in found)
+        chosen.update((file.path, file) for file in named)
     return [chosen[path] for path in sorted(chosen)], notes
 
 
@@ -137,8 +137,8 @@ _Line = tuple[int, int, int, int]
 
 
 @dataclass(slots=True)
-class _Found:
-    """What was found so far."""
+class _Hits:
+    """The matches so far, and how many files were searched for them."""
 
     matches: list[GrepMatch]
     skipped: list[Skipped]
@@ -149,34 +149,34 @@ class _Found:
 
 def _search_files(
     tree: SourceTree, files: Sequence[SourceFile], search: _Search, stop_at: float | None
-) -> _Found:
-    """One file after the other, until enough was found or it is too late.
+) -> _Hits:
+    """File after file, until there are enough matches or it is too late.
 
-    In one thread: RE2 gives up the interpreter's lock for each of its short calls, and two threads that hand it to and
-    fro took twice as long as one.
+    In a single thread: RE2 gives up the interpreter's lock for each of its short calls, and two threads that hand it to
+    and fro took twice as long.
     """
-    found = _Found([], [])
+    hits = _Hits([], [])
     with tree.jail() as jail:
         for file in files:
-            if len(found.matches) >= search.limit:
+            if len(hits.matches) >= search.limit:
                 break
             if stop_at is not None and time.monotonic() > stop_at:
-                found.late = True
+                hits.late = True
                 break
-            found.searched += 1
+            hits.searched += 1
             data, why = _read(jail, file)
             if data is None:
-                found.skipped.append(Skipped(path=file.path, why=why))
+                hits.skipped.append(Skipped(path=file.path, why=why))
                 continue
             lines = search.lines(data)
             if lines:
-                found.matched += 1
-                found.matches += search.shown(file.path, data, lines)
-    return found
+                hits.matched += 1
+                hits.matches += search.matches(file.path, data, lines)
+    return hits
 
 
 def _read(jail: Jail, file: SourceFile) -> tuple[bytes | None, str]:
-    """A file as UTF-8 with line feeds; the usual one, which is that already, as it is."""
+    """A file as UTF-8 with line feeds; the usual file, which is that already, as it is."""
     try:
         data = jail.read(file.path, MAX_FILE_BYTES)
     except (OSError, ValueError):
@@ -209,7 +209,7 @@ class _Search:
         self._required = required.encode("utf-8", "replace")
 
     def lines(self, data: bytes) -> list[_Line]:
-        """The lines that match, one more than wanted at most."""
+        """The lines that match, at most a line more than wanted."""
         if self._required and self._required not in data:
             return []
         return self._each_line(data) if self._line_by_line else self._through(data)
@@ -257,13 +257,8 @@ class _Search:
             begin += len(line) + 1
         return lines
 
-    def shown(self, path: str, data: bytes, lines: Sequence[_Line]) -> list[GrepMatch]:
+    def matches(self, path: str, data: bytes, lines: Sequence[_Line]) -> list[GrepMatch]:
         """Matches with the lines around them."""
-        if not self._context:
-            return [
-                GrepMatch(path=path, line=number, text=_cut(data[begin:stop], around=where))
-                for number, begin, stop, where in lines
-            ]
         return [
             GrepMatch(
                 path=path,

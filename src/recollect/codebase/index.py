@@ -1,4 +1,4 @@
-"""What a tree defines and uses, kept from one run to the next by content hash.
+"""What a tree defines and uses, kept from run to run by content hash.
 
 `CodeIndex.open` looks at the tree, parses what it has not seen (in processes of their own when that is much), and
 answers from memory-mapped arrays and a SQLite file below the Recollect home; the tree itself is never written to. How
@@ -14,8 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.codebase.arrays import Arrays, build_arrays, open_arrays
 from recollect.codebase.records import references_to, unpack_definitions, unpack_symbols
 from recollect.codebase.store import KnownFile, Progress, Refreshed, Store, fingerprint, refresh
 from recollect.codebase.symbols.values import FileSymbols, Reference, SymbolInfo
@@ -23,23 +27,10 @@ from recollect.codebase.tree import Skipped, SourceFile, SourceTree
 from recollect.text.terms import term_key
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from recollect.codebase.arrays import Arrays
     from recollect.providers.embedders import Embedder
 
-    IntArray = np.ndarray[Any, np.dtype[np.int32]]
-    FloatArray = np.ndarray[Any, np.dtype[np.float32]]
-
-__all__ = [
-    "CodeIndex",
-    "Definition",
-    "FoundReference",
-    "Postings",
-    "Progress",
-    "ReferenceGraph",
-    "Refreshed",
-]
+IntArray = NDArray[np.int32]
+FloatArray = NDArray[np.float32]
 
 #: Files whose definitions stay unpacked.
 _UNPACKED = 512
@@ -58,7 +49,7 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundReference:
+class Use:
     """A use of a name in a file."""
 
     file: int
@@ -79,7 +70,7 @@ class ReferenceGraph:
     """File `sources[i]` uses what `targets[i]` defines, `weights[i]` strong; numbers of files, no file to itself.
 
     A name that is called n times and defined in k files adds sqrt(n) / k to each of the k edges; where an import says
-    which of them is meant, that one gets all. Each import adds 1. A name the file defines itself adds nothing.
+    which file is meant, that gets all. Each import adds 1. A name the file defines itself adds nothing.
     """
 
     sources: IntArray
@@ -88,7 +79,7 @@ class ReferenceGraph:
 
 
 class CodeIndex:
-    """Symbols and words of one tree. Numbers of files and definitions hold for this object only.
+    """Symbols and words of a tree. Numbers of files and definitions hold for this object only.
 
     `files` are those with a record; `skipped` are those without, and why. May be used from several threads.
     """
@@ -132,16 +123,16 @@ class CodeIndex:
         store = Store(store_dir)
         try:
             number = store.open_tree(str(tree.root))
-            found = tree.files()
+            listed = tree.files()
             known, cost, notes = refresh(
-                store, number, tree.root, found, progress=progress, workers=workers, deadline_s=deadline_s
+                store, number, tree.root, listed, progress=progress, workers=workers, deadline_s=deadline_s
             )
             arrays = _arrays(store, number, tree.root, known)
             rows = store.languages(number)
         except BaseException:
             store.close()
             raise
-        by_path = {file.path: file for file in found}
+        by_path = {file.path: file for file in listed}
         files = [
             replace(by_path[path], language=language) for path, language, _, _ in rows if path in by_path
         ]
@@ -164,14 +155,13 @@ class CodeIndex:
         """Definitions of a name, or of a dotted name's end (`Class.method`), exactly as written, by file."""
         name = name.replace("::", ".")
         last = name.rpartition(".")[2]
-        found = []
-        for id in self._definition_ids(last):
-            one = self.definition(int(id))
-            if one.symbol.name == last and f".{one.symbol.qualified_name}".endswith(f".{name}"):
-                found.append(one)
-                if len(found) >= limit:
+        matching = []
+        for definition in map(self.definition, self._definition_ids(last).tolist()):
+            if definition.symbol.name == last and f".{definition.symbol.qualified_name}".endswith(f".{name}"):
+                matching.append(definition)
+                if len(matching) >= limit:
                     break
-        return found
+        return matching
 
     def definition(self, id: int) -> Definition:
         """One definition by its number."""
@@ -181,20 +171,20 @@ class CodeIndex:
             id=id, file=file, path=self.files[file].path, symbol=self.definitions_in(file)[id - first]
         )
 
-    def references(self, name: str, *, limit: int = 1_000) -> list[FoundReference]:
-        """Uses of a name (the last part of a dotted one), by path and line."""
+    def references(self, name: str, *, limit: int = 1_000) -> list[Use]:
+        """Uses of a name (of a dotted name its last part), by path and line."""
         last = name.replace("::", ".").rpartition(".")[2]
-        found: list[FoundReference] = []
+        uses: list[Use] = []
         for number in self.referencing_files(last).ids.tolist():
             row = self._store.symbols(self._hashes[number])
             for reference in references_to(row[3], last) if row is not None else ():
-                found.append(FoundReference(file=number, path=self.files[number].path, reference=reference))
-            if len(found) >= limit:
-                return found[:limit]
-        return found
+                uses.append(Use(file=number, path=self.files[number].path, reference=reference))
+            if len(uses) >= limit:
+                return uses[:limit]
+        return uses
 
     def symbols(self, path: str) -> FileSymbols | None:
-        """What a file defines and uses; None for a file without a grammar, or one that is not in the index."""
+        """What a file defines and uses; None for a file without a grammar, or not in the index."""
         number = self._numbers.get(path)
         row = None if number is None else self._store.symbols(self._hashes[number])
         if row is None or row[0] is None:
@@ -236,8 +226,6 @@ class CodeIndex:
 
     def defining_files(self, name: str) -> IntArray:
         """Numbers of the files that define a name: cheaper than `definitions`."""
-        import numpy as np
-
         return np.unique(self._arrays["definition_files"][self._definition_ids(name)])
 
     def referencing_files(self, name: str) -> Postings:
@@ -262,8 +250,6 @@ class CodeIndex:
 
         The first texts are embedded first; those there is no time for are left out, and the next run goes on with them.
         """
-        import numpy as np
-
         space = embedder.space
         until = None if seconds is None else time.monotonic() + seconds
         hashes = [hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for text in texts]
@@ -293,38 +279,33 @@ class CodeIndex:
         self.close()
 
     def _postings(self, table: str, term: str) -> Postings:
-        rows = self._arrays.found(table, term_key(term))
+        rows = self._arrays.rows(table, term_key(term))
         return Postings(ids=self._arrays[f"{table}_ids"][rows], counts=self._arrays[f"{table}_counts"][rows])
 
     def _definition_ids(self, name: str) -> IntArray:
-        ids: IntArray = self._arrays["name_ids"][self._arrays.found("name", term_key(name))]
+        ids: IntArray = self._arrays["name_ids"][self._arrays.rows("name", term_key(name))]
         return ids
 
     def definitions_in(self, file: int) -> tuple[SymbolInfo, ...]:
         """The definitions of a file by its number, in the order of its text."""
         with self._lock:
-            found = self._unpacked.get(file)
-            if found is None:
+            symbols = self._unpacked.get(file)
+            if symbols is None:
                 row = self._store.symbols(self._hashes[file])
-                found = self._unpacked[file] = unpack_definitions(row[2]) if row is not None else ()
+                symbols = self._unpacked[file] = unpack_definitions(row[2]) if row is not None else ()
                 if len(self._unpacked) > _UNPACKED:
                     self._unpacked.popitem(last=False)
             else:
                 self._unpacked.move_to_end(file)
-            return found
+            return symbols
 
 
 def _arrays(store: Store, tree: int, root: Path, known: dict[str, KnownFile]) -> Arrays:
     """The arrays of this state of the tree: those of the last run when it is the same."""
-    from recollect.codebase.arrays import build_arrays, open_arrays
-
     state = hashlib.sha256(fingerprint().encode())
-    for path, one in sorted(known.items()):
-        if one.sha256 is not None:
-            state.update(f"{path}\0{one.sha256}\n".encode())
+    for path, file in sorted(known.items()):
+        if file.sha256 is not None:
+            state.update(f"{path}\0{file.sha256}\n".encode())
     place = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     folder = store.folder / "trees" / place / state.hexdigest()[:16]
-    arrays = open_arrays(folder)
-    if arrays is None:
-        arrays = build_arrays(folder, store.contents(tree))
-    return arrays
+    return open_arrays(folder) or build_arrays(folder, store.contents(tree))

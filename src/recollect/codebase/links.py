@@ -1,4 +1,4 @@
-"""How files refer to each other, and what matters near the files one starts from: PageRank over these links.
+"""How files refer to each other, and what matters near the files of a question: PageRank over these links.
 
 A name alone may be defined in many files. What a file imports decides between them; where nothing does, each gets its
 share. Names stay within a family of languages: a Python file does not call what a Java file defines.
@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from recollect.codebase.index import ReferenceGraph
 
-    Array = np.ndarray[Any, np.dtype[Any]]
-    FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+Array = NDArray[Any]
+FloatArray = NDArray[np.float64]
 
 #: A name defined in more files than this says nothing about which is meant, unless an import does.
 _MAX_DEFINING = 8
@@ -133,8 +134,8 @@ def _unique_pairs(names: FileNames, salt: Array) -> FileNames:
 def _own(definitions: FileNames, keys: Array, files: Array, count: np.int64) -> Array:
     """Which used names the using file defines itself: those do not leave it."""
     mixed = (definitions.keys * np.uint64(count)) ^ definitions.files.astype(np.uint64)
-    asked = (keys * np.uint64(count)) ^ files.astype(np.uint64)
-    return np.isin(asked, mixed)
+    used = (keys * np.uint64(count)) ^ files.astype(np.uint64)
+    return np.isin(used, mixed)
 
 
 # ---------------------------------------------------------------- imports
@@ -186,9 +187,9 @@ class _Finder:
             return []
         if language == "go":
             return self._by_folder.get((family, "/".join(parts[-2:])), [])[:_MAX_FOLDER_FILES]
-        found = self._ending(family, parts, folder)
+        files = self._ending(family, parts, folder)
         # `import a.b.c` may mean the name `c` in `a/b`.
-        return found or (self._ending(family, parts[:-1], folder) if len(parts) > 1 else [])
+        return files or (self._ending(family, parts[:-1], folder) if len(parts) > 1 else [])
 
     def _parts(self, module: str, folder: str, language: str) -> list[str]:
         if language == "python":
@@ -243,7 +244,7 @@ ITERATIONS = 20
 
 
 def personalised_pagerank(graph: ReferenceGraph, seeds: FloatArray) -> FloatArray:
-    """How often a walker from the seeds (weights by number of file) stands at each file; it sums to one.
+    """How often a walker from the seeds (weights by number of file) stands at each file; it sums to 1.
 
     Without a seed it is zero everywhere. A file without edges sends the walker back to the seeds.
     """

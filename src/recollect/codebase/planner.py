@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.codebase.query import read_query
-from recollect.codebase.wording import asks_for_uses
+from recollect.codebase.words import asks_for_uses
 from recollect.errors import PlannerError
 from recollect.runs.planners.contract import Call, Plan, Planner, Situation
 

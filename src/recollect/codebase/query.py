@@ -18,11 +18,11 @@ __all__ = ["CodeQuery", "Place", "Segments", "read_query", "segments_of"]
 
 #: A pasted log can be long; what a question is about stands in its first pages.
 MAX_QUERY_CHARS = 100_000
-#: What a query is about is said at its beginning, also when its first line has no end.
+#: What a query is about stands at its beginning, also when its first line has no end.
 _TITLE_CHARS = 300
-#: A longer text tells a story; a question is asked in a few sentences.
+#: A longer text tells a story; a question has a few sentences.
 _QUESTION_CHARS = 500
-#: A name in the title says more than one in a pasted program.
+#: A name in the title says more than a name in a pasted program.
 TITLE, PROSE, CODE, TRACE = 2.0, 1.0, 0.5, 0.5
 
 
@@ -41,17 +41,17 @@ class CodeQuery:
     """A query taken apart.
 
     `identifiers` are names as written, `dotted` those with a qualifier (`a.b.C`, `A::b` as `A.b`); both, and the terms
-    in `words` (`terms.py`), with a weight from where and how often they stand. `said` and `pasted` are the same names,
-    by whether they stand in sentences or in code, and how often. `places` are files and lines named in the text,
-    `frames` those of stack traces, innermost first. `hinted_*` are what the hints name.
+    in `words` (`terms.py`), with a weight from where and how often they stand. `prose_names` and
+    `code_names` are the same names, by whether they stand in sentences or in code, and how often. `places` are files
+    and lines named in the text, `frames` those of stack traces, innermost first. `hinted_*` are what the hints name.
     """
 
     text: str
     identifiers: Mapping[str, float]
     dotted: Mapping[str, float]
     words: Mapping[str, float]
-    said: Mapping[str, float] = field(default_factory=dict)
-    pasted: Mapping[str, float] = field(default_factory=dict)
+    prose_names: Mapping[str, float] = field(default_factory=dict)
+    code_names: Mapping[str, float] = field(default_factory=dict)
     places: tuple[Place, ...] = ()
     frames: tuple[Place, ...] = ()
     globs: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class CodeQuery:
 
     @property
     def is_question(self) -> bool:
-        """Whether this asks what code does, on one line: nothing is pasted, and no file is named or hinted at."""
+        """Whether this asks what code does, on a single line: nothing is pasted, and no file is named or hinted at."""
         named = (*self.places, *self.frames, *self.globs, *self.hinted_places, *self.hinted_names)
         parts = self.segments
         more = f"{parts.prose}{parts.code}{parts.trace}".strip()
@@ -127,11 +127,11 @@ def read_query(query: str, hints: Sequence[str] = ()) -> CodeQuery:
     identifiers: defaultdict[str, float] = defaultdict(float)
     dotted: defaultdict[str, float] = defaultdict(float)
     words: defaultdict[str, float] = defaultdict(float)
-    said: defaultdict[str, float] = defaultdict(float)
-    pasted: defaultdict[str, float] = defaultdict(float)
+    in_prose: defaultdict[str, float] = defaultdict(float)
+    in_pasted: defaultdict[str, float] = defaultdict(float)
     for part, weight in weighted:
         in_code = weight < PROSE
-        mentioned, times = (pasted, 1.0) if in_code else (said, weight)
+        mentioned, times = (in_pasted, 1.0) if in_code else (in_prose, weight)
         for name in _identifiers(part, everything=in_code):
             identifiers[name] += weight
             mentioned[name] += times
@@ -153,8 +153,8 @@ def read_query(query: str, hints: Sequence[str] = ()) -> CodeQuery:
         identifiers=dict(identifiers),
         dotted=dict(dotted),
         words=dict(words),
-        said=dict(said),
-        pasted=dict(pasted),
+        prose_names=dict(in_prose),
+        code_names=dict(in_pasted),
         places=tuple(place for place in _places(text) if place.path not in traced),
         frames=frames,
         globs=tuple(globs),
@@ -209,40 +209,40 @@ def _clean(text: str) -> str:
 
 
 def _identifiers(text: str, *, everything: bool) -> list[str]:
-    """Names of code in a text; in code every name is one, among sentences those in ticks, called, or shaped so."""
+    """Names of code in a text: in code every name, among sentences those in ticks, called, or shaped so."""
     if everything:
         return [name for name in _NAME.findall(text) if len(name) > 1]
-    found: list[str] = []
+    names: list[str] = []
     for quoted in _BACKTICKED.findall(text):
-        found += _NAME.findall(quoted)
+        names += _NAME.findall(quoted)
     plain = _BACKTICKED.sub(" ", text)
-    found += _CALLED.findall(plain)
-    found += _SHAPED.findall(_CALLED.sub(" ", plain))
+    names += _CALLED.findall(plain)
+    names += _SHAPED.findall(_CALLED.sub(" ", plain))
     for name in _DOTTED.findall(plain):
-        found.append(re.split(r"\.|::", name)[-1])
-    return [name for name in found if len(name) > 1]
+        names.append(re.split(r"\.|::", name)[-1])
+    return [name for name in names if len(name) > 1]
 
 
 def _dotted(text: str) -> list[str]:
-    found = [match.group().replace("::", ".") for match in _DOTTED.finditer(text)]
+    names = [match.group().replace("::", ".") for match in _DOTTED.finditer(text)]
     for match in _IMPORT_FROM.finditer(text):
         for name in match[2].replace("\t", " ").split(","):
             first = name.split()[:1]
             if first:
-                found.append(f"{match[1]}.{first[0]}")
-    return found
+                names.append(f"{match[1]}.{first[0]}")
+    return names
 
 
 def _places(text: str) -> tuple[Place, ...]:
-    found: dict[tuple[str, int | None], Place] = {}
+    places: dict[tuple[str, int | None], Place] = {}
     for match in _PLACE.finditer(text):
         path, line = match["path"].replace("\\", "/"), match["line"]
         place = Place(path=path, line=int(line) if line else None)
-        found.setdefault((place.path, place.line), place)
+        places.setdefault((place.path, place.line), place)
     for match in _IMPORTED_PATH.finditer(text):
         if "/" in match["path"]:
-            found.setdefault((match["path"], None), Place(path=match["path"]))
-    return tuple(found.values())
+            places.setdefault((match["path"], None), Place(path=match["path"]))
+    return tuple(places.values())
 
 
 def _read_hint(

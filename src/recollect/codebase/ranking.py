@@ -11,14 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from recollect.codebase.languages import Role, role_of
 from recollect.codebase.links import personalised_pagerank
 from recollect.codebase.query import CodeQuery
 from recollect.codebase.resolve import PathTable
 from recollect.codebase.signals import (
+    BoolArray,
     Evidence,
+    FloatArray,
     Signals,
     hint_signal,
     name_signals,
@@ -26,19 +30,14 @@ from recollect.codebase.signals import (
     place_signals,
     word_signals,
 )
-from recollect.codebase.wording import words_of
+from recollect.codebase.words import words_of
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from recollect.codebase.index import CodeIndex
     from recollect.codebase.symbols.values import SymbolInfo
 
-    FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-    BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
-
 #: What each signal is worth, when the best file of the program has 1 of it; `_AS_THEY_COME` are not scaled. Set by
-#: what they mean, and tried on the issues of the benchmark: leaving any one out, or taking it 1.7 times, moves few
+#: what they mean, and tried on the issues of the benchmark: leaving any of them out, or taking it 1.7 times, moves few
 #: of them. Fitting gains nothing: weights fitted with one project left out in turn find the file first for 0.58 of
 #: 85 issues and among five for 0.87, these for 0.62 and 0.87. Projects in Rust, Go, JavaScript and Java that had
 #: no part in it, 80 commits looked for by their messages: 0.72 and 0.92, BM25 over their files 0.61 and 0.85.
@@ -66,15 +65,15 @@ _SETBACKS = {
     Role.DATA: 0.6,
     Role.SOURCE: 0.0,
 }
-#: What is added for tests or manuals when they are asked for.
+#: What is added for tests or manuals when the question is about them.
 _LIFT = 0.5
 #: Chances are exp(this * share) over the sum of the first files'; the share is of what a file could have had, so that a
-#: short question is as sure as a long one. On the benchmark's issues the first file has 0.62 on average, and is right
-#: for 0.64; on commits of four projects in other languages, looked for by their messages, 0.73 and 0.72.
+#: short question is as sure as a long question. On the benchmark's issues the first file has 0.62 on average, and is
+#: right for 0.64; on commits of four projects in other languages, looked for by their messages, 0.73 and 0.72.
 _SHARPNESS = 9.6
 _CHANCES_OVER = 50
 _LEAST_CHANCE = 0.01
-#: Spans of one file, and words that are named in a reason.
+#: Spans of a file, and words that are named in a reason.
 MAX_SPANS = 6
 _REASONS = 4
 #: A definition speaks for its file when it has this share of the best definition's score.
@@ -112,15 +111,13 @@ def rank(index: CodeIndex, query: CodeQuery, limit: int = 10) -> list[RankedFile
 
     Tests, manuals, examples and what is brought along rank lower, unless the query is about them.
     """
-    import numpy as np
-
     if not index.files or limit < 1:
         return []
     paths = [file.path for file in index.files]
     weighed = weigh(index, query)
-    scores, found, parts, evidence = weighed.scores, weighed.found, weighed.parts, weighed.evidence
+    scores, sums, parts, evidence = weighed.scores, weighed.sums, weighed.parts, weighed.evidence
     order = np.lexsort((np.arange(len(paths)), -scores))
-    order = order[found[order] > 0]
+    order = order[sums[order] > 0]
     chances = _chances(scores[order], parts)
     first = order[:limit].tolist()
     matching = {file: _matching(index, file, evidence) for file in first}
@@ -139,13 +136,13 @@ def rank(index: CodeIndex, query: CodeQuery, limit: int = 10) -> list[RankedFile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
-    """What speaks for each file of a tree, by its number: `parts` are added up in `found`.
+    """What speaks for each file of a tree, by its number: `parts` are added up in `sums`.
 
     `scores` have what is taken off by role; `primary` are files of the role that the query is about.
     """
 
     scores: FloatArray
-    found: FloatArray
+    sums: FloatArray
     primary: BoolArray
     parts: Signals
     evidence: Evidence
@@ -153,8 +150,6 @@ class Weighed:
 
 def weigh(index: CodeIndex, query: CodeQuery) -> Weighed:
     """Every file of a tree, weighed for a query."""
-    import numpy as np
-
     paths = [file.path for file in index.files]
     setbacks = np.array([_setback(role_of(path), query) for path in paths])
     primary = setbacks <= 0.0
@@ -166,8 +161,8 @@ def weigh(index: CodeIndex, query: CodeQuery) -> Weighed:
         for name, values in signals.items()
         if name in WEIGHTS
     }
-    found = sum(parts.values(), np.zeros(len(paths)))
-    return Weighed(scores=found - setbacks, found=found, primary=primary, parts=parts, evidence=evidence)
+    sums = sum(parts.values(), np.zeros(len(paths)))
+    return Weighed(scores=sums - setbacks, sums=sums, primary=primary, parts=parts, evidence=evidence)
 
 
 def _gather(
@@ -188,16 +183,14 @@ def _gather(
 
 
 def _chances(scores: FloatArray, parts: Signals) -> FloatArray:
-    """The chance of each file to be the one that is meant; `scores` are descending."""
-    import numpy as np
-
+    """The chance of each file to be what is meant; `scores` are descending."""
     if not len(scores):
         return scores
     possible = sum(
         WEIGHTS[name] for name, values in parts.items() if name not in _AS_THEY_COME and values.any()
     )
     odds = np.exp((scores - scores[0]) * _SHARPNESS / max(possible, 0.5))
-    # Beside one that is certain the others still differ, and nobody may mistake them for equal.
+    # Beside a file that is certain the others still differ, and nobody may mistake them for equal.
     least = _LEAST_CHANCE * 0.9 ** np.arange(len(scores))
     chances: FloatArray = np.maximum(odds / odds[:_CHANCES_OVER].sum(), least)
     return chances
@@ -210,9 +203,7 @@ def _setback(role: Role, query: CodeQuery) -> float:
 
 
 def _scaled(values: FloatArray, primary: BoolArray) -> FloatArray:
-    """Share of the best file of the program; a test may have a little more than one."""
-    import numpy as np
-
+    """Share of the best file of the program; a test may have a little more than 1."""
     best = float(values[primary].max(initial=0.0)) or float(values.max(initial=0.0))
     return np.minimum(values / best, 1.5) if best > 0 else values
 
@@ -222,8 +213,6 @@ def _scaled(values: FloatArray, primary: BoolArray) -> FloatArray:
 
 def _matching(index: CodeIndex, file: int, evidence: Evidence) -> list[int]:
     """Definitions of a file with the query's words, best first."""
-    import numpy as np
-
     first, last = np.searchsorted(index.definition_files, [file, file + 1]).tolist()
     scores = evidence.definition_scores[first:last]
     least = max(_SPAN_SHARE * float(scores.max(initial=0.0)), 1e-9)
@@ -240,7 +229,7 @@ def _spans(
     for number in matching:
         symbol = index.definition(number).symbol
         _keep(spans, span_of(symbol, float(scores[number]), reasons.get(number, "")))
-    # Where nothing else was found, a name or a line that is meant still counts.
+    # Where nothing else speaks, a name or a line that is meant still counts.
     unit = float(scores[matching[0]]) if matching else 1.0
     named = {name: share for name, (files, share) in evidence.defined.items() if file in files}
     by_last = {name.rpartition(".")[2]: name for name in sorted(named, key=lambda name: named[name])}
@@ -280,17 +269,15 @@ def span_of(symbol: SymbolInfo, score: float, why: str) -> RankedSpan:
 
 def _reasons(evidence: Evidence, definitions: Sequence[int]) -> dict[int, str]:
     """The words that count most in each of these definitions."""
-    import numpy as np
-
     wanted = np.array(definitions, np.int64)
-    found: dict[int, list[tuple[float, str]]] = {}
+    worths_of: dict[int, list[tuple[float, str]]] = {}
     for word, ids, worths in evidence.hits:
         at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
         for here in np.nonzero(ids[at] == wanted)[0].tolist():
-            found.setdefault(definitions[here], []).append((-float(worths[at[here]]), word))
+            worths_of.setdefault(definitions[here], []).append((-float(worths[at[here]]), word))
     return {
         number: "has " + ", ".join(word for worth, word in sorted(words)[:_REASONS] if worth)
-        for number, words in found.items()
+        for number, words in worths_of.items()
     }
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from recollect.codebase.symbols.reading import REFERENCE_KINDS, USE, Columns, read_columns
+from recollect.codebase.symbols.columns import REFERENCE_KINDS, USE, Columns, read_columns
 from recollect.codebase.symbols.values import FileSymbols, Reference, SymbolInfo
 from recollect.codebase.tree import text_of
 from recollect.errors import GrammarMissingError

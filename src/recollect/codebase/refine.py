@@ -12,18 +12,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from recollect.codebase.evidence import FILE, Pages, cite
-from recollect.codebase.looking import MATCHES, USED_IN
+from recollect.codebase.evidence import FILE, Pages, cite, move_finding
 from recollect.codebase.query import CodeQuery
-from recollect.codebase.wording import asks_for_uses, best_window, weights_of
-from recollect.domain.findings import Citation, Finding
+from recollect.codebase.search_tools import MATCHES, USED_IN
+from recollect.codebase.words import asks_for_uses, best_window, weights_of
+from recollect.domain.findings import Finding
 from recollect.domain.trajectory import Trajectory
 from recollect.runs.quotes import locate
 
 #: Files an answer names, and uses elsewhere.
 MAX_FILES = 8
 MAX_USES = 6
-#: Places of one file: of the first ones more than of those behind.
+#: Places of a file: of the first files more than of those behind.
 _PLACES = (3, 3, 2, 2, 2)
 #: The first few files are named unless there are none; those behind them must not be far off the best.
 _FIRST, _FAR_OFF = 5, 0.1
@@ -60,15 +60,15 @@ def refine(
         kept = [by_lines[key] for key in answers if key in by_lines]
     else:
         kept = _by_file(places, ranked, record.spans(), weights_of(query), pages)
-    uses = _in_turns(sorted(uses, key=lambda one: bool(_TEST.search(one.source_file)) is not tests))
+    uses = _in_turns(sorted(uses, key=lambda use: bool(_TEST.search(use.source_file)) is not tests))
     # A long text that mentions uses is a report, not a question for them.
     named = bool(query.identifiers or query.dotted or not answers)
-    asked = named and len(query.text) <= _QUESTION_CHARS and asks_for_uses(query.text)
-    most = MAX_USES if not (tests or asked) else 2 * MAX_USES
-    # Who asks for uses gets them right behind the definition, also those whose place is shown already.
-    sure = [one.confidence for one in kept] or [0.6]
-    top = sure[0] * 0.9995 if asked else min(sure) * 0.5
-    for order, use in enumerate(_distinct(uses, () if asked else kept)[:most]):
+    for_uses = named and len(query.text) <= _QUESTION_CHARS and asks_for_uses(query.text)
+    most = MAX_USES if not (tests or for_uses) else 2 * MAX_USES
+    # Who asks for uses gets them right behind the definition, also those whose place is in the answer already.
+    sure = [place.confidence for place in kept] or [0.6]
+    top = sure[0] * 0.9995 if for_uses else min(sure) * 0.5
+    for order, use in enumerate(_distinct(uses, () if for_uses else kept)[:most]):
         kept.append(replace(use, confidence=round(top * (1 - 0.001 * order), 6)) if ranked else use)
     return tuple(kept)
 
@@ -86,7 +86,7 @@ def _by_file(
         by_file.setdefault(finding.source_file, []).append(finding)
     kept: list[Finding] = []
     # A file that nothing could be cited from is left out, so the count is of those that are named.
-    files = [one for one in ranked if one in by_file][:MAX_FILES]
+    files = [path for path in ranked if path in by_file][:MAX_FILES]
     least = ranked[files[0]] * _FAR_OFF if files else 0.0
     for number, path in enumerate(files):
         if number >= _FIRST and ranked[path] < least:
@@ -98,7 +98,7 @@ def _by_file(
 
 
 def _in_turns(uses: Sequence[Finding]) -> list[Finding]:
-    """A use of each name before a second one of any."""
+    """A use of each name before a second use of any."""
     turn: dict[str, int] = {}
     placed = []
     for order, use in enumerate(uses):
@@ -147,9 +147,9 @@ def _places(
     words: Mapping[str, float],
     pages: Pages,
 ) -> list[Finding]:
-    """The places of one file in the map's order, each in the lines that speak about the question."""
+    """The places of a file in the map's order, each in the lines that speak about the question."""
     placed: list[Finding] = []
-    for finding in sorted(offered, key=lambda one: -one.confidence):
+    for finding in sorted(offered, key=lambda place: -place.confidence):
         first, last = finding.line_range or (1, 1)
         whole = max(
             (span for span in spans if span[0] == finding.source_file and span[1] == first), default=None
@@ -163,19 +163,12 @@ def _places(
         if len(lines) > _WHOLE_LINES:
             at, end, _ = best_window(lines, words)
         citation = cite(finding.source_file, first + at, lines[at : end + 1])
-        placed.append(
-            replace(
-                finding,
-                evidence=citation.quote,
-                line_range=(citation.line_start, citation.line_end),
-                citations=(citation,),
-            )
-        )
+        placed.append(move_finding(finding, citation))
     return _distinct(placed, ())
 
 
 def _distinct(findings: Sequence[Finding], known: Sequence[Finding]) -> list[Finding]:
-    """Those whose lines no other one before them has, and whose words are not said yet."""
+    """Findings whose lines and words no finding before them has."""
     kept: list[Finding] = []
     for finding in findings:
         if not any(_overlap(finding, other) for other in (*known, *kept)):
@@ -183,12 +176,12 @@ def _distinct(findings: Sequence[Finding], known: Sequence[Finding]) -> list[Fin
     return kept
 
 
-def _overlap(one: Finding, other: Finding) -> bool:
-    if one.source_file != other.source_file or one.line_range is None or other.line_range is None:
+def _overlap(finding: Finding, other: Finding) -> bool:
+    if finding.source_file != other.source_file or finding.line_range is None or other.line_range is None:
         return False
-    if one.description == other.description:
+    if finding.description == other.description:
         return True
-    return one.line_range[0] <= other.line_range[1] and other.line_range[0] <= one.line_range[1]
+    return finding.line_range[0] <= other.line_range[1] and other.line_range[0] <= finding.line_range[1]
 
 
 def _is_file(finding: Finding) -> bool:
@@ -211,13 +204,7 @@ def anchored(finding: Finding, spans: Sequence[tuple[str, int, int]], pages: Pag
         lines = (pages.lines(path) or [])[first - 1 : last]
         where = locate(finding.evidence, lines, first=first)
         if where is not None:
-            citation: Citation = cite(path, where[0], lines[where[0] - first : where[1] - first + 1])
-            return replace(
-                finding,
-                evidence=citation.quote,
-                source_file=path,
-                line_range=(citation.line_start, citation.line_end),
-                group=path if finding.group is None or _is_use(finding) else finding.group,
-                citations=(citation,),
-            )
+            citation = cite(path, where[0], lines[where[0] - first : where[1] - first + 1])
+            group = path if finding.group is None or _is_use(finding) else finding.group
+            return replace(move_finding(finding, citation), group=group)
     return finding if cited and finding.confidence > 0 else None

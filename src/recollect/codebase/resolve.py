@@ -32,7 +32,7 @@ NOTHING = Match(files=(), parts=0)
 
 
 class PathTable:
-    """The paths of a tree, to be found by their ends."""
+    """The paths of a tree, to be looked up by their ends."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._parts = [tuple(path.split("/")) for path in paths]
@@ -44,7 +44,7 @@ class PathTable:
             self._by_stem.setdefault(module_parts(parts)[-1], []).append(number)
 
     def path(self, named: str) -> Match:
-        """Files whose path ends as this one does, by as many parts as can be."""
+        """Files whose path ends as this does, by as many parts as can be."""
         wanted = _wanted(named)
         if not wanted:
             return NOTHING
@@ -55,14 +55,14 @@ class PathTable:
             return NOTHING
         # An import without a suffix: `./cart/pay` is pay.ts, or index.ts in pay.
         stems = self._by_stem.get(wanted[-1], ())
-        found = self._longest(wanted, [(number, module_parts(self._parts[number])) for number in stems])
-        return found if found.parts > 1 else NOTHING
+        match = self._longest(wanted, [(number, module_parts(self._parts[number])) for number in stems])
+        return match if match.parts > 1 else NOTHING
 
     def module(self, dotted: str) -> tuple[Match, int]:
         """The file of the longest beginning of a dotted name that is a module, and how many of its parts that took.
 
         Every part of that beginning has to agree with the file's path, so that `shop.cart.Cart` is `src/shop/cart.py`
-        and not `other/cart.py`. A single part is no module: any variable may be called like one.
+        and not `other/cart.py`. A single part is no module: any variable may be called so.
         """
         parts = dotted.split(".")
         for length in range(len(parts), 1, -1):
@@ -86,28 +86,28 @@ class PathTable:
         if not wanted:
             return ()
         length = len(wanted)
-        found = [
+        files = [
             number
             for number, parts in enumerate(self._parts)
             if parts[:length] == wanted and len(parts) > length
         ]
-        if not found:
-            found = [
+        if not files:
+            files = [
                 number
                 for number, parts in enumerate(self._parts)
                 if any(parts[at : at + length] == wanted for at in range(len(parts) - length))
             ]
-        return tuple(found) if len(found) <= MAX_MATCHES else ()
+        return tuple(files) if len(files) <= MAX_MATCHES else ()
 
     def glob(self, pattern: str) -> tuple[int, ...]:
-        """Files that a glob names; one without a slash is about the file's own name. One that can't be names none."""
+        """Files that a glob names; without a slash it is about the file's own name. A glob that can't be names none."""
         pattern = pattern.removeprefix("./")
         try:
             glob = Glob(pattern if "/" in pattern else f"**/{pattern}")
         except InvalidInputError:
             return ()
-        found = [number for number, path in enumerate(self._paths) if glob.match_file(path)]
-        return tuple(found) if len(found) <= MAX_MATCHES else ()
+        files = [number for number, path in enumerate(self._paths) if glob.match_file(path)]
+        return tuple(files) if len(files) <= MAX_MATCHES else ()
 
     @staticmethod
     def _longest(wanted: tuple[str, ...], candidates: Sequence[tuple[int, tuple[str, ...]]]) -> Match:
@@ -142,13 +142,13 @@ def _wanted(named: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A file as a text names it, perhaps only its end, and a line (from one), when one is given."""
+    """A file as a text names it, perhaps only its end, and a line (from 1), when it is given."""
 
     path: str
     line: int | None = None
 
 
-#: Frames of one text: a recursion error repeats the same three lines a thousand times.
+#: Frames of a text: a recursion error repeats the same three lines a thousand times.
 MAX_FRAMES = 200
 #: No line of a trace is longer; longer ones hold data, and are not looked at.
 _MAX_LINE_CHARS = 1_000
@@ -218,7 +218,7 @@ def read_frames(text: str) -> tuple[Place, ...]:
             quiet = 0
         else:
             quiet += 1
-            # IPython shows a dozen lines of source between two frames of one trace.
+            # IPython shows a dozen lines of source between two frames of a trace.
             if waiting and quiet > 25:
                 places += reversed(waiting)
                 waiting = []

@@ -35,7 +35,7 @@ _PRIVATE_KEY = re.compile(
 )
 _URL_PASSWORD = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@'\"<>{}]{0,100}):([^\s/@'\"<>{}]{1,200})@")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)(\s+)([A-Za-z0-9+/._~-]{16,}=*)")
-#: A name that says what it holds, then a quoted value; or an unquoted one, as environment files have it.
+#: A name that says what it holds, then a quoted value; or an unquoted value, as environment files have it.
 _NAMED = re.compile(
     r"""(?ix)
     (?P<name>[a-z0-9_.-]{0,40}(?:passw(?:or)?d|passphrase|secret|api_?-?key|access_?-?key|auth_?-?token|private_?-?key)
@@ -43,7 +43,7 @@ _NAMED = re.compile(
     (?:(?P<quote>["'])(?P<value>[^"'\n]{6,200})(?P=quote)|(?P<bare>(?m:(?<=[A-Z]=)[^\s"'$(){}<>,;]{8,200}$)))
     """
 )
-#: A value that is a place to put one, not one itself.
+#: A value that holds the place of a secret.
 _PLACEHOLDER = re.compile(
     r"(?i)^(?:[<{$%\[(].*|\*+|x+|\.+|your[-_ ].*|change[-_ ]?me.*|example.*|none|null|true|false)$"
 )
@@ -63,19 +63,19 @@ def mask(text: str) -> str:
     lowered = text.lower()
     if not any(sign in lowered for sign in _SIGNS):
         return text
-    masked = _PRIVATE_KEY.sub(lambda found: f"{found[1]}\n{HIDDEN}\n{found[2]}", text)
+    masked = _PRIVATE_KEY.sub(lambda match: f"{match[1]}\n{HIDDEN}\n{match[2]}", text)
     masked = _KEYS.sub(HIDDEN, masked)
     masked = _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", masked)
     masked = _BEARER.sub(rf"\1\2{HIDDEN}", masked)
     return _NAMED.sub(_hide_value, masked)
 
 
-def _hide_value(found: re.Match[str]) -> str:
-    value = found["value"] or found["bare"] or ""
+def _hide_value(match: re.Match[str]) -> str:
+    value = match["value"] or match["bare"] or ""
     if _PLACEHOLDER.match(value) or " " in value.strip():
-        return found[0]
-    quote = found["quote"] or ""
-    return f"{found['name']}{quote}{HIDDEN}{quote}"
+        return match[0]
+    quote = match["quote"] or ""
+    return f"{match['name']}{quote}{HIDDEN}{quote}"
 
 
 def mask_values(value: Any) -> Any:
@@ -83,7 +83,7 @@ def mask_values(value: Any) -> Any:
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, Mapping):
-        return {mask(str(name)): mask_values(one) for name, one in value.items()}
+        return {mask(str(name)): mask_values(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [mask_values(one) for one in value]
+        return [mask_values(part) for part in value]
     return value

@@ -1,4 +1,4 @@
-"""What speaks for each file of a tree, one array for each signal, by number of file.
+"""What speaks for each file of a tree, an array for each signal, by number of file.
 
 `word_signals` and `path_signals` count words, `name_signals` names that are defined or used, `place_signals` files
 that the text or the hints name. Values are as they come; `ranking.py` scales them and puts them together.
@@ -9,25 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from recollect.codebase.query import CodeQuery, Place
 from recollect.codebase.resolve import Match, PathTable, module_parts
-from recollect.codebase.wording import SEGMENTS, Word
+from recollect.codebase.words import SEGMENTS, Word
 from recollect.text.terms import code_terms, identifier_terms
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from recollect.codebase.index import CodeIndex, Postings
 
-    FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-    BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
-    IntArray = np.ndarray[Any, np.dtype[np.int32]]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int32]
 
 #: BM25's usual constants; other values moved the benchmark by less than an issue or two.
 K1, B = 1.2, 0.75
-#: Names looked up for one query; a pasted program has hundreds.
+#: Names looked up for a query; a pasted program has hundreds.
 MAX_NAMES = 300
 MAX_DOTTED = 60
 #: A name defined in more files says nothing about any of them.
@@ -48,7 +49,7 @@ class Evidence:
     lines: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
 
 
-Signals = dict[str, "FloatArray"]
+Signals = dict[str, FloatArray]
 
 
 # ------------------------------------------------------------ words
@@ -62,13 +63,11 @@ def word_signals(
     How rare a word is, is counted over `primary` files: a word of every test is still rare in the program. `weights`
     are those of the ranking; the score of a definition over all segments is the evidence.
     """
-    import numpy as np
-
     files, definitions = len(index.files), len(index.definition_lengths)
-    by_file = _Scores(np, np.asarray(index.file_lengths, np.float64), primary)
+    by_file = _Scores(np.asarray(index.file_lengths, np.float64), primary)
     owner = np.asarray(index.definition_files)
     by_definition = _Scores(
-        np, np.asarray(index.definition_lengths, np.float64), primary[owner] if definitions else primary[:0]
+        np.asarray(index.definition_lengths, np.float64), primary[owner] if definitions else primary[:0]
     )
     shares = np.array([weights[f"definition_{name}"] for name in SEGMENTS])
     evidence = Evidence(definition_scores=np.zeros(definitions))
@@ -91,10 +90,9 @@ def word_signals(
 
 
 class _Scores:
-    """BM25 over files or definitions, one row for each segment."""
+    """BM25 over files or definitions, a row for each segment."""
 
-    def __init__(self, np: Any, lengths: FloatArray, primary: BoolArray) -> None:
-        self._np = np
+    def __init__(self, lengths: FloatArray, primary: BoolArray) -> None:
         self._primary = primary
         self._count = max(int(primary.sum()), 1)
         known = lengths[primary]
@@ -104,14 +102,15 @@ class _Scores:
         self.scores = np.zeros((len(SEGMENTS), len(lengths)))
 
     def add(self, word: Word, postings: Sequence[tuple[Postings, float]]) -> tuple[IntArray, FloatArray]:
-        """Count one word in all its forms; where it stands, and what it is worth there at weight one."""
-        np = self._np
-        found = [(one.ids, one.counts, factor) for one, factor in postings if len(one.ids)]
-        if not found:
+        """Count a word in all its forms; where it stands, and what it is worth there at weight 1."""
+        counted = [(posting.ids, posting.counts, factor) for posting, factor in postings if len(posting.ids)]
+        if not counted:
             return np.zeros(0, np.int32), np.zeros(0)
-        for ids, counts, factor in found:
+        for ids, counts, factor in counted:
             self._times[ids] += counts * factor
-        ids = found[0][0] if len(found) == 1 else np.unique(np.concatenate([ids for ids, _, _ in found]))
+        ids = (
+            counted[0][0] if len(counted) == 1 else np.unique(np.concatenate([ids for ids, _, _ in counted]))
+        )
         times = self._times[ids]
         self._times[ids] = 0.0
         frequent = int(self._primary[ids].sum())
@@ -128,18 +127,16 @@ class _Scores:
 
 def path_signals(paths: Sequence[str], words: Sequence[Word], primary: BoolArray) -> Signals:
     """Words of the query in a path (`path_*`) and in the file's own name (`base_*`), rare ones more."""
-    import numpy as np
-
     number_of = {form: number for number, word in enumerate(words) for form, _ in word.forms}
     known: dict[str, tuple[frozenset[int], int]] = {}
 
     def look(part: str) -> tuple[frozenset[int], int]:
-        found = known.get(part)
-        if found is None:
+        entry = known.get(part)
+        if entry is None:
             terms = set(code_terms(part))
-            found = frozenset(number_of[term] for term in terms if term in number_of), max(len(terms), 1)
-            known[part] = found
-        return found
+            entry = frozenset(number_of[term] for term in terms if term in number_of), max(len(terms), 1)
+            known[part] = entry
+        return entry
 
     rows: dict[str, tuple[list[int], list[int]]] = {"path": ([], []), "base": ([], [])}
     sizes = np.ones(len(paths))
@@ -176,11 +173,9 @@ def path_signals(paths: Sequence[str], words: Sequence[Word], primary: BoolArray
 
 def name_signals(index: CodeIndex, query: CodeQuery, primary: BoolArray, evidence: Evidence) -> Signals:
     """Names of the query that files define (`defines_*`) or use (`uses_*`), in sentences and in pasted code."""
-    import numpy as np
-
     signals: Signals = {}
     total = max(int(primary.sum()), 1)
-    for kind, names in (("said", query.said), ("pasted", query.pasted)):
+    for kind, names in (("said", query.prose_names), ("pasted", query.code_names)):
         defines, uses, methods = (np.zeros(len(index.files)) for _ in range(3))
         most = sorted(names.items(), key=lambda item: (-item[1], item[0]))
         dotted = [item for item in most if "." in item[0]][:MAX_DOTTED]
@@ -197,10 +192,13 @@ def name_signals(index: CodeIndex, query: CodeQuery, primary: BoolArray, evidenc
                 defines[files] += weight / len(files)
             terms = identifier_terms(name)
             if terms:
-                found = index.file_postings(terms[-1])
-                frequent = int(primary[found.ids].sum())
-                uses[found.ids] += (
-                    weight * math.log(1 + total / max(frequent, 1)) * found.counts / (found.counts + 1.5)
+                postings = index.file_postings(terms[-1])
+                frequent = int(primary[postings.ids].sum())
+                uses[postings.ids] += (
+                    weight
+                    * math.log(1 + total / max(frequent, 1))
+                    * postings.counts
+                    / (postings.counts + 1.5)
                 )
         signals[f"defines_{kind}"] = np.minimum(defines, 2.0)
         signals[f"uses_{kind}"] = uses
@@ -210,8 +208,6 @@ def name_signals(index: CodeIndex, query: CodeQuery, primary: BoolArray, evidenc
 
 def _defining(index: CodeIndex, name: str, primary: BoolArray) -> IntArray:
     """Files that define a name: those of the program, if there are any."""
-    import numpy as np
-
     files = np.asarray(index.defining_files(name))
     mine = files[primary[files]] if len(files) else files
     files = mine if len(mine) else files
@@ -227,8 +223,6 @@ def _add_method(index: CodeIndex, dotted: str, methods: FloatArray, evidence: Ev
     for file in files:
         methods[file] += 1.0 / len(files)
     if files:
-        import numpy as np
-
         evidence.defined[tail] = np.array(files, np.int32), 1.0 / math.sqrt(len(files))
 
 
@@ -237,28 +231,26 @@ def _add_method(index: CodeIndex, dotted: str, methods: FloatArray, evidence: Ev
 
 def place_signals(table: PathTable, query: CodeQuery, count: int, evidence: Evidence) -> Signals:
     """Files that the text names: paths (`place`, `place_name`), stack traces (`frame`), modules (`module_*`)."""
-    import numpy as np
-
     place, name, frame = (np.zeros(count) for _ in range(3))
-    for one in query.places:
-        match = table.path(one.path)
+    for mention in query.places:
+        match = table.path(mention.path)
         sure = match.parts > 1
         for file in match.files:
             target = place if sure else name
             target[file] = max(target[file], 1.0 / len(match.files))
             if sure:
-                _note(evidence, file, one, "named in the text")
+                _note(evidence, file, mention, "named in the text")
     within = 0
-    for one in query.frames:
-        match = table.path(one.path)
+    for mention in query.frames:
+        match = table.path(mention.path)
         if match.parts < 2 or len(match.files) > 2 or within >= _FRAMES:
             continue
         for file in match.files:
             frame[file] = max(frame[file], 1.0 / (1 + within))
-            _note(evidence, file, one, "in the stack trace")
+            _note(evidence, file, mention, "in the stack trace")
         within += 1
     signals: Signals = {"place": place, "place_name": name, "frame": frame}
-    for kind, names in (("said", query.said), ("pasted", query.pasted)):
+    for kind, names in (("said", query.prose_names), ("pasted", query.code_names)):
         modules = np.zeros(count)
         for dotted in names:
             if "." not in dotted:
@@ -274,9 +266,7 @@ def place_signals(table: PathTable, query: CodeQuery, count: int, evidence: Evid
 
 
 def hint_signal(index: CodeIndex, table: PathTable, query: CodeQuery, evidence: Evidence) -> FloatArray:
-    """What the hints name: a file or its line one, a definition one over its number, many files less each."""
-    import numpy as np
-
+    """What the hints name: a file or its line 1, a definition 1 over its number, many files less each."""
     hinted = np.zeros(len(index.files))
     for place in query.hinted_places:
         match: Match = table.path(place.path)
@@ -285,28 +275,28 @@ def hint_signal(index: CodeIndex, table: PathTable, query: CodeQuery, evidence: 
             _note(evidence, file, place, "hinted at")
         if not match.files:
             _spread(hinted, table.folder(place.path))
-    for order, one in enumerate(query.hinted_frames[:_FRAMES]):
-        match = table.path(one.path)
+    for order, frame in enumerate(query.hinted_frames[:_FRAMES]):
+        match = table.path(frame.path)
         for file in match.files if match.parts > 1 or len(match.files) == 1 else ():
             hinted[file] = max(hinted[file], 1.0 / (1 + 0.2 * order))
-            _note(evidence, file, one, "in the stack trace")
+            _note(evidence, file, frame, "in the stack trace")
     for pattern in query.globs:
         _spread(hinted, table.glob(pattern))
     for name in query.hinted_names:
-        found = {definition.file for definition in index.definitions(name, limit=_MAX_DEFINING)}
-        if not found and "." in name:
-            found = set(table.module(name)[0].files)
-        if not found and "." not in name:
+        files = {definition.file for definition in index.definitions(name, limit=_MAX_DEFINING)}
+        if not files and "." in name:
+            files = set(table.module(name)[0].files)
+        if not files and "." not in name:
             _spread(hinted, table.folder(name))
-        if found:
-            evidence.defined[name] = np.array(sorted(found), np.int32), 2.0
-        for file in found:
-            hinted[file] = max(hinted[file], 1.0 / math.sqrt(len(found)))
+        if files:
+            evidence.defined[name] = np.array(sorted(files), np.int32), 2.0
+        for file in files:
+            hinted[file] = max(hinted[file], 1.0 / math.sqrt(len(files)))
     return hinted
 
 
 def _spread(hinted: FloatArray, files: Sequence[int]) -> None:
-    """Many files are one hint: enough to lift them over others, not over what speaks for one of them."""
+    """Many files are a single hint: enough to lift them over others, not over what speaks for any of them."""
     for file in files:
         hinted[file] = max(hinted[file], 0.5 if len(files) > 3 else 1.0)
 

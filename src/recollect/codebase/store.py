@@ -1,6 +1,6 @@
-"""What is kept of source trees between runs, and bringing it up to date: one SQLite file, by content hash.
+"""What is kept of source trees between runs, and bringing it up to date: a SQLite file, by content hash.
 
-It is a cache. One that is damaged is made anew, and where it can't be written a temporary one serves the run. Every
+It is a cache: a damaged file is made anew, and where none can be written a temporary file serves the run. Every
 query is in `store.sql`, by name. What the records mean is not known here: see `records.py`.
 """
 
@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -25,7 +25,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from recollect.codebase.pool import Parsed, parse_files
+from recollect.codebase.pool import parse_files
 from recollect.codebase.records import FORMAT, FileRecord
 from recollect.codebase.symbols.grammars import grammar_modules
 from recollect.codebase.tree import BINARY, Skipped, SourceFile, read_text_file
@@ -50,7 +50,7 @@ class KnownFile:
 
     @property
     def certain(self) -> bool:
-        """Whether an equal stamp means an equal file: one that could not be opened may be open now."""
+        """Whether an equal stamp means an equal file: what could not be opened may be open now."""
         return self.settled and (self.sha256 is not None or self.note == BINARY)
 
 
@@ -107,9 +107,9 @@ class Store:
     def open_tree(self, root: str) -> int:
         """The number of a tree, remembered as used today."""
         day = _today()
-        found = self._run("get_tree", root=root)
-        if found and found[0][1] == day:
-            return int(found[0][0])
+        rows = self._run("get_tree", root=root)
+        if rows and rows[0][1] == day:
+            return int(rows[0][0])
         with self.transaction():
             self._run("drop_old_trees", day=day - _KEPT_DAYS)
             self._run("drop_old_contents", day=day - _KEPT_DAYS)
@@ -155,9 +155,9 @@ class Store:
         return self._run("tree_languages", tree=tree)
 
     def symbols(self, sha256: str) -> tuple[str | None, int, bytes, bytes] | None:
-        """Language, lines, definitions and references of one content."""
-        found = self._run("get_symbols", sha256=sha256)
-        return found[0] if found else None
+        """Language, lines, definitions and references of a content."""
+        rows = self._run("get_symbols", sha256=sha256)
+        return rows[0] if rows else None
 
     def vectors(self, space: str, hashes: Sequence[str]) -> dict[str, bytes]:
         """The vectors that are kept of these texts, by their hashes."""
@@ -199,13 +199,13 @@ def _connect(file: Path) -> sqlite3.Connection:
         connection.execute("pragma synchronous = off")
         connection.execute("pragma foreign_keys = on")
         connection.executescript(queries()["schema"])
-        found = (
+        check = (
             connection.execute("pragma quick_check(1)").fetchone()
             if file.stat().st_size < 1 << 20
             else ("ok",)
         )
-        if found[0] != "ok":
-            raise sqlite3.DatabaseError(str(found[0]))
+        if check[0] != "ok":
+            raise sqlite3.DatabaseError(str(check[0]))
     except BaseException:
         connection.close()
         raise
@@ -269,23 +269,25 @@ def refresh(
     done, parsed = len(files) - len(unseen), 0
     if progress is not None:
         progress(done, len(files))
-    with closing(_until(parse_files(root, unseen, workers=workers), stop_at)) as results:
+    with closing(parse_files(root, unseen, workers=workers)) as results:
         for path, sha256, record in results:
             parsed += isinstance(record, FileRecord)
             new.keep(path, sha256, record)
             done += 1
             if progress is not None:
                 progress(done, len(files))
+            if stop_at is not None and time.monotonic() > stop_at:
+                break
     new.finish()
     known |= new.known
     late = [Skipped(path=file.path, why=_LATE) for file in unseen if file.path not in new.known]
-    notes = [Skipped(path=path, why=one.note) for path, one in sorted(known.items()) if one.note]
+    notes = [Skipped(path=path, why=file.note) for path, file in sorted(known.items()) if file.note]
     cost = Refreshed(files=len(files), parsed=parsed, unchanged=unchanged, seconds=time.monotonic() - begun)
     return known, cost, [*notes, *late]
 
 
 class _Keeping:
-    """Writes what was found, some hundred files at a time."""
+    """Writes what was read, some hundred files at a time."""
 
     def __init__(self, store: Store, tree: int, looked_ns: int) -> None:
         self.known: dict[str, KnownFile] = {}
@@ -323,7 +325,7 @@ class _Keeping:
         return unseen
 
     def keep(self, path: str, sha256: str, record: FileRecord | str | None) -> None:
-        """A file's record, why it has none, or nothing when its content has one already."""
+        """A file's record, why it has none, or nothing when its content has a record already."""
         why = record if isinstance(record, str) else ""
         known = replace(self._stamps[path], sha256=sha256 or None, note=why)
         self.known[path] = known
@@ -349,12 +351,3 @@ class _Keeping:
 
 def _stamp(file: SourceFile) -> tuple[int, int, int]:
     return file.size, file.mtime_ns, file.inode
-
-
-def _until(results: Generator[Parsed, None, None], stop_at: float | None) -> Generator[Parsed, None, None]:
-    """Results until the time is up."""
-    with closing(results):
-        for result in results:
-            yield result
-            if stop_at is not None and time.monotonic() > stop_at:
-                return

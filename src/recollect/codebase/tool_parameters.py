@@ -1,4 +1,4 @@
-"""What each tool over a source tree is asked with, as a planner sees it."""
+"""The parameters of each tool over a source tree, as a planner sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A source tree that can be read and nothing else: the jail every tool of an exploration stands in.
+"""A source tree that can be read and nothing else: what every tool of an exploration works on.
 
 A path is relative to the root and stays below it: no `..`, no absolute path, no symbolic link out. Only regular files
 are opened, never more than a limit of bytes, and what can't be read is a `Skipped` with a reason or a clear error.
@@ -24,9 +24,9 @@ from recollect.files.walk import entries, is_ignored
 
 #: Larger files were made by a program or hold data; a source file of this size would be half a million lines.
 MAX_FILE_BYTES = 16_000_000
-#: What one `read` gives back at most.
+#: What a `read` gives back at most.
 MAX_READ_BYTES = 1_000_000
-#: Files of one tree; a large monorepo has some hundred thousand.
+#: Files of a tree; a large monorepo has some hundred thousand.
 MAX_FILES = 200_000
 #: Notes about what was left out; a folder of pictures needs no note for each.
 MAX_NOTES = 1_000
@@ -62,9 +62,9 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceText:
-    """Lines of a file, counted from one; between them stands one line feed, whatever the file has.
+    """Lines of a file, counted from 1; between them stands a line feed, whatever the file has.
 
-    `sha256` is of the whole file's bytes. A limit may end it before the last line that was asked for.
+    `sha256` is of the whole file's bytes. A limit may end it before the last line that was wanted.
     """
 
     path: str
@@ -75,7 +75,7 @@ class SourceText:
 
 
 class SourceTree:
-    """One root; made by `open_tree`. What it found on its first look is kept: look again with a new one."""
+    """A root; made by `open_tree`. Its files are listed once: to see what changed, open it again."""
 
     def __init__(
         self, root: Path, *, allowed_roots: Sequence[Path] | None = None, max_files: int = MAX_FILES
@@ -87,7 +87,7 @@ class SourceTree:
         self._found: tuple[dict[str, SourceFile], tuple[Skipped, ...]] | None = None
 
     def files(self) -> Sequence[SourceFile]:
-        """Every file that git would keep and that may hold text, by path; found on the first call and kept."""
+        """Every file that git would keep and that may hold text, by path; listed on the first call and kept."""
         return tuple(self._look()[0].values())
 
     @property
@@ -113,7 +113,7 @@ class SourceTree:
         text = os.fspath(path)
         if not isinstance(text, str) or "\x00" in text or not text or len(text) > _MAX_PATH_CHARS:
             raise InvalidInputError(f"{str(text)[:80]!r} is not a path; give one relative to the tree")
-        # Compared by its words first: what lies outside is not even said to exist.
+        # Compared by its words first: what lies outside does not even exist for a caller.
         written = os.path.normpath(os.path.join(self.root, text))
         if not self._is_inside(written):
             raise ForbiddenError(
@@ -133,7 +133,7 @@ class SourceTree:
         return relative
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> SourceText:
-        """Lines `start` to `end` of a file, both counted and from one; the whole file by default.
+        """Lines `start` to `end` of a file, both counted and from 1; the whole file by default.
 
         At most `MAX_READ_BYTES` come back. A file that can't be read is a `SourceError`.
         """
@@ -168,7 +168,7 @@ class SourceTree:
         return data
 
     def jail(self) -> Jail:
-        """What opens this tree's files, for one thread."""
+        """What opens this tree's files, for a thread."""
         return Jail(self.root)
 
     def _is_inside(self, path: str) -> bool:
@@ -188,7 +188,7 @@ def open_tree(
     allowed_roots: Iterable[str | os.PathLike[str]] | None = None,
     max_files: int = MAX_FILES,
 ) -> SourceTree:
-    """The tree below a folder. With `allowed_roots` the folder must lie in one of them (`ForbiddenError`)."""
+    """The tree below a folder. With `allowed_roots` the folder must lie in any of them (`ForbiddenError`)."""
     real, roots = open_root(root, allowed_roots)
     return SourceTree(real, allowed_roots=roots, max_files=max_files)
 
@@ -210,7 +210,7 @@ def read_text_file(jail: Jail, path: str, *, limit: int = MAX_FILE_BYTES) -> tup
 
 
 def text_of(data: bytes) -> str:
-    """The text of a file's bytes with one kind of line end."""
+    """The text of a file's bytes with line feeds alone."""
     if data.isascii() and _UNUSUAL.search(data) is None:
         return data.decode("ascii").rstrip()
     return canonical(decode(data)[0])[0]

@@ -1,6 +1,6 @@
 """When an exploration is worth it: `should_explore`. Below these marks reading the files directly is cheaper.
 
-A rule over numbers and words that the caller has: nothing is opened but the list of a tree's files, if one is given.
+A rule over numbers and words that the caller has: nothing is opened but the list of a tree's files, if a tree is given.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recollect.codebase.wording import is_across
+from recollect.codebase.words import is_across
 from recollect.domain.text import check_whole
 
 #: More context than this is explored instead of read.
@@ -49,7 +49,7 @@ def should_explore(
     - the context has more than 100,000 tokens: `context_tokens`, or those of the tree below `root`;
     - the question is about dependencies between files, or names several (`files` counts too);
     - `fail_count`, how often the same task has failed, is more than four;
-    - somebody asked for it: `explicit`.
+    - somebody wants it: `explicit`.
     """
     check_whole("context_tokens", context_tokens or 0, least=0)
     check_whole("fail_count", fail_count, least=0)
@@ -79,7 +79,7 @@ def large_context(tokens: int) -> str:
 
 
 def several_files(query: str, files: Sequence[str]) -> str:
-    """In words that it is about more than one file; empty when it is not."""
+    """In words that it is about several files; empty when it is not."""
     if len(files) > 1:
         return f"it is about {len(files)} files"
     return "the question is about dependencies between files" if is_across(query) else ""

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from recollect.codebase.symbols.values import FileSymbols, SymbolInfo
-from recollect.codebase.tree import SourceTree
+from recollect.codebase.tree import SourceFile, SourceTree
 from recollect.errors import RecollectError
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ _NO_CODE = frozenset(
 )
 
 
-#: What one call gives back to whoever has no model, or a small one.
+#: What a call gives back to whoever has no model, or a small model.
 ROOM_CHARS = 24_000
 
 
 class View:
-    """What tools read from, and how much one call may give back. Without an index symbols are parsed when asked for."""
+    """What tools read from, and how much a call may give back. Without an index symbols are parsed when needed."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class View:
         self._symbols: dict[tuple[str, str], FileSymbols] = {}
 
     def most(self, usual: int, *, chars_each: int) -> int:
-        """How many things of so many characters one call lists: more than usual where there is more room than usual."""
+        """How many things of so many characters a call lists: more than usual where there is more room than usual."""
         return max(usual, self.room_chars // chars_each) if self.room_chars > ROOM_CHARS else usual
 
     @cached_property
@@ -60,12 +60,11 @@ class View:
         """Of the whole tree, as its files were when they were listed."""
         digest = hashlib.sha256()
         for file in self.tree.files():
-            line = f"{file.path}\0{file.size}\0{file.mtime_ns}\0{file.inode}\n"
-            digest.update(line.encode("utf-8", "surrogatepass"))
+            digest.update(f"{_stamp(file)}\n".encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
     def stamp_of(self, path: str) -> str:
-        """Of one file as it is now; of one that can't be reached, its name."""
+        """Of a file as it is now; of a file that can't be reached, its name."""
         try:
             status = (self.tree.root / self.tree.resolve(path)).stat()
         except (RecollectError, OSError, ValueError):
@@ -80,19 +79,19 @@ class View:
 
         resolved = self.tree.resolve(path)
         key = (resolved, self.stamp_of(resolved))
-        if key not in self._symbols:
-            found = self._indexed(resolved, key[1])
-            if found is None:
+        symbols = self._symbols.get(key)
+        if symbols is None:
+            symbols = self._indexed(resolved, key[1])
+            if symbols is None:
                 language = language_of(resolved)
                 if language is None:
                     self._miss(resolved)
                     raise GrammarMissingError(f"{resolved!r} is in no language there is a grammar for")
-                found = parse(self.tree.read_bytes(resolved), language)
+                symbols = parse(self.tree.read_bytes(resolved), language)
             if len(self._symbols) >= 256:
                 self._symbols.clear()
-            self._symbols[key] = found
-            return found
-        return self._symbols[key]
+            self._symbols[key] = symbols
+        return symbols
 
     def _miss(self, path: str) -> None:
         """Remember a language that could not be read, once; texts and data are no languages."""
@@ -105,8 +104,7 @@ class View:
         file = self.tree.find(path) if self.index is not None else None
         if file is None or self.index is None:
             return None
-        listed = f"{path}\0{file.size}\0{file.mtime_ns}\0{file.inode}"
-        return self.index.symbols(path) if listed == stamp else None
+        return self.index.symbols(path) if _stamp(file) == stamp else None
 
     def enclosing(self, path: str, line: int) -> SymbolInfo | None:
         """The innermost definition around a line; None outside of all, or without a grammar."""
@@ -119,4 +117,8 @@ class View:
             for definition in symbols.definitions
             if definition.kind in _SCOPES and definition.start_line <= line <= definition.end_line
         ]
-        return min(around, key=lambda one: one.end_line - one.start_line, default=None)
+        return min(around, key=lambda definition: definition.end_line - definition.start_line, default=None)
+
+
+def _stamp(file: SourceFile) -> str:
+    return f"{file.path}\0{file.size}\0{file.mtime_ns}\0{file.inode}"

@@ -28,8 +28,8 @@ _NODE_CHARS = 80
 
 
 def parse(text: str | bytes, language: str) -> FileSymbols:
-    """Read one file. Text with faults is read as far as it goes; it never raises for what stands in the file."""
-    from recollect.codebase.symbols.reading import read_columns
+    """Read a file. Text with faults is read as far as it goes; it never raises for what stands in the file."""
+    from recollect.codebase.symbols.columns import read_columns
 
     data = _bytes(text)
     return read_columns(data, language).symbols(language, lines=data.count(b"\n") + 1)
@@ -38,9 +38,9 @@ def parse(text: str | bytes, language: str) -> FileSymbols:
 def parse_ast(
     text: str | bytes, language: str, *, path: str = "", max_nodes: int = 500, max_depth: int = 6
 ) -> ParsedFile:
-    """The syntax tree of one file in the order of the text; the deepest levels go first when there is too much."""
+    """The syntax tree of a file in the order of the text; the deepest levels go first when there is too much."""
+    from recollect.codebase.symbols.columns import parse_tree
     from recollect.codebase.symbols.grammars import get_grammar
-    from recollect.codebase.symbols.reading import parse_tree
 
     data = _bytes(text)
     tree = parse_tree(get_grammar(language), data)
@@ -56,16 +56,16 @@ def parse_ast(
             break
         below: list[tuple[Node, str | None, int]] = []
         for node, field, depth in level:
-            said = (node.text or b"")[: 4 * _NODE_CHARS].decode("utf-8", "replace").split("\n", 1)[0]
-            one = AstNode(
+            first_line = (node.text or b"")[: 4 * _NODE_CHARS].decode("utf-8", "replace").split("\n", 1)[0]
+            entry = AstNode(
                 kind=node.type,
                 field=field,
                 start_line=node.start_point[0] + 1,
                 end_line=node.end_point[0] + 1,
                 depth=depth,
-                text=said[:_NODE_CHARS],
+                text=first_line[:_NODE_CHARS],
             )
-            kept.append((node.start_byte, depth, one))
+            kept.append((node.start_byte, depth, entry))
             if depth < max_depth and len(below) <= max_nodes:
                 below += [
                     (child, node.field_name_for_child(number), depth + 1)

@@ -1,4 +1,4 @@
-"""The grammars: one package per language, loaded with its first file, and the query of its own `.scm` file."""
+"""The grammars: a package for each language, loaded with its first file, and the query of its own `.scm` file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PACKAGES = {
     "csharp": ("tree_sitter_c_sharp", "language"),
     "bash": ("tree_sitter_bash", "language"),
 }
-#: A language that has another one's query as well, before its own.
+#: A language that has another language's query as well, before its own.
 _ALSO = {"tsx": ("typescript",)}
 _QUERIES = Path(__file__).parent / "queries"
 _LOADING = threading.Lock()
@@ -46,7 +46,7 @@ class Grammar:
     query: Query
 
     def parser(self) -> Parser:
-        """A new parser; making one costs next to nothing."""
+        """A new parser; making it costs next to nothing."""
         from tree_sitter import Parser
 
         return Parser(self.language)

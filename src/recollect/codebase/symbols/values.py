@@ -1,4 +1,4 @@
-"""What is read from one source file: its definitions, references and imports."""
+"""What is read from a source file: its definitions, references and imports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ReferenceKind = Literal["call", "import", "inherit", "use"]
 
 @dataclass(frozen=True, slots=True)
 class SymbolInfo:
-    """A definition. Lines are counted from one, both ends belong to it; `qualified_name` is dotted (`Class.method`)."""
+    """A definition. Lines are counted from 1, both ends belong to it; `qualified_name` is dotted (`Class.method`)."""
 
     name: str
     qualified_name: str
@@ -43,7 +43,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSymbols:
-    """Everything read from one file. `errors` counts the places the grammar could not read."""
+    """Everything read from a file. `errors` counts the places the grammar could not read."""
 
     language: str
     lines: int

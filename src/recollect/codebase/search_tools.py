@@ -6,14 +6,21 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from recollect.codebase.evidence import Pages, beginning, cite, finding_on, shown_line
+from recollect.codebase.evidence import (
+    Pages,
+    beginning,
+    cite,
+    finding_on,
+    line_finding,
+    shown_line,
+)
+from recollect.codebase.file_tools import Span, described
 from recollect.codebase.grep import grep
-from recollect.codebase.index import Definition, FoundReference
-from recollect.codebase.reading import Span, described
+from recollect.codebase.index import Definition, Use
 from recollect.codebase.symbols.values import SymbolInfo
 from recollect.codebase.tool_parameters import FindReferences, Grep
 from recollect.codebase.view import View
-from recollect.codebase.wording import stems_of
+from recollect.codebase.words import stems_of
 from recollect.domain.findings import Finding
 from recollect.files.patterns import touching
 from recollect.runs.citations import lines_of
@@ -26,12 +33,14 @@ MATCHES = "Matches"
 _MAX_MATCHES = 80
 _MAX_USES = 40
 _MAX_DEFINITIONS = 10
-#: Of the matches and uses of one call, those that are offered as findings.
+#: Of the matches and uses of a call, those that are offered as findings.
 _OFFERED = 12
 _GREP_TIMEOUT_S = 20.0
 #: How far a use stands back behind a call.
 _KINDS = {"call": 0, "inherit": 0, "use": 2, "import": 100}
 _ANSWERING = 8
+#: Definitions of fewer lines are cited whole.
+_WHOLE_LINES = 30
 
 
 def grep_tree(view: View, wanted: Grep) -> Observation:
@@ -45,7 +54,7 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
         timeout_s=search_seconds(view),
     )
     rows: list[dict[str, Any]] = []
-    shown: dict[str, dict[int, str]] = {}
+    lines_of_path: dict[str, dict[int, str]] = {}
     matching: dict[str, list[int]] = {}
     for match in result.matches:
         rows.append(
@@ -53,19 +62,21 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
                 "path": match.path,
                 "line": match.line,
                 "text": shown_line(match.text)[:400],
-                "before": [shown_line(one)[:400] for one in match.before],
-                "after": [shown_line(one)[:400] for one in match.after],
+                "before": [shown_line(line)[:400] for line in match.before],
+                "after": [shown_line(line)[:400] for line in match.after],
             }
         )
         matching.setdefault(match.path, []).append(match.line)
         around = [*match.before, match.text, *match.after]
-        lines = shown.setdefault(match.path, {})
+        lines = lines_of_path.setdefault(match.path, {})
         lines |= dict(enumerate(around, match.line - len(match.before)))
-    # Lines around a match were shown, too: who quotes one of them has read it.
-    spans = [(path, *span) for path, lines in shown.items() for span in touching(lines, 0, max(lines))]
+    # Lines around a match are in the answer, too: who quotes them has read them.
+    spans = [
+        (path, *span) for path, lines in lines_of_path.items() for span in touching(lines, 0, max(lines))
+    ]
     blocks = [
         "\n".join(
-            f"{path}:{number}{':' if number in matching[path] else '-'} {shown_line(shown[path][number])[:400]}"
+            f"{path}:{number}{':' if number in matching[path] else '-'} {shown_line(lines_of_path[path][number])[:400]}"
             for number in range(first, last + 1)
         )
         for path, first, last in spans
@@ -84,12 +95,7 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
         },
         text=f"{summary}\n" + "\n--\n".join(blocks) + note,
         findings=tuple(
-            finding_on(
-                cite(match.path, match.line, [match.text]),
-                description=f"line {match.line}: {' '.join(match.text.split())[:160]}",
-                confidence=0.4,
-                group=MATCHES,
-            )
+            line_finding(match.path, match.line, match.text, group=MATCHES)
             for match in result.matches[:_OFFERED]
             if match.text.strip()
         ),
@@ -113,11 +119,11 @@ def find_references(view: View, wanted: FindReferences) -> Observation:
     uses = view.index.references(last, limit=1_000)
     findings: list[Finding] = []
     places: list[dict[str, Any]] = []
-    for one in defined[:_MAX_DEFINITIONS]:
-        symbol = one.symbol
+    for definition in defined[:_MAX_DEFINITIONS]:
+        symbol = definition.symbol
         places.append(
             {
-                "path": one.path,
+                "path": definition.path,
                 "lines": [symbol.start_line, symbol.end_line],
                 "name": symbol.qualified_name,
                 "kind": symbol.kind,
@@ -125,9 +131,9 @@ def find_references(view: View, wanted: FindReferences) -> Observation:
             }
         )
         offered = pages.find(
-            one.path,
+            definition.path,
             symbol.start_line,
-            _shown_end(symbol),
+            _last_line(symbol),
             description=described(symbol),
             confidence=0.5,
         )
@@ -161,25 +167,25 @@ def find_references(view: View, wanted: FindReferences) -> Observation:
     )
 
 
-def _spread(uses: Sequence[FoundReference], defined: Sequence[Definition]) -> list[FoundReference]:
-    """Calls before other uses, other files before those of the definitions, and one of each file before a second.
+def _spread(uses: Sequence[Use], defined: Sequence[Definition]) -> list[Use]:
+    """Calls before other uses, other files before those of the definitions, each file once before any twice.
 
-    A file that uses a name a hundred times is one user; an import says only that it will be used.
+    A file that uses a name a hundred times is a single user; an import says only that it will be used.
     """
-    home = {one.path for one in defined}
+    home = {definition.path for definition in defined}
     users = {use.path for use in uses if use.reference.kind != "import"}
     uses = [use for use in uses if use.reference.kind != "import" or use.path not in users]
     seen: dict[tuple[str, str], int] = {}
     placed = []
-    for order, one in enumerate(uses):
-        kind = one.reference.kind
-        round_ = seen[one.path, kind] = seen.get((one.path, kind), 0) + 1
-        placed.append((round_ + _KINDS.get(kind, 2) + (3 if one.path in home else 0), order, one))
-    return [one for _, _, one in sorted(placed, key=lambda row: row[:2])[:_MAX_USES]]
+    for order, use in enumerate(uses):
+        kind = use.reference.kind
+        round_ = seen[use.path, kind] = seen.get((use.path, kind), 0) + 1
+        placed.append((round_ + _KINDS.get(kind, 2) + (3 if use.path in home else 0), order, use))
+    return [use for _, _, use in sorted(placed, key=lambda row: row[:2])[:_MAX_USES]]
 
 
 def _use_rows(
-    view: View, pages: Pages, uses: Sequence[FoundReference], name: str, findings: list[Finding]
+    view: View, pages: Pages, uses: Sequence[Use], name: str, findings: list[Finding]
 ) -> list[dict[str, Any]]:
     rows = []
     for use in uses:
@@ -213,39 +219,32 @@ def _by_searching(view: View, name: str) -> Observation:
     return grep_tree(view, Grep(pattern=rf"\b{re.escape(name)}\b", context_lines=0))
 
 
-def _shown_end(symbol: SymbolInfo, most: int = 30) -> int:
-    """The last line that stands for a definition: all of a short one, the beginning of a long one."""
-    return symbol.end_line if symbol.end_line - symbol.start_line < most else symbol.start_line + 7
+def _last_line(symbol: SymbolInfo) -> int:
+    """The last line that stands for a definition: a short definition whole, of a longer its beginning."""
+    return symbol.end_line if symbol.end_line - symbol.start_line < _WHOLE_LINES else symbol.start_line + 7
 
 
 def answering(view: View, prompt: str, text: str, span: Span | None) -> Observation:
     """The lines of a text that share the most words with a prompt, in their order."""
-    asked = stems_of(prompt)
+    stems = stems_of(prompt)
     lines = lines_of(text)
-    scored = [(len(asked & stems_of(line)), number) for number, line in enumerate(lines) if line.strip()]
-    best = sorted((one for one in scored if one[0]), key=lambda one: (-one[0], one[1]))[:_ANSWERING]
+    scored = [(len(stems & stems_of(line)), number) for number, line in enumerate(lines) if line.strip()]
+    best = sorted((row for row in scored if row[0]), key=lambda row: (-row[0], row[1]))[:_ANSWERING]
     chosen = sorted(number for _, number in best)
     findings: tuple[Finding, ...] = ()
     if span is not None:
         path, first, _ = span
-        findings = tuple(
-            finding_on(
-                cite(path, first + number, [lines[number]]),
-                description=f"line {first + number}: {' '.join(lines[number].split())[:160]}",
-                confidence=0.4,
-            )
-            for number in chosen
-        )
-    said = [lines[number].strip() for number in chosen]
+        findings = tuple(line_finding(path, first + number, lines[number]) for number in chosen)
+    answers = [lines[number].strip() for number in chosen]
     return Observation(
-        value={"answer": said, "spans": [list(span)] if span else []},
-        text="\n".join(said) or "no line of it speaks about the prompt",
+        value={"answer": answers, "spans": [list(span)] if span else []},
+        text="\n".join(answers) or "no line of it speaks about the prompt",
         findings=findings,
     )
 
 
 def place_quotes(view: View, quotes: Sequence[str], span: Span | None) -> tuple[Finding, ...]:
-    """Quotes of a model as findings, where they stand in the lines it was shown; one that stands nowhere is none."""
+    """Quotes of a model as findings, where they stand in the lines it has read; others are dropped."""
     if span is None:
         return ()
     path, first, last = span

@@ -60,7 +60,7 @@ _TRACED = re.compile(
       | (?:starting|beginning)\ (?:from|with|at)\b
     )"""
 )
-#: Lines of evidence for one place.
+#: Lines of evidence for a place.
 WINDOW_LINES = 12
 #: A name in a question says more than a word.
 _NAME_WEIGHT = 3.0
@@ -125,7 +125,7 @@ _stem = lru_cache(maxsize=50_000)(stem_english)
 OTHER_FORM = 0.8
 #: How soon repeating a word in the query stops to matter, as BM25's k3.
 _REPEAT = 1.2
-#: Words of one query: those in a title and in sentences come first, then what is pasted most often.
+#: Words of a query: those in a title and in sentences come first, then what is pasted most often.
 MAX_WORDS = 250
 SEGMENTS = ("title", "prose", "code", "trace")
 #: No endings are taken off shorter words: `is`, `was`, `css`.
@@ -154,7 +154,7 @@ class Word:
 
 
 def words_of(segments: Segments, *, limit: int = MAX_WORDS) -> list[Word]:
-    """The words of a query; forms of one word are one, fillers are none. Those of the title come first."""
+    """The words of a query; forms of a word count as that word, fillers not at all. Those of the title come first."""
     counts = [Counter(code_terms(getattr(segments, name))) for name in SEGMENTS]
     every: dict[str, None] = {}
     for counted in counts:
@@ -192,16 +192,16 @@ def forms_of(term: str) -> tuple[str, ...]:
     """The forms a word may be written in, itself among them."""
     if len(term) < _SHORT or not term.isascii() or not term.isalpha():
         return (term, f"{term}s") if term.isalpha() else (term,)
-    found = {term}
+    forms = {term}
     for stem in _stems(term):
-        found.update(stem + ending for ending in _ENDINGS)
+        forms.update(stem + ending for ending in _ENDINGS)
         if stem.endswith("e"):
-            found.update(
+            forms.update(
                 (f"{stem}d", f"{stem}r", *(stem[:-1] + ending for ending in ("ing", "ation", "ion", "or")))
             )
         if stem.endswith("y"):
-            found.add(f"{stem[:-1]}ies")
-    return tuple(sorted(form for form in found if len(form) > 2))
+            forms.add(f"{stem[:-1]}ies")
+    return tuple(sorted(form for form in forms if len(form) > 2))
 
 
 def _stems(term: str) -> set[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.codebase.symbols.grammars import get_grammar
-from recollect.codebase.symbols.naming import (
+from recollect.codebase.symbols.names import (
     IMPORTING_CALLS,
     first_child,
     imports_of,
@@ -131,10 +131,10 @@ def parse_tree(grammar: Grammar, data: bytes) -> Tree | None:
 
 
 class _LineStarts:
-    """Turns offsets into lines, counted from one."""
+    """Turns offsets into lines, counted from 1."""
 
     def __init__(self, data: bytes) -> None:
-        self._starts = [0, *(found.end() for found in re.finditer(rb"\n", data))]
+        self._starts = [0, *(match.end() for match in re.finditer(rb"\n", data))]
         self._data = data
 
     def line(self, offset: int) -> int:
@@ -152,7 +152,7 @@ class _LineStarts:
 
 def _definitions(captured: dict[str, list[Node]]) -> tuple[list[_Named], set[int]]:
     """Definitions by where they begin, the outer before the inner; and where their names stand."""
-    found: dict[tuple[int, str], _Named] = {}
+    definitions: dict[tuple[int, str], _Named] = {}
     taken: set[int] = set()
     for capture, nodes in captured.items():
         if not capture.startswith("def."):
@@ -168,10 +168,10 @@ def _definitions(captured: dict[str, list[Node]]) -> tuple[list[_Named], set[int
                     taken.add(where.end_byte - len(name.encode()))
                 key = (where.start_byte, name)
                 # The same node may be caught as a variable and as the function it holds: the function says more.
-                if key not in found or found[key].kind in {"variable", "field"}:
+                if key not in definitions or definitions[key].kind in {"variable", "field"}:
                     outer = _outer(node)
-                    found[key] = _Named(outer.start_byte, node.end_byte, kind, scope, name, node)
-    return sorted(found.values(), key=lambda one: (one.start, -one.end)), taken
+                    definitions[key] = _Named(outer.start_byte, node.end_byte, kind, scope, name, node)
+    return sorted(definitions.values(), key=lambda definition: (definition.start, -definition.end)), taken
 
 
 def _kind(kind: str, node: Node) -> str:
@@ -208,55 +208,57 @@ def _finished(
 ) -> list[SymbolInfo]:
     """Definitions with their dotted names: the names of what they lie in, from outside."""
     around = sorted(
-        [(one.start, one.end, ".".join(filter(None, (one.scope, one.name))), one.kind, one) for one in named
-         if one.kind in _SCOPES]
+        [(scope.start, scope.end, ".".join(filter(None, (scope.scope, scope.name))), scope.kind, scope)
+         for scope in named if scope.kind in _SCOPES]
         + [(node.start_byte, node.end_byte, scope_name(node), "class", None) for node in scopes],
         key=lambda row: (row[0], -row[1]),
     )  # fmt: skip
     finished: list[SymbolInfo] = []
     stack: list[tuple[int, str, str, _Named | None]] = []
     following = 0
-    for one in named[:MAX_DEFINITIONS]:
-        while following < len(around) and around[following][0] <= one.start:
+    for definition in named[:MAX_DEFINITIONS]:
+        while following < len(around) and around[following][0] <= definition.start:
             start, end, name, kind, owner = around[following]
             while stack and stack[-1][0] <= start:
                 stack.pop()
             stack.append((end, name, kind, owner))
             following += 1
-        while stack and stack[-1][0] <= one.start:
+        while stack and stack[-1][0] <= definition.start:
             stack.pop()
-        inside = [row for row in stack if row[3] is not one and row[0] >= one.end]
-        if one.kind in {"variable", "field", "constant"} and any(
+        inside = [row for row in stack if row[3] is not definition and row[0] >= definition.end]
+        if definition.kind in {"variable", "field", "constant"} and any(
             row[2] in {"function", "method"} for row in inside
         ):
             continue
-        finished.append(_symbol(one, inside, data, lines, language))
+        finished.append(_symbol(definition, inside, data, lines, language))
     return finished
 
 
 def _symbol(
-    one: _Named,
+    definition: _Named,
     inside: list[tuple[int, str, str, _Named | None]],
     data: bytes,
     lines: _LineStarts,
     language: str,
 ) -> SymbolInfo:
-    scope = one.scope or (
-        receiver_name(one.node) if one.node.type == "method_declaration" and language == "go" else ""
+    scope = definition.scope or (
+        receiver_name(definition.node)
+        if definition.node.type == "method_declaration" and language == "go"
+        else ""
     )
-    parts = [row[1] for row in inside if row[1]] + ([scope] if scope else []) + [one.name]
-    kind = one.kind
+    parts = [row[1] for row in inside if row[1]] + ([scope] if scope else []) + [definition.name]
+    kind = definition.kind
     if kind == "function" and ((inside and inside[-1][2] in _CLASSES) or (scope and language == "cpp")):
         kind = "method"
-    start, end = lines.line(one.start), lines.line(max(one.start, one.end - 1))
+    start, end = lines.line(definition.start), lines.line(max(definition.start, definition.end - 1))
     return SymbolInfo(
-        name=one.name,
+        name=definition.name,
         qualified_name=".".join(parts),
         kind=kind,
         start_line=start,
         end_line=end,
-        signature=_signature(one.node, data, language),
-        doc=_doc(one, start, lines, language),
+        signature=_signature(definition.node, data, language),
+        doc=_doc(definition, start, lines, language),
     )
 
 
@@ -278,18 +280,18 @@ def _signature(node: Node, data: bytes, language: str) -> str:
     return " ".join(text.split()).rstrip(" :{=")[:_SIGNATURE_CHARS]
 
 
-def _doc(one: _Named, start_line: int, lines: _LineStarts, language: str) -> str:
+def _doc(definition: _Named, start_line: int, lines: _LineStarts, language: str) -> str:
     """The first line of what is written about a definition: its docstring, or the comment above it."""
     if language == "python":
-        return _docstring(one.node)
+        return _docstring(definition.node)
     comment = _HASH_COMMENT if language in _HASH_LANGUAGES else _COMMENT
     above: list[str] = []
     line = start_line - 1
     while line >= 1 and len(above) < 40:
         text = lines.text(line)
-        found = None if _ANNOTATION.match(text) else comment.match(text)
-        if found is not None:
-            above.append(found[1].strip())
+        match = None if _ANNOTATION.match(text) else comment.match(text)
+        if match is not None:
+            above.append(match[1].strip())
         elif not _ANNOTATION.match(text):
             break
         line -= 1
@@ -324,14 +326,14 @@ def _imports(
                     whole = whole.parent
                 if whole is not None:
                     nodes.append(whole)
-    found: list[tuple[str, tuple[str, ...], int]] = []
+    imports: list[tuple[str, tuple[str, ...], int]] = []
     spans: list[tuple[int, int]] = []
-    for node in sorted(nodes, key=lambda one: one.start_byte):
+    for node in sorted(nodes, key=lambda node: node.start_byte):
         text = data[node.start_byte : min(node.end_byte, node.start_byte + 20_000)].decode("utf-8", "replace")
         line = lines.line(node.start_byte)
-        found.extend((module, names, line) for module, names in imports_of(text, language))
+        imports.extend((module, names, line) for module, names in imports_of(text, language))
         spans.append((node.start_byte, node.end_byte))
-    return found, spans
+    return imports, spans
 
 
 def _references(

@@ -36,13 +36,13 @@ _MAX_DESCENT = 12
 
 
 def names_of(node: Node) -> Iterator[tuple[str, str, Node]]:
-    """(scope written with the name, name, node of the name); several where one definition binds several."""
+    """(scope written with the name, name, node of the name); several where a definition binds several."""
     fields = ("declarator",) if node.type in {"type_definition", "field_declaration"} else ()
     for field in (*fields, *_FIELDS):
-        found = node.children_by_field_name(field)
-        if found:
-            for one in found:
-                yield from _named(one)
+        children = node.children_by_field_name(field)
+        if children:
+            for child in children:
+                yield from _named(child)
             return
     if node.type in {"const_element", "enum_case", "property_element"}:
         first = first_child(node)
@@ -118,7 +118,7 @@ _MAX_NAMES = 200
 
 
 def imports_of(statement: str, language: str) -> list[Found]:
-    """(module, names) of one import statement."""
+    """(module, names) of an import statement."""
     reader = _READERS.get(language)
     return list(reader(statement)) if reader is not None else []
 
@@ -126,10 +126,10 @@ def imports_of(statement: str, language: str) -> list[Found]:
 def _python(text: str) -> Iterator[Found]:
     text = re.sub(r"#[^\n]*", "", text).replace("\\\n", " ")
     if text.startswith("from"):
-        found = re.match(r"from\s*([.\w]+)\s*import\b(.*)", text, re.DOTALL)
-        if found:
-            names = [part.split()[0] for part in found[2].strip(" ()\n\t").split(",") if part.split()]
-            yield found[1], tuple(name for name in names if _WORD.fullmatch(name))[:_MAX_NAMES]
+        match = re.match(r"from\s*([.\w]+)\s*import\b(.*)", text, re.DOTALL)
+        if match:
+            names = [part.split()[0] for part in match[2].strip(" ()\n\t").split(",") if part.split()]
+            yield match[1], tuple(name for name in names if _WORD.fullmatch(name))[:_MAX_NAMES]
         return
     for part in text.removeprefix("import").split(","):
         if words := part.split():
@@ -178,9 +178,9 @@ def _dotted(text: str) -> Iterator[Found]:
 
 
 def _include(text: str) -> Iterator[Found]:
-    found = re.search(r"""[<"]([^>"\n]{1,300})[>"]""", text)
-    if found:
-        yield found[1], ()
+    match = re.search(r"""[<"]([^>"\n]{1,300})[>"]""", text)
+    if match:
+        yield match[1], ()
         return
     using = re.match(r"using\s+(?:namespace\s+)?([\w:]+)", text)
     if using:

@@ -1,4 +1,4 @@
-"""The tools that read one file or folder: `list_files`, `read_file`, `extract_symbols`, `parse_ast`. They block."""
+"""The tools that read a file or a folder: `list_files`, `read_file`, `extract_symbols`, `parse_ast`. They block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recollect.runs.environment import Observation
 
 _MAX_FILES = 400
 _MAX_FOLDERS = 100
-#: Lines of one `read_file` where there is little room; with more, a file is read whole if it fits.
+#: Lines of a `read_file` where there is little room; with more, a file is read whole if it fits.
 MAX_LINES = 400
 _MAX_SYMBOLS = 300
 _MAX_NODES = 250
@@ -49,14 +49,16 @@ def list_files(view: View, wanted: ListFiles) -> Observation:
             total += 1
             if len(names) < view.most(_MAX_FILES, chars_each=80):
                 names.append(file.path)
-    shown = dict(list(folders.items())[:_MAX_FOLDERS])
+    listed_folders = dict(list(folders.items())[:_MAX_FOLDERS])
     more = f"\n... {total - len(names)} more; narrow the pattern" if total > len(names) else ""
-    listed = "\n".join([*(f"{prefix}{one}/ ({count} files)" for one, count in shown.items()), *names])
+    listed = "\n".join(
+        [*(f"{prefix}{inside}/ ({count} files)" for inside, count in listed_folders.items()), *names]
+    )
     return Observation(
         value={
             "summary": f"{total} files",
             "files": names,
-            "folders": shown,
+            "folders": listed_folders,
             "total": total,
             "spans": [],
         },
@@ -85,10 +87,9 @@ def read_file(view: View, wanted: ReadFile) -> Observation:
     text = "\n".join(lines)
     around = view.enclosing(source.path, first)
     where = f" in {around.kind} {around.qualified_name}" if around else ""
-    asked = wanted.start_line is not None or wanted.end_line is not None
     findings: tuple[Finding, ...] = ()
-    if asked:
-        # A whole file that was looked at says nothing about what matters in it; lines that were asked for do.
+    if wanted.start_line is not None or wanted.end_line is not None:
+        # A whole file that was looked at says nothing about what matters in it; lines that a call names do.
         description = described(around) if around else f"lines {first}-{last} of {source.path}"
         findings = (finding_on(cite(source.path, first, lines), description=description, confidence=0.5),)
     return Observation(
@@ -152,7 +153,7 @@ def parse_syntax(view: View, wanted: ParseAst) -> Observation:
 
 
 def read_context(view: View, context: str) -> tuple[str, Span | None]:
-    """What `llm_query` is asked about: lines of a file that the context names, or the context itself."""
+    """The text of an `llm_query`: lines of a file that the context names, or the context itself."""
     named = _PLACE.fullmatch(context.strip())
     path = named["path"] if named else context.strip()
     if named is None and ("\n" in path or len(path) > 4_000 or view.tree.find(path) is None):
