@@ -81,12 +81,10 @@ def finding_on(
     return Finding.on(citation, description=description, confidence=confidence, group=group or path)
 
 
-def line_finding(
-    path: str, number: int, text: str, *, confidence: float = 0.4, group: str | None = None
-) -> Finding:
+def line_finding(path: str, number: int, text: str, *, group: str | None = None) -> Finding:
     """A line as a finding that says what stands there."""
     description = f"line {number}: {' '.join(text.split())[:160]}"
-    return finding_on(cite(path, number, [text]), description=description, confidence=confidence, group=group)
+    return finding_on(cite(path, number, [text]), description=description, confidence=0.4, group=group)
 
 
 def move_finding(finding: Finding, citation: Citation) -> Finding:

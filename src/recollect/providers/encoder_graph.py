@@ -1,7 +1,7 @@
 """Builds ONNX graphs of BERT encoders from their weights, in fp32 or in per-token int8.
 
 `minilm_graph` is the embedder's: from summed input embeddings to the sum of the last layer over a text's tokens.
-`judge_graph` is the judge's: to one logit for a pair of texts. Looking up embeddings stays outside: they are half of
+`judge_graph` is the judge's: to a logit for a pair of texts. Looking up embeddings stays outside: they are half of
 the weights and can stay mapped where they are, so a cached int8 graph is 11 MB instead of 55 and loads in a fraction of
 the time.
 
@@ -164,7 +164,7 @@ class _Graph:
     def add_and_norm(self, x: str, y: str, tensors: Mapping[str, Array]) -> str:
         """LayerNorm(x + y + the bias of the product that gave y).
 
-        Three operators: the runtime's fused one takes three times as long on a processor (1.31).
+        Three operators: the runtime's fused operator takes three times as long on a processor (1.31).
         """
         added = self.add("Add", self.add("Add", x, y), self.constant(tensors["dense.bias"]))
         return self.layer_norm(added, tensors["LayerNorm.weight"], tensors["LayerNorm.bias"])

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model")
 
-#: Models that are open in this process: clients share one, which takes up to half a second to open and much memory.
-#: Nothing here keeps one open; the last client that lets go of it does.
+#: Models that are open in this process: clients share a model, which takes up to half a second to open and much memory.
+#: Nothing here keeps it open; the last client that lets go of it does.
 _OPEN: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
 _opening = threading.Lock()
 
@@ -66,7 +66,7 @@ def open_tokenizer(vocabulary: bytes) -> Tokenizer:
 
 
 def encode(tokenizer: Tokenizer, text: str, *, special: bool) -> Any:
-    """The tokens of one text.
+    """The tokens of a text.
 
     One at a time: encode_batch starts a thread pool that complains when the process forks later, and tokenizing is a
     hundredth of the work.
@@ -78,7 +78,7 @@ def encode(tokenizer: Tokenizer, text: str, *, special: bool) -> Any:
 
 
 def cut_to(ids: list[int], limit: int) -> list[int]:
-    """Token ids within a model's window; the last one, which ends the text, stays."""
+    """Token ids within a model's window; the last, which ends the text, stays."""
     return ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]]
 
 
@@ -106,7 +106,7 @@ def usable_cores() -> int:
 
 
 def opened_once(key: Hashable, open_model: Callable[[], Model]) -> Model:
-    """The model that is open under this key, or else a new one. `open_model` must not wait for a network."""
+    """The model that is open under this key, or else a new model. `open_model` must not wait for a network."""
     with _opening:
         model: Model | None = _OPEN.get(key)
         if model is None:

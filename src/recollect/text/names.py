@@ -4,7 +4,7 @@ One pass over the words of a line. Capital letters make a run of words a name; w
 has one, word lists and the rest of the text decide. Used on memories and on questions alike, so both sides agree.
 What a name refers to is for resolve.py.
 
-Pure, and linear in the length of the text: every pattern looks at one word, or at a bounded piece.
+Pure, and linear in the length of the text: every pattern looks at a word, or at a bounded piece.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from recollect.text.word_lists import (
     without_possessive,
 )
 
-#: A text of a hundred pages names thousands of things; what is beyond this is found by words.
+#: A text of a hundred pages names thousands of things; what is beyond this is left to words.
 MAX_NAMES = 200
 MAX_NAME_CHARS = 100
 #: More capitals in a row are a heading, or somebody shouting.
@@ -155,7 +155,7 @@ class _Reader:
         if "—" in line or "–" in line or "/" in line:
             line = spaced(line)
         for chunk in line.split():
-            # Most words are lower case and plain: they end a run or join two halves of one, nothing else.
+            # Most words are lower case and plain: they end a run or join two halves of it, nothing else.
             if chunk.isalpha() and chunk.islower():
                 self._lower(chunk)
             else:
@@ -215,7 +215,7 @@ class _Reader:
         self._close(bare, closed)
 
     def _close(self, bare: str, closed: str) -> None:
-        """What the signs after a word mean for the next one."""
+        """What the signs after a word mean for the next word."""
         if not closed:
             return
         folded = bare.lower()
@@ -307,7 +307,7 @@ class _Reader:
         return ("", last) if last.lower() in CALENDAR else (" ".join(words), last)
 
     def _version(self, bare: str) -> None:
-        """Take a product whatever its version: a release is no thing of its own. A version alone is kept as one."""
+        """Take a product whatever its version: a release is no thing of its own. A version alone is kept."""
         base, last = self._numbered_base()
         self._flush(kind="product" if base and not is_common(last.lower()) else None)
         if not base:

@@ -1,4 +1,4 @@
-"""Cutting a text into its sentences: the one splitter of facts, summaries and quoted documents.
+"""Cutting a text into its sentences: the splitter of facts, summaries and quoted documents.
 
 A line ends its sentence, and so do full stops, question and exclamation marks; a stop behind an abbreviation, an
 initial or an item's number does not. Lines that a paragraph was wrapped over are joined by whoever knows that they were
@@ -18,7 +18,7 @@ _WITHIN = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|vs|cf|ca|e\.g|i\.e|approx|incl|resp|fig|[a-hj-z]|(?<=\.)i)|^\s*\d{1,3})\.$",
     re.IGNORECASE,
 )
-#: Stops that end one only before a capital letter: "Acme Inc. is", "3 Dec. 2025", "and so on ... until".
+#: Stops that end a sentence only before a capital letter: "Acme Inc. is", "3 Dec. 2025", "and so on ... until".
 _PERHAPS = re.compile(
     r"(?:\b(?:etc|inc|ltd|co|jr|sr|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.|str\.|\.\.|…)$",
     re.IGNORECASE,

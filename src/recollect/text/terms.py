@@ -1,4 +1,4 @@
-"""What a text is made of for lexical search: the tokenizer, in one profile for memories and one for source code.
+"""What a text is made of for lexical search: the tokenizer, with a profile for memories and a profile for source code.
 
 `terms` gives every term of a memory, with repeats, for the postings table; `query_terms` gives the
 distinct terms of a question. Both sides must agree, so both go through the same code. When `TERMS_VERSION`
@@ -69,7 +69,7 @@ _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u0900-\u0963\u0966-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u17d3"
 )
-# Words, and what is joined by one sign inside: paths, versions, addresses, ticket numbers, times.
+# Words, and what is joined by a sign inside: paths, versions, addresses, ticket numbers, times.
 _CHUNK = re.compile(rf"[\w{_MARKS}]+(?:[-./\\:@][\w{_MARKS}]+)*")
 _JOINT = re.compile(r"[-./\\:@_]+")
 _SPLIT_CASE = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
@@ -250,7 +250,7 @@ def _wide_parts(name: str) -> list[str]:
 
 @lru_cache(maxsize=100_000)
 def identifier_terms(name: str) -> tuple[str, ...]:
-    """The terms one identifier stands for: its parts, and itself when that is another term."""
+    """The terms an identifier stands for: its parts, and itself when that is another term."""
     if len(name) > _MAX_CHARS:
         return ()
     parts = split_identifier(name)

@@ -21,7 +21,7 @@ def common_words() -> frozenset[str]:
 
 
 def is_common(word: str) -> bool:
-    """Whether a word, in lower case, is an everyday one in any of its regular forms."""
+    """Whether a word, in lower case, is an everyday word in any of its regular forms."""
     known = common_words()
     if word in known:
         return True
@@ -187,7 +187,7 @@ def has_inner_capital(word: str) -> bool:
 
 
 def without_possessive(word: str) -> tuple[str, bool]:
-    """A word without its 's, and whether it had one."""
+    """A word without its 's, and whether it had that."""
     for ending in ("'s", "’s"):
         if word.endswith(ending) and len(word) > 3:
             return word[:-2], True

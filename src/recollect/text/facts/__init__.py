@@ -1,6 +1,6 @@
-"""Facts in sentences: found by rule, compared by rule.
+"""Facts in sentences: read by rule, compared by rule.
 
-`read_facts` gives every statement of a text and why the rest has none, `read_fact` the one statement a text makes,
+`read_facts` gives every statement of a text and why the rest has none, `read_fact` the only statement a text makes,
 `relate` what a new statement does to a known fact. All of it is pure; storing is memories/supersession.py.
 """
 

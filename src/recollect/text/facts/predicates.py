@@ -1,10 +1,10 @@
-"""Of whom or what a sentence speaks, and what is said of it: one name for many wordings.
+"""Of whom or what a sentence speaks, and what it says of that: a name for many wordings.
 
 First person is the speaker; other pronouns are nobody, because guessing whom they mean makes facts about the wrong
 person. "A dog", "everybody" and "Ana and Bob" are no single subject either.
 
-`read_predicate` takes what rules found or what a caller wrote ("works_at", "employer", "hasEmail") and gives its key,
-its kind and what its values look like. A kind decides what a newer value does: `single` replaces the older one,
+`read_predicate` takes what rules read or what a caller wrote ("works_at", "employer", "hasEmail") and gives its key,
+its kind and what its values look like. A kind decides what a newer value does: `single` replaces the older,
 `many` stands beside it, `other` replaces it only when the sentence says that something changed.
 
 Tables and string work; it knows no sentence (see reader.py) and no memory.
@@ -169,7 +169,7 @@ def _single(key: str) -> Predicate:
 
 
 def _noun_phrase(words: list[str]) -> Predicate:
-    """An attribute: its last word says what it is, the words before it which one."""
+    """An attribute: its last word says what it is, the words before it which."""
     words = [word for word in words if word not in NEW_WORDS]
     if not words:
         return Predicate(key="", kind=Kind.OTHER)

@@ -1,7 +1,7 @@
 """Facts from sentences, by rule.
 
 screen -> split into clauses -> match a pattern -> check subject and value. A clause that fits no pattern, or whose
-value does not look like one, gives nothing: better no fact than a wrong one. Dates are resolved against the time of the
+value does not look right, gives nothing: better no fact than a wrong fact. Dates are resolved against the time of the
 text. Pure; what a new fact does to older ones is decided in relation.py.
 """
 
@@ -103,7 +103,7 @@ def read_facts(text: str, *, speaker: str | None = None, now: datetime | None = 
 
 
 def read_fact(text: str, *, speaker: str | None = None, now: datetime | None = None) -> Statement | None:
-    """The one statement a whole text makes; None when it makes none, or says more than that.
+    """The only statement a whole text makes; None when it makes none, or says more than that.
 
     A text that says more is not a fact's: when the fact is replaced one day, the rest must not go with it.
     """
@@ -120,7 +120,7 @@ def read_fact(text: str, *, speaker: str | None = None, now: datetime | None = N
 
 
 def _clauses(text: str) -> Iterator[str]:
-    """A sentence's clauses; one without a subject of its own takes the one before it."""
+    """A sentence's clauses; a clause without a subject takes that of the clause before it."""
     for half in _ANEW.split(text):
         parts = _CLAUSES.split(half)
         yield from _unfolded(parts[0])
@@ -198,7 +198,7 @@ def _read(clause: str, cleaned: Clean, sentence: str, speaker: str | None) -> St
 
 
 def _value(statement: Statement) -> tuple[str | None, str]:
-    """The object without when and why, and what else was said; None when it is no value of the predicate."""
+    """The object without when and why, and what else stands there; None when it is no value of the predicate."""
     value, rest = statement.object.strip(" ,."), ""
     form = read_predicate(statement.predicate).value
     cut = p.ADJUNCT.search(value)
@@ -291,7 +291,7 @@ def _shifted(clause: str, speaker: str | None) -> Statement | None:
 
 
 def _holds(clause: str, speaker: str | None) -> Statement | None:
-    """Somebody holds a position that has one holder."""
+    """Somebody holds a position that has a single holder."""
     for pattern in (p.HOLDS, p.HOLDS_OWNED):
         match = pattern.match(clause)
         if match and read_predicate(match["attribute"]).value == "name":

@@ -1,6 +1,6 @@
 """What a new statement does to a fact that is known: the decision, without a database.
 
-A newer value of a single-valued predicate replaces the older one. What the words themselves end or replace is replaced,
+A newer value of a single-valued predicate replaces the older. What the words themselves end or replace is replaced,
 whatever the predicate. A repeat in other words strengthens. What can't be both true and is neither is a contradiction:
 kept and flagged. Everything else leaves a fact alone.
 
@@ -141,12 +141,12 @@ def _alike(new: Predicate, known: Predicate, statement: Statement, fact: Known) 
 
 
 def _replaceable(new: Statement, predicate: Predicate, other: Predicate) -> bool:
-    """Whether a named former value can be one of that predicate: any for "switched from", else the same."""
+    """Whether a named former value can be of that predicate: any for "switched from", else the same."""
     return new.predicate == "switched to" or predicate.key == other.key
 
 
 def _changed_words(new: Statement, known: Known) -> bool:
-    """A value that has the older one inside it may still be another: from engineer to senior engineer."""
+    """A value that has the older inside it may still be another: from engineer to senior engineer."""
     return (
         new.object.casefold() != known.object.casefold() and read_predicate(new.predicate).key == "job title"
     )

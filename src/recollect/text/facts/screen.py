@@ -166,7 +166,7 @@ _ADVERBS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clean:
-    """A sentence without what carries no fact, and what was said by that."""
+    """A sentence without what carries no fact, and what that told."""
 
     text: str
     change: bool
@@ -200,7 +200,7 @@ def expand(sentence: str) -> str:
 
 
 def clean(sentence: str) -> Clean:
-    """Take off what stands in front, between and behind, and remember what it said."""
+    """Take off what stands in front, between and behind, and remember what it tells."""
     text = expand(sentence).rstrip(" .!;,")
     also = bool(re.match(r"^also\b", text, re.I))
     text = _LEAD_IN.sub("", text)

@@ -96,7 +96,7 @@ def _word(word: str) -> str:
 
 
 def same_value(value: str, other: str) -> bool:
-    """Whether two values say the same, one of them perhaps more of it."""
+    """Whether two values say the same, perhaps more of it or less."""
     first, second = value_key(value), value_key(other)
     if not first or not second:
         return value.casefold() == other.casefold()

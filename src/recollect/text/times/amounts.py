@@ -33,7 +33,7 @@ TICK = timedelta(microseconds=1)
 #: "2 years, 1 month and 21 days" has three; more is a list.
 _MAX_PARTS = 4
 _CALENDAR_UNITS = frozenset([Grain.WEEKEND, Grain.QUARTER, Grain.HALF, Grain.DECADE, Grain.CENTURY])
-#: "The past decade" is ten years, not the decade before this one.
+#: "The past decade" is ten years, not the decade before this.
 _NOT_PAST = frozenset([Grain.BUSINESS_DAY, Grain.DECADE, Grain.CENTURY])
 #: How far "two months ago" may be off, in units.
 _LOOSE = 0.5
@@ -349,7 +349,7 @@ def _directed(source: Source, amount: Amount, sign: int, place: int) -> Period:
 
 
 def behind(source: Source, amount: Amount) -> Period:
-    """The time up to now, today included; calendar units such as quarters count whole, without the current one."""
+    """The time up to now, today included; calendar units such as quarters count whole, without the current."""
     now, grain = source.now, amount.smallest
     count = int(amount.parts[0][0])
     if grain in _CALENDAR_UNITS and len(amount.parts) == 1:

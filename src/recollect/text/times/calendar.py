@@ -1,7 +1,7 @@
 """Calendar arithmetic: the day, week, month, quarter ... that a moment lies in, and those around it.
 
 Everything here is on wall-clock time without a zone: "last month" is a matter of the calendar on the wall. Zones
-come in at the very end, in `placed`. Weeks begin on Monday and are counted as ISO 8601 does: week 1 is the one with
+come in at the very end, in `placed`. Weeks begin on Monday and are counted as ISO 8601 does: week 1 is that with
 the first Thursday, and so is the first week of a month. Knows no words; those are in the modules beside it.
 """
 
@@ -102,7 +102,7 @@ def _carried(year: int, number: int) -> tuple[int, int]:
 
 
 def period_of(grain: Grain, moment: datetime, away: int = 0) -> Span:
-    """The period of a kind that a moment lies in, or the one so many periods away."""
+    """The period of a kind that a moment lies in, or that so many periods away."""
     return _PERIODS[grain](moment, away)
 
 
@@ -172,7 +172,7 @@ def shift(moment: datetime, count: float, grain: Grain) -> datetime:
 def next_business_day(moment: datetime, count: int) -> datetime:
     """So many Mondays-to-Fridays later, or earlier; public holidays count as days."""
     step = 1 if count > 0 else -1
-    while moment.weekday() > 4:  # from the last one before the weekend, or the first one after it
+    while moment.weekday() > 4:  # from the last before the weekend, or the first after it
         moment -= timedelta(days=step)
     weeks, left = divmod(abs(count), 5)
     moment += timedelta(days=7 * weeks * step)

@@ -218,7 +218,7 @@ _YEAR_MONTH = re.compile(r"(\d{4})\s?[-/]\s?(\d{1,2})(?![\d:]|[-/.]\d|\w)")
 _MONTH_YEAR = re.compile(r"(\d{1,2})\s?[-/]\s?(\d{4})(?!\d|[-/.]\d|\w)")
 _SHORT = re.compile(r"(\d{1,2})([-/.])(\d{1,2})(?!\d|[/.]\d|\w|%)")
 _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})(?!\d)")
-#: Behind a date; the day is enough, for its zone may be another one.
+#: Behind a date; the day is enough, for its zone may be another.
 _ISO_TIME = re.compile(r"T\d{2}:?\d{2}(?::?\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?")
 _DATED = frozenset("on by since before after until till this next last".split())
 

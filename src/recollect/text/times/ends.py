@@ -1,4 +1,4 @@
-"""The two ends of a range, before it is known which ones: each with what the other says about it.
+"""The two ends of a range, before it is known which: each with what the other says about it.
 
 "From 4 to 22 May" gives May to the 4, "between 4 and 5 pm" gives pm to it, "8-10 May 2023" the year. What becomes of
 the ends is in `ranges`.
@@ -23,7 +23,7 @@ UNTIL = ("until", "till")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranged:
-    """A range before it is known which one: both ends, and how it closes."""
+    """A range before it is known which: both ends, and how it closes."""
 
     left: Period
     right: Period
@@ -75,7 +75,7 @@ def read_end(source: Source, place: int) -> tuple[Period, int | None, int] | Non
 
 
 def related(source: Source, left: Period, right: Period, hour: int | None) -> tuple[Period, Period] | None:
-    """Each end with what the other one says about it: the month, the day, am or pm."""
+    """Each end with what the other says about it: the month, the day, am or pm."""
     if hour is not None and left.weak and right.grain is Grain.HOUR:
         span = right.of(0) if right.of else right.span
         end = span.start.hour if span else 0
@@ -95,7 +95,7 @@ def related(source: Source, left: Period, right: Period, hour: int | None) -> tu
 
 
 def put_into(inner: Period, outer: Period) -> Period | None:
-    """A part of a period, and as good a time as that one."""
+    """A part of a period, and as good a time as that."""
     made = within(inner, outer)
     return replace(made, weak=False, clock_only=False) if made else None
 

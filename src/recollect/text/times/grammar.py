@@ -179,7 +179,7 @@ def _first(source: Source, place: int, readers: tuple[Reader, ...]) -> Match | N
 
 
 def extended(source: Source, match: Match) -> Match:
-    """A period with what stands behind it and says which one."""
+    """A period with what stands behind it and says which."""
     for _ in range(_MAX_PIECES):
         more = _more(source, match)
         if more is None:

@@ -1,7 +1,7 @@
-"""What a phrase means before it is known which one: "May" comes every year, "Monday" every week, "2023" once.
+"""What a phrase means before it is known which occurrence: "May" comes every year, "Monday" every week, "2023" once.
 
 A `Period` is either a span, or comes again with each year, month, week or day. `settle` chooses the occurrence:
-the last one that has begun, for people ask what they remember; the next one where the sentence speaks of the future.
+the last that has begun, for people ask what they remember; the next where the sentence speaks of the future.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Period:
     grain: Grain
     span: Span | None = None
     cycle: Grain | None = None
-    """It comes again with each year, month, week or day; `of` gives the one of a certain number."""
+    """It comes again with each year, month, week or day; `of` gives the occurrence of a number."""
     of: Occurrence | None = None
     parent: Period | None = None
     """The month of a day: "from 4 to 22 May" gives it to the 4 as well."""
@@ -49,7 +49,7 @@ Match = tuple[Period, int]
 
 
 def known(grain: Grain, span: Span | None, **more: object) -> Period | None:
-    """A period that is known, or None for one that does not exist."""
+    """A period that is known, or None when it does not exist."""
     return None if span is None else Period(grain=grain, span=span, **more)  # type: ignore[arg-type]
 
 
@@ -59,7 +59,7 @@ def every(cycle: Grain, grain: Grain, of: Occurrence, **more: object) -> Period:
 
 
 def cycle_number(cycle: Grain, moment: datetime) -> int:
-    """Which year, month, week or day a moment lies in, counted so that neighbours differ by one."""
+    """Which year, month, week or day a moment lies in, counted so that neighbours differ by 1."""
     if cycle is Grain.YEAR:
         return moment.year
     if cycle is Grain.MONTH:
@@ -103,7 +103,7 @@ def _search(period: Period, moment: datetime, fits: Callable[[Span], bool], step
         return period.span if fits(period.span) else None
     assert period.cycle is not None
     assert period.of is not None
-    # One further back: winter begins in the year before the one most of it lies in.
+    # A step further back: winter begins in the year before that which most of it lies in.
     number = cycle_number(period.cycle, moment) - step
     for _ in range(_MAX_TRIES):
         try:
@@ -145,5 +145,5 @@ def mapped(shape: Period, outer: Period, change: Callable[[Span], Span | None]) 
 
 
 def fits_into(inner: Period, outer: Period) -> bool:
-    """Whether "inner of outer" says which one: days of months, months of years, weekdays of weeks."""
+    """Whether "inner of outer" says which: days of months, months of years, weekdays of weeks."""
     return inner.cycle is not None and inner.cycle is outer.grain

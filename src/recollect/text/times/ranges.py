@@ -1,6 +1,6 @@
 """Ranges: from ... to ..., between ... and ..., since, until, before, after, and the plain period.
 
-`expression` reads one of them at a place. A range of months or years has its last one in it: "from April to June" is
+`expression` reads any of them at a place. A range of months or years has its last in it: "from April to June" is
 over when June is; "until June" is over when June begins. Days are always in it. "After 8 May" begins with that day,
 for later that day is after it too; "after May" begins with June.
 """
@@ -55,7 +55,7 @@ FIRST_WORDS = frozenset([*_OPENERS, "between", "from", "within"]) | STARTS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A range in a text: wall-clock ends, None for open; where it stands; what is to be said about it."""
+    """A range in a text: wall-clock ends, None for open; where it stands; what a reader should know about it."""
 
     start: datetime | None
     end: datetime | None
@@ -178,7 +178,7 @@ def _aged(source: Source, spot: int, place: int, word: str) -> Reading | None:
 
 
 def _bounded(source: Source, reading: Reading, period_: Period) -> Reading:
-    """After June and before March: that March is the one after that June."""
+    """After June and before March: that March is the first after that June."""
     start = reading.start
     spot = source.skip(source.skip(reading.after, (",",)), ("and", "but"))
     if start is None or period_.cycle is None or source.low(spot) not in ("before", "until", "till"):
@@ -191,7 +191,7 @@ def _bounded(source: Source, reading: Reading, period_: Period) -> Reading:
 
 
 def _one_sided(source: Source, period_: Period, kind: str, place: int, after: int) -> Reading | None:
-    # What is to be done by Friday is to be done by the next one.
+    # What is to be done by Friday is to be done by the next.
     future = not source.past if kind == "by" else source.future and kind != "since"
     pointed = period_ if kind == "since" else begin_of(period_)
     span = settle(pointed, source.now, future=future)

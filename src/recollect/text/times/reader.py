@@ -1,4 +1,4 @@
-"""Times of a whole text: all ranges in it, the one a question is about, and what should be said about them.
+"""Times of a whole text: all ranges in it, the range a question is about, and notes for who asks.
 
 Pure: `now` and the zone are given, nothing is read from the clock. Where ranges contradict each other, the outcome is
 a note and no constraint, never an empty search.

@@ -116,7 +116,7 @@ def _daypart(source: Source, place: int, word: str, direction: int) -> Match | N
 
 
 def _named(source: Source, place: int, word: str, direction: int) -> Match | None:
-    """A weekday, month, date, season, quarter or holiday, the last or the next one."""
+    """A weekday, month, date, season, quarter or holiday, the last or the next."""
     if place >= len(source.tokens):
         return None
     for reader in (holiday, weekday_date, month_date, day_month, figures, season, quarter_code):
@@ -140,7 +140,7 @@ def _chosen(source: Source, period: Period, word: str, direction: int) -> Span |
     assert period.of is not None
     by_cycle = period.cycle is Grain.WEEK or period.grain is Grain.MONTH or direction == 0
     if by_cycle and word not in ("past", "coming", "upcoming"):
-        # The last Wednesday is the one of last week, last May the one of last year.
+        # The last Wednesday is that of last week, last May that of last year.
         return period.of(cycle_number(period.cycle, now) + direction)
     if direction < 0:
         return last_until(period, now, lambda span: span.end <= today.start)
@@ -169,7 +169,7 @@ _BEFORE_SEASON = frozenset(
 
 
 def definite(source: Source, place: int) -> Match | None:
-    """The week, my week, the quarter, the weekend: the one that is now."""
+    """The week, my week, the quarter, the weekend: that which is now."""
     grain = UNITS.get(source.low(place))
     after = place + 1
     if grain is None or source.low(after) in _CLAUSE or source.low(place).endswith("s"):

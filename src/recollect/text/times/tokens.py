@@ -69,7 +69,7 @@ VAGUE = {"couple": 2, "few": 3, "several": 4, "dozen": 12}
 DECADES = {f"{name[:-1]}ies": number for name, number in TENS.items()} | {"tens": 10}
 CENTURY_DECADES = {"noughties": 2000, "aughts": 2000, "naughties": 2000}
 
-#: Which of several periods is meant: -1 the one before, +1 the one after.
+#: Which of several periods is meant: -1 the period before, +1 the period after.
 BEFORE_WORDS = frozenset("last previous past prior preceding".split())
 AFTER_WORDS = frozenset("next following coming upcoming".split())
 THIS_WORDS = frozenset("this current same that".split())
@@ -144,7 +144,7 @@ _MAX_NUMBER_WORDS = 9
 
 @dataclass(slots=True)
 class Token:
-    """A word, a run of figures, or one sign."""
+    """A word, a run of figures, or a sign."""
 
     low: str
     start: int
@@ -206,7 +206,7 @@ class Source:
         return place + 1 if self.low(place) in words and place < len(self.tokens) else place
 
     def glued(self, place: int) -> bool:
-        """Whether a token follows the one before without a blank."""
+        """Whether a token follows its neighbour without a blank."""
         return place < len(self.tokens) and self.tokens[place].glued
 
     def words(self, place: int, *words: str) -> bool:
