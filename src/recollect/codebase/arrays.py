@@ -10,6 +10,7 @@ import shutil
 import struct
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,10 @@ class Arrays:
 
     def __init__(self, folder: Path) -> None:
         self._arrays: dict[str, Array] = {
-            file.stem: np.load(file, mmap_mode="r") for file in folder.glob("*.npy")
+            # `glob` gives nothing of a folder that it may not read.
+            file.stem: np.load(file, mmap_mode="r")
+            for file in folder.iterdir()
+            if file.suffix == ".npy"
         }
 
     def __getitem__(self, name: str) -> Array:
@@ -124,11 +128,17 @@ def build_arrays(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) ->
                 work.rename(folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    for other in folder.parent.iterdir():
-        if other.is_dir() and other != folder and not other.name.startswith("."):
-            # Whoever still has them mapped keeps them until it lets go.
-            shutil.rmtree(other, ignore_errors=True)
+    _remove_others(folder)
     return built
+
+
+def _remove_others(folder: Path) -> None:
+    """Take away what stands beside a folder; what can't be is left to the next time."""
+    with suppress(OSError):
+        for other in folder.parent.iterdir():
+            if other.is_dir() and other != folder and not other.name.startswith("."):
+                # Whoever still has them mapped keeps them until it lets go.
+                shutil.rmtree(other, ignore_errors=True)
 
 
 def _build(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) -> None:

@@ -89,7 +89,10 @@ class Journal:
             self._file.close()
             self._file = None
         if remove:
-            self.path.unlink(missing_ok=True)
+            try:
+                self.path.unlink(missing_ok=True)
+            except OSError as error:
+                _log.warning("the journal of an exploration can't be removed", exc_info=error)
 
     def _give_up(self, error: Exception) -> None:
         _log.warning("the journal of an exploration can't be written; it can't be resumed", exc_info=error)
