@@ -178,22 +178,14 @@ def mean(values: Array, clusters: Sequence[object] | None = None) -> Measured:
     return ratio(values, np.ones(len(values)), clusters)
 
 
-def importance(logged: Array, target: Array, *, clip: float = MAX_WEIGHT) -> Array:
-    """How often the target policy would have done what the logging one did, relative to it."""
+def snips(rewards: Array, logged: Array, target: Array, clusters: Sequence[object] | None = None) -> Measured:
+    """What a target policy would have been worth on what another one logged, self-normalised.
+
+    A little biased for few events, but never outside the range of the rewards.
+    """
     if np.any(logged <= 0):
         raise ValueError("a logged propensity is not above 0")
-    clipped: Array = np.minimum(target / logged, clip)
-    return clipped
-
-
-def ips(rewards: Array, logged: Array, target: Array, clusters: Sequence[object] | None = None) -> Measured:
-    """Inverse propensity scoring: unbiased while no weight is clipped, and noisy."""
-    return mean(importance(logged, target) * rewards, clusters)
-
-
-def snips(rewards: Array, logged: Array, target: Array, clusters: Sequence[object] | None = None) -> Measured:
-    """Self-normalised: a little biased for few events, much less noisy, and never outside the rewards' range."""
-    weights = importance(logged, target)
+    weights = np.minimum(target / logged, MAX_WEIGHT)
     return ratio(weights * rewards, weights, clusters)
 
 
@@ -222,22 +214,6 @@ def effective(weights: Array) -> float:
     """How many events of equal weight would say as much."""
     total = float(np.square(weights).sum())
     return float(weights.sum()) ** 2 / total if total > 0 else 0.0
-
-
-def doubly_robust(
-    rewards: Array,
-    logged: Array,
-    target: Array,
-    *,
-    predicted: Array,
-    expected: Array,
-    clusters: Sequence[object] | None = None,
-) -> Measured:
-    """A model of rewards, corrected where it was wrong: unbiased when the propensities or the model are right.
-
-    `predicted` is what the model says of the logged actions, `expected` of what the target policy would do.
-    """
-    return mean(expected + importance(logged, target) * (rewards - predicted), clusters)
 
 
 def examination(places: Array, decay: float = ATTENTION_DECAY) -> Array:
