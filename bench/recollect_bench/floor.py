@@ -17,7 +17,7 @@ from pgvector.psycopg import register_vector
 from psycopg import sql
 
 from recollect.storage.endpoint import open_door
-from recollect.storage.store import compose
+from recollect.storage.sql import compose
 from recollect_bench.vectors import BenchEmbedder
 
 Connection = psycopg.Connection[Any]

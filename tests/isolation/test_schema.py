@@ -18,8 +18,8 @@ from recollect.doctor.health import doctor_queries
 from recollect.storage import search
 from recollect.storage.endpoint import Door
 from recollect.storage.rows import MEMORY_COLUMNS
-from recollect.storage.sql import queries
-from recollect.storage.store import WRITTEN, compose
+from recollect.storage.sql import compose, queries
+from recollect.storage.store import WRITTEN
 
 SCHEMA = resources.files("recollect.storage.sql").joinpath("schema.sql").read_text(encoding="utf-8")
 PARTITIONED = re.findall(r"create table recollect\.(\w+) \([^;]*?\) partition by hash", SCHEMA)

@@ -39,8 +39,7 @@ from recollect.storage.cluster import nodes
 from recollect.storage.cluster.distribute import distribute, plan, refresh
 from recollect.storage.cluster.session import one_by_one, session
 from recollect.storage.endpoint import open_door
-from recollect.storage.sql import queries
-from recollect.storage.store import compose
+from recollect.storage.sql import compose, queries
 from recollect.surfaces.cli.main import app
 
 on_cluster = pytest.mark.skipif(CLUSTER not in os.environ, reason=f"{CLUSTER} names no Citus coordinator")

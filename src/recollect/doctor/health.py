@@ -7,13 +7,11 @@ and the owner's connection; without them the check looks at the caller's tenant 
 from __future__ import annotations
 
 import asyncio
-import re
 import shutil
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import cache
-from importlib import resources
+from functools import partial
 from typing import Any, LiteralString
 
 import psycopg
@@ -26,7 +24,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.errors import EmbedderError, RecollectError
 from recollect.storage import migrations, scopes, spaces
 from recollect.storage.connections import Connection
-from recollect.storage.sql import query
+from recollect.storage.sql import queries
 from recollect.text.terms import TERMS_VERSION
 from recollect.workspace import Workspace
 
@@ -34,12 +32,8 @@ _LEAST_FREE_BYTES = 1 << 30
 _ORPHAN_ADVICE = "no search shows them; `recollect export` and import into a new tenant leaves them behind"
 
 
-@cache
-def doctor_queries() -> dict[str, str]:
-    """The queries of this package, by name."""
-    text = resources.files(__package__).joinpath("queries.sql").read_text(encoding="utf-8")
-    parts = re.split(r"^-- name: (\w+)\n-- .*\n", text, flags=re.MULTILINE)
-    return {name: body.strip().rstrip(";") for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+#: The queries of this package, by name.
+doctor_queries = partial(queries, __package__)
 
 
 async def examine_health(workspace: Workspace, context: TenantContext) -> list[Check]:
@@ -83,7 +77,7 @@ async def _each_tenant(
     """A connection and the tenants it may look into: all as the operator, else the caller's own."""
     if sees_all(workspace, context):
         async with workspace.store.owner() as connection:
-            rows = await _rows(connection, query("tenants_by_name"), tenant="")
+            rows = await connection.fetch("tenants_by_name", tenant="")
             yield connection, [row["tenant_id"] for row in rows]
     else:
         async with workspace.store.transaction(context) as tx:
@@ -173,7 +167,7 @@ async def check_counts(workspace: Workspace, context: TenantContext) -> Check:
     wrong = 0
     async with _each_tenant(workspace, context) as (connection, tenants):
         for tenant in tenants:
-            wrong += len(await _rows(connection, query("recount_tallies"), tenant=tenant))
+            wrong += len(await connection.fetch("recount_tallies", tenant=tenant))
             wrong += len(await _rows(connection, doctor_queries()["missing_tallies"], tenant=tenant))
     detail = f"{len(tenants)} tenants, {wrong} scopes counted wrongly"
     advice = "ranking and speed may suffer; `recollect db compact` counts anew"
@@ -200,16 +194,14 @@ async def check_vector_index(workspace: Workspace, context: TenantContext) -> Ch
     large, missing = 0, []
     async with _each_tenant(workspace, context) as (connection, tenants):
         known = await spaces.vector_indexes(connection)
-        [active] = [space["space_id"] for space in await _rows(connection, query("list_spaces"))
+        [active] = [space["space_id"] for space in await connection.fetch("list_spaces")
                     if space["state"] == "active"] or [None]  # fmt: skip
         for tenant in tenants:
-            [count] = await _rows(connection, query("tenant_vectors"), tenant=tenant)
+            [count] = await connection.fetch("tenant_vectors", tenant=tenant)
             if count["vectors"] <= limit:
                 continue
             large += 1
-            [part] = await _rows(
-                connection, query("partition_of"), tenant=tenant, parent="recollect.embedding"
-            )
+            [part] = await connection.fetch("partition_of", tenant=tenant, parent="recollect.embedding")
             if f"{part['name'].removeprefix('recollect.')}_hnsw_{active}" not in known:
                 missing.append(tenant)
     detail = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow
 
 from recollect.errors import StoreBusyError, StoreError, StoreUnreachableError
+from recollect.storage.sql import compose
 
 #: So long a call waits while all connections are in use: most HTTP clients have given up by then.
 WAIT_S = 30.0
@@ -68,6 +69,13 @@ class Connection(AsyncConnection[DictRow]):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.opened_at = self.released_at = time.monotonic()
+
+    async def fetch(
+        self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any
+    ) -> list[DictRow]:
+        """Run a named query and return its rows."""
+        cursor = await self.execute(compose(name, slots), values or None)
+        return await cursor.fetchall() if cursor.description else []
 
     async def __aexit__(self, *reason: Any) -> None:
         """Close it, also when committing or undoing at the end is broken off: psycopg leaves it open then."""

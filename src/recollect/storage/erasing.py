@@ -30,7 +30,8 @@ from recollect.storage.connections import Connection
 from recollect.storage.facts import forget_sources
 from recollect.storage.filters import Parameters, all_of, compile_filter, in_layers, of_types
 from recollect.storage.happenings import tell
-from recollect.storage.store import Store, Transaction, compose
+from recollect.storage.sql import compose
+from recollect.storage.store import Store, Transaction
 from recollect.storage.summaries import find_citing
 from recollect.storage.writing import bump_tallies
 
@@ -162,17 +163,17 @@ async def erase_tenant(store: Store, tenant_id: str) -> Counter[str]:
     """Erase a whole tenant, as the owner, in one transaction."""
     rows: Counter[str] = Counter()
     async with store.owner() as connection, connection.transaction():
-        await connection.execute(compose("close_tenant"), {"tenant": tenant_id})
+        await connection.fetch("close_tenant", tenant=tenant_id)
         for table in TENANT_TABLES:
             target = sql.Identifier("recollect", table)
             if table == "scope":
                 # Children point to parents; the tree goes at once, so let go of the links first.
-                await connection.execute(compose("unlink_scopes"), {"tenant": tenant_id})
+                await connection.fetch("unlink_scopes", tenant=tenant_id)
             cursor = await connection.execute(
                 compose("delete_tenant_rows", {"table": target}), {"tenant": tenant_id}
             )
             rows[table] = cursor.rowcount
-        await connection.execute(compose("forget_jobs"), {"tenant": tenant_id})
+        await connection.fetch("forget_jobs", tenant=tenant_id)
     return rows
 
 
@@ -191,11 +192,10 @@ async def vacuum(store: Store, tenant_id: str, tables: Sequence[str] = TENANT_TA
         return "none"
     async with store.owner() as connection:
         # Aliases learned in other people's scopes, of names that are gone with what was erased.
-        await connection.execute(compose("delete_lost_keys"), {"tenant": tenant_id})
+        await connection.fetch("delete_lost_keys", tenant=tenant_id)
         if await session.is_cluster(connection):
             return await session.vacuum(connection, tenant_id, tables, rewrite_bytes=REWRITE_LIMIT_BYTES)
-        values = {"tables": list(tables), "tenant": tenant_id}
-        places = await (await connection.execute(compose("tables_of_tenant"), values)).fetchall()
+        places = await connection.fetch("tables_of_tenant", tables=list(tables), tenant=tenant_id)
         rewrite = sum(place["bytes"] for place in places) <= REWRITE_LIMIT_BYTES
         await _forget_statistics(connection, [sql.SQL(place["name"]) for place in places])
         await connection.execute(_GIVE_WAY)
@@ -235,8 +235,8 @@ async def _forget_statistics(connection: Connection, targets: Sequence[sql.Compo
     Only a superuser may; elsewhere the columns that hold sentences have no statistics (schema.sql), and terms
     and names in them are replaced by the next analyze that finds rows.
     """
-    row = await (await connection.execute(compose("may_edit_catalog"))).fetchone()
-    if row is None or not row["superuser"]:
+    [row] = await connection.fetch("may_edit_catalog")
+    if not row["superuser"]:
         return
     parents = [sql.Identifier("recollect", table) for table in sorted(_PARTITIONED)]
     tables = sql.SQL(", ").join(sql.SQL("only {}").format(table) for table in (*targets, *parents))
@@ -244,7 +244,7 @@ async def _forget_statistics(connection: Connection, targets: Sequence[sql.Compo
         # The lock keeps an analyze from writing the same rows of the catalog.
         await connection.execute(sql.SQL("lock table {} in share update exclusive mode").format(tables))
         names = [table.as_string(connection) for table in (*targets, *parents)]
-        await connection.execute(compose("delete_statistics"), {"tables": names})
+        await connection.fetch("delete_statistics", tables=names)
 
 
 def make_receipt(

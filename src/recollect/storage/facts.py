@@ -16,7 +16,8 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from recollect.storage.search import tables
-from recollect.storage.store import Row, Transaction, compose
+from recollect.storage.sql import compose
+from recollect.storage.store import Row, Transaction
 from recollect.storage.writing import record
 
 #: What the source of a derived memory begins with.

@@ -13,7 +13,8 @@ from psycopg import sql
 from recollect.domain.layers import Layer
 from recollect.storage.scopes import Caller
 from recollect.storage.search import Conditions, DenseRequest, LexicalMatches, Shape, shaped
-from recollect.storage.store import Row, Transaction, compose
+from recollect.storage.sql import compose
+from recollect.storage.store import Row, Transaction
 
 #: How many scopes a question can be split over; beyond it nobody reads a comparison.
 MOST_SCOPES = 2_000

@@ -26,7 +26,7 @@ from recollect.storage.connections import Connection
 from recollect.storage.oracle import forget_documents
 from recollect.storage.rows import from_row
 from recollect.storage.spaces import Space
-from recollect.storage.store import Ids, Row, Transaction, compose
+from recollect.storage.store import Ids, Row, Transaction
 
 _PASSAGE_TYPES = ["int4", "int4", "int4", "int4", "int4", "halfvec"]
 _POSTING_TYPES = ["text", "int4", "int4", "int2", "int4"]
@@ -286,8 +286,9 @@ async def missing_passages(
     connection: Connection, tenant: str, space: Space, *, from_space: int, limit: int
 ) -> list[Row]:
     """The next passages that have no vector in a space that is being filled."""
-    values = {"tenant": tenant, "space": space.id, "from_space": from_space, "limit": limit}
-    return await (await connection.execute(compose("missing_passages"), values)).fetchall()
+    return await connection.fetch(
+        "missing_passages", tenant=tenant, space=space.id, from_space=from_space, limit=limit
+    )
 
 
 async def fill_passages(
@@ -300,14 +301,14 @@ async def fill_passages(
     from_space: int,
 ) -> None:
     """Store the vectors of passages in a space that is being filled."""
-    values = {
-        "tenant": tenant,
-        "space": space.id,
-        "from_space": from_space,
-        "ids": [row["document_id"] for row in rows],
-        "sections": [row["section"] for row in rows],
-        "parts": [row["part"] for row in rows],
-        "embeddings": [HalfVector(vector) for vector in vectors],
-    }
     await register_vector_async(connection)
-    await connection.execute(compose("insert_passages"), values)
+    await connection.fetch(
+        "insert_passages",
+        tenant=tenant,
+        space=space.id,
+        from_space=from_space,
+        ids=[row["document_id"] for row in rows],
+        sections=[row["section"] for row in rows],
+        parts=[row["part"] for row in rows],
+        embeddings=[HalfVector(vector) for vector in vectors],
+    )

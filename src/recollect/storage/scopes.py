@@ -24,7 +24,8 @@ from recollect.errors import (
 )
 from recollect.storage.faults import translated
 from recollect.storage.rows import from_row, scope_of
-from recollect.storage.store import Row, Store, Transaction, compose
+from recollect.storage.sql import compose
+from recollect.storage.store import Row, Store, Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,11 +246,18 @@ def to_tenant(row: Row) -> Tenant:
 async def create_tenant(store: Store, tenant_id: str, name: str | None) -> bool:
     """A new tenant with its company scope; False when it was there."""
     tenant = check_name(tenant_id, what="tenant id")
-    place = {"layer": Layer.COMPANY.precedence, "name": tenant, "owner": "", "parent": None}
     async with store.owner() as connection, connection.transaction():
         values = {"tenant": tenant, "name": name or tenant}
         cursor = await connection.execute(compose("insert_tenant"), values)
-        await connection.execute(compose("insert_scope"), {"tenant": tenant, "scope": new_id(), **place})
+        await connection.fetch(
+            "insert_scope",
+            tenant=tenant,
+            scope=new_id(),
+            layer=Layer.COMPANY.precedence,
+            name=tenant,
+            owner="",
+            parent=None,
+        )
         return cursor.rowcount > 0
 
 

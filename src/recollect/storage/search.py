@@ -32,7 +32,8 @@ from recollect.storage.filters import (
     of_types,
 )
 from recollect.storage.scopes import Caller
-from recollect.storage.store import Ids, Row, Transaction, compose
+from recollect.storage.sql import compose
+from recollect.storage.store import Ids, Row, Transaction
 
 #: How many postings may find candidates. Below it every term does, and BM25's order is exact; a store of a few
 #: thousand memories never reaches it.

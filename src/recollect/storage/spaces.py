@@ -8,7 +8,7 @@ Vector indexes are built per partition once a tenant has more vectors than exact
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +21,7 @@ from psycopg import sql
 from recollect.storage.connections import Connection
 from recollect.storage.embedded.server_settings import memory_bytes
 from recollect.storage.rows import from_row
-from recollect.storage.store import Row, Store, Transaction, compose
+from recollect.storage.store import Row, Store, Transaction
 
 #: The lock between writers (shared) and the switch of spaces (exclusive).
 _SWITCH_LOCK = 0x5EC0_0001
@@ -74,20 +74,14 @@ async def record_space(store: Store, name: str, dimensions: int, fingerprint: st
     """Write a new space down; of two processes that record the first one, one wins and both use it."""
     async with store.owner() as connection, connection.transaction():
         await connection.execute("select pg_advisory_xact_lock(%s)", [_SWITCH_LOCK])
-        rows = await (await connection.execute(compose("list_spaces"))).fetchall()
+        rows = await connection.fetch("list_spaces")
         for row in rows:
             if row["state"] == state:
                 return _to_space(row)
         number = max((row["space_id"] for row in rows), default=0) + 1
-        values = {
-            "space": number,
-            "name": name,
-            "dimensions": dimensions,
-            "fingerprint": fingerprint,
-            "state": state,
-        }
-        await connection.execute(compose("insert_space"), values)
-    return Space(id=number, name=name, dimensions=dimensions, fingerprint=fingerprint, state=state)
+        space = Space(id=number, name=name, dimensions=dimensions, fingerprint=fingerprint, state=state)
+        await connection.fetch("insert_space", **asdict(space))
+    return space
 
 
 async def tenant_ids(store: Store) -> list[str]:
@@ -104,8 +98,9 @@ async def count_missing(store: Store, tenant: str, space: Space) -> int:
 
 async def missing(connection: Connection, tenant: str, space: Space, *, after: UUID, limit: int) -> list[Row]:
     """The next memories that have no vector in a space."""
-    values = {"tenant": tenant, "space": space.id, "after": after, "limit": limit}
-    return await (await connection.execute(compose("missing_embeddings"), values)).fetchall()
+    return await connection.fetch(
+        "missing_embeddings", tenant=tenant, space=space.id, after=after, limit=limit
+    )
 
 
 async def fill(
@@ -117,15 +112,13 @@ async def fill(
     """Store vectors (memory, part, vector) of memories that still exist."""
     await register_vector_async(connection)
     ids, parts, values = zip(*vectors, strict=True)
-    await connection.execute(
-        compose("insert_embeddings"),
-        {
-            "tenant": tenant,
-            "space": space.id,
-            "ids": list(ids),
-            "parts": list(parts),
-            "embeddings": [HalfVector(np.asarray(v)) for v in values],
-        },
+    await connection.fetch(
+        "insert_embeddings",
+        tenant=tenant,
+        space=space.id,
+        ids=list(ids),
+        parts=list(parts),
+        embeddings=[HalfVector(np.asarray(value)) for value in values],
     )
 
 
@@ -136,16 +129,16 @@ async def begin_switch(connection: Connection) -> None:
 
 async def finish_switch(connection: Connection, space: Space, tenants: Sequence[str]) -> None:
     """Inside the same transaction: make a filled space the active one and count its vectors."""
-    await connection.execute(compose("retire_space"), {"space": space.id})
-    await connection.execute(compose("activate_space"), {"space": space.id})
+    await connection.fetch("retire_space", space=space.id)
+    await connection.fetch("activate_space", space=space.id)
     for tenant in tenants:
-        await connection.execute(compose("recount_vectors"), {"tenant": tenant, "space": space.id})
+        await connection.fetch("recount_vectors", tenant=tenant, space=space.id)
 
 
 async def drop_retired(store: Store, tenants: Sequence[str]) -> None:
     """Erase the vectors and indexes of spaces that are no longer searched."""
     async with store.owner() as connection:
-        rows = await (await connection.execute(compose("list_spaces"))).fetchall()
+        rows = await connection.fetch("list_spaces")
         for row in rows:
             if row["state"] != "retired":
                 continue
@@ -155,10 +148,9 @@ async def drop_retired(store: Store, tenants: Sequence[str]) -> None:
                         sql.SQL("drop index if exists {}").format(sql.Identifier("recollect", name))
                     )
             for tenant in tenants:
-                values = {"tenant": tenant, "space": row["space_id"]}
-                await connection.execute(compose("delete_space_embeddings"), values)
-                await connection.execute(compose("delete_space_passages"), values)
-            await connection.execute(compose("delete_space"), {"space": row["space_id"]})
+                await connection.fetch("delete_space_embeddings", tenant=tenant, space=row["space_id"])
+                await connection.fetch("delete_space_passages", tenant=tenant, space=row["space_id"])
+            await connection.fetch("delete_space", space=row["space_id"])
 
 
 def compares_all(vectors: int, indexed: int) -> bool:
@@ -168,7 +160,7 @@ def compares_all(vectors: int, indexed: int) -> bool:
 
 async def vector_indexes(connection: Connection) -> dict[str, int]:
     """The vector indexes that are whole and usable, and about how many rows each has."""
-    rows = await (await connection.execute(compose("vector_indexes"))).fetchall()
+    rows = await connection.fetch("vector_indexes")
     return {row["indexname"]: row["rows"] for row in rows if row["usable"]}
 
 
@@ -231,9 +223,7 @@ async def _build_memory_mb(connection: Connection, store: Store, partition: str,
 
 
 async def _partition(connection: Connection, tenant: str) -> str:
-    values = {"parent": "recollect.embedding", "tenant": tenant}
-    row = await (await connection.execute(compose("partition_of"), values)).fetchone()
-    assert row is not None
+    [row] = await connection.fetch("partition_of", parent="recollect.embedding", tenant=tenant)
     name: str = row["name"]
     return name.removeprefix("recollect.")
 

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
@@ -34,7 +34,7 @@ from recollect.errors import ConflictError, StoreBusyError
 from recollect.storage.connections import Connection, Connections, told_if_broken, try_twice
 from recollect.storage.endpoint import Connector, Door, open_door
 from recollect.storage.faults import translated
-from recollect.storage.sql import query
+from recollect.storage.sql import compose
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -161,7 +161,7 @@ class Transaction:
     async def make_staging(self) -> None:
         """Make the tables that COPY lands in, when a session first writes: reading must not need room on the disk."""
         if not self.connection.has_staging:
-            await self.connection.execute(compose("create_staging"))
+            await self.connection.fetch("create_staging")
             self.connection.has_staging = True
 
     async def copy(self, name: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -212,16 +212,6 @@ _PLACEHOLDER = re.compile(r"%(?:%|\((?P<name>\w+)\)s)")
 _BEGIN = sql.SQL("begin; ")
 _KEEP_PLANS = sql.SQL("; set local plan_cache_mode = force_generic_plan")
 _PLAN_ANEW = sql.SQL("")
-
-
-def compose(name: str, slots: Mapping[str, sql.Composable] | None = None) -> sql.Composed:
-    """A named query with its slots filled."""
-    return _named(name) if not slots else sql.SQL(query(name)).format(**slots)
-
-
-@cache
-def _named(name: str) -> sql.Composed:
-    return sql.Composed([sql.SQL(query(name))])
 
 
 def caller_settings(context: TenantContext) -> sql.Composed:
@@ -345,8 +335,7 @@ class Store:
     ) -> list[Row]:
         """Run a named query with the owner's rights."""
         async with self.owner() as connection:
-            cursor = await connection.execute(compose(name, slots), values)
-            return await cursor.fetchall() if cursor.description else []
+            return await connection.fetch(name, slots, **values)
 
 
 def refuse_half_distributed(form: str | None) -> None:

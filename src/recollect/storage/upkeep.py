@@ -23,7 +23,7 @@ from recollect.errors import StoreUnsupportedError
 from recollect.storage import spaces
 from recollect.storage.endpoint import APP_ROLE
 from recollect.storage.rows import from_row
-from recollect.storage.store import Store, Transaction, compose
+from recollect.storage.store import Store, Transaction
 
 
 async def store_status(store: Store, context: TenantContext) -> StoreStatus:
@@ -52,9 +52,7 @@ async def analyze(store: Store, tenant_id: str) -> None:
     """Tell the planner how large a tenant's tables have become; autovacuum would, within a minute or so."""
     async with store.owner() as connection:
         for table in ("memory", "embedding", "posting"):
-            values = {"parent": f"recollect.{table}", "tenant": tenant_id}
-            row = await (await connection.execute(compose("partition_of"), values)).fetchone()
-            assert row is not None
+            [row] = await connection.fetch("partition_of", parent=f"recollect.{table}", tenant=tenant_id)
             await connection.execute(sql.SQL("analyze {}").format(sql.SQL(row["name"])))
         # Without statistics of these, a name in a question is looked for in all of them.
         for table in ("mention", "entity", "entity_key"):
@@ -71,22 +69,18 @@ async def analyze_library(store: Store) -> None:
 async def compact(store: Store) -> int:
     """Rewrite every table, so that nothing erased is left in any page, and count anew; returns the bytes freed."""
     async with store.owner() as connection:
-        row = await (await connection.execute(compose("database_size"))).fetchone()
-        assert row is not None
-        before: int = row["bytes"]
+        [before] = await connection.fetch("database_size")
         await connection.execute("set statement_timeout = 0")
-        rows = await (await connection.execute(compose("all_tables"))).fetchall()
-        for table in rows:
+        for table in await connection.fetch("all_tables"):
             await connection.execute(
                 sql.SQL("vacuum (full, analyze) {}").format(sql.Identifier("recollect", table["name"]))
             )
-        for tenant in await (await connection.execute(compose("tenants_by_name"), {"tenant": ""})).fetchall():
-            await connection.execute(compose("mend_tallies"), {"tenant": tenant["tenant_id"]})
+        for tenant in await connection.fetch("tenants_by_name", tenant=""):
+            await connection.fetch("mend_tallies", tenant=tenant["tenant_id"])
         await connection.execute("select pg_switch_wal()")
         await connection.execute("checkpoint")
-        row = await (await connection.execute(compose("database_size"))).fetchone()
-        assert row is not None
-        return max(before - int(row["bytes"]), 0)
+        [after] = await connection.fetch("database_size")
+        return max(int(before["bytes"]) - int(after["bytes"]), 0)
 
 
 SCHEMA = "recollect_jobs"

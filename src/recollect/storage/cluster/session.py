@@ -13,7 +13,7 @@ from psycopg.rows import dict_row
 from recollect.errors import StoreError, StoreUnreachableError, StoreUnsupportedError
 from recollect.storage.connections import Connection
 from recollect.storage.faults import translated
-from recollect.storage.store import Row, compose
+from recollect.storage.store import Row
 
 Session = psycopg.Connection[dict[str, Any]]
 #: The least version of Citus for PostgreSQL 18, and the one this was tried with.
@@ -116,8 +116,8 @@ _RUN = "select * from master_run_on_worker(%s::text[], %s::int[], %s::text[], fa
 
 async def is_cluster(connection: Connection) -> bool:
     """Whether the store's tables lie on other machines."""
-    row = await (await connection.execute(compose("store_form"))).fetchone()
-    return row is not None and row["form"] == "cluster" and row["citus"]
+    rows = await connection.fetch("store_form")
+    return bool(rows) and rows[0]["form"] == "cluster" and rows[0]["citus"]
 
 
 async def vacuum(connection: Connection, tenant: str, tables: Sequence[str], *, rewrite_bytes: int) -> str:
@@ -126,8 +126,8 @@ async def vacuum(connection: Connection, tenant: str, tables: Sequence[str], *, 
     shards = await found.fetchall()
     sizes = await _run(connection, shards, "select pg_total_relation_size('{}')")
     rewrite = sum(map(int, sizes)) <= rewrite_bytes
-    superuser = await (await connection.execute(compose("may_edit_catalog"))).fetchone()
-    if superuser and superuser["superuser"]:
+    [role] = await connection.fetch("may_edit_catalog")
+    if role["superuser"]:
         await _run(connection, shards, "delete from pg_catalog.pg_statistic where starelid = '{}'::regclass")
     await _run(connection, shards, "vacuum (full, analyze) {}" if rewrite else "vacuum (analyze) {}")
     return "rewritten" if rewrite else "vacuumed"

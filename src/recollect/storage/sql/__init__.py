@@ -8,49 +8,39 @@ always parameters.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
+from psycopg import sql
+
 _HEADER = re.compile(r"^-- name: (\w+)\n((?:-- .*\n)+)", re.MULTILINE)
-FILES = (
-    "tenancy.sql",
-    "memories.sql",
-    "facts.sql",
-    "entities.sql",
-    "anchors.sql",
-    "search.sql",
-    "spaces.sql",
-    "upkeep.sql",
-    "ontology.sql",
-    "summaries.sql",
-    "jobs.sql",
-    "grouped.sql",
-    "learning.sql",
-    "runs.sql",
-    "library.sql",
-    "bootstrap.sql",
-    "oracle.sql",
-    "keys.sql",
-    "replies.sql",
-    "happenings.sql",
-    "overview.sql",
-)
 
 
 @cache
-def queries() -> dict[str, str]:
-    """All named queries. A name used twice, or a query without a sentence, is a programming error."""
-    found: dict[str, str] = {}
-    for file in FILES:
-        text = (resources.files(__package__) / file).read_text(encoding="utf-8")
-        parts = _HEADER.split(text)
-        for name, sentence, body in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
-            if name in found or not sentence.strip("- \n"):
-                raise RuntimeError(f"query {name!r} in {file} is defined twice or not described")
-            found[name] = body.strip().rstrip(";")
-    return found
+def queries(package: str = __package__) -> dict[str, str]:
+    """All named queries of a package. A name used twice is a programming error."""
+    named: dict[str, str] = {}
+    for file in sorted(resources.files(package).iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".sql"):
+            parts = _HEADER.split(file.read_text(encoding="utf-8"))
+            for name, body in zip(parts[1::3], parts[3::3], strict=True):
+                if name in named:
+                    raise RuntimeError(f"query {name!r} in {file.name} is defined twice")
+                named[name] = body.strip().rstrip(";")
+    return named
 
 
 def query(name: str) -> str:
     """The text of one named query."""
     return queries()[name]
+
+
+def compose(name: str, slots: Mapping[str, sql.Composable] | None = None) -> sql.Composed:
+    """A named query with its slots filled."""
+    return _without_slots(name) if not slots else sql.SQL(query(name)).format(**slots)
+
+
+@cache
+def _without_slots(name: str) -> sql.Composed:
+    return sql.Composed([sql.SQL(query(name))])

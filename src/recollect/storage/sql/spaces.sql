@@ -6,7 +6,7 @@ order by state = 'active' desc, space_id desc;
 -- name: insert_space
 -- A new embedding space; losing the race to be the active one is not an error.
 insert into recollect.space (space_id, name, dimensions, fingerprint, state)
-values (%(space)s, %(name)s, %(dimensions)s, %(fingerprint)s, %(state)s)
+values (%(id)s, %(name)s, %(dimensions)s, %(fingerprint)s, %(state)s)
 on conflict do nothing;
 
 -- name: activate_space
