@@ -24,11 +24,10 @@ from recollect.learning.decomposition import (
     DecompositionTrainer,
     TrainingState,
     record_outcome,
-    split,
 )
 from recollect.learning.gradient import Episode, advantages, judge
 from recollect.learning.policy import MAX_WEIGHT, PRIOR, DecompositionPolicy, base_policy
-from recollect.learning.rewards import RewardConfig, Signal, TrainingOutcome
+from recollect.learning.rewards import RewardConfig, Signal, TrainingOutcome, split
 from recollect.learning.runs import bare, decisions_of, outcome_of
 from recollect.learning.strategies import TTL_S, PolicyBook
 from recollect.learning.utility import CombinedMemoryTrainer, CombinedTrainer

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from tests.profiles import examples
 
 from recollect.domain.query import SIGNALS
-from recollect.learning.rewards import JudgedList
+from recollect.learning.rewards import JudgedList, split
 from recollect.learning.weights import (
     HIGH,
     LOW,
@@ -127,7 +127,7 @@ def test_lists_without_a_difference_change_nothing() -> None:
 
 
 def test_no_session_both_trains_and_proves() -> None:
-    train, test = TRAINER.split(simulate(300, 5, matters=TEMPORAL))
+    train, test = split(simulate(300, 5, matters=TEMPORAL), TRAINER.held_out)
     assert len(train) + len(test) == 300
     assert not {one.cluster for one in train} & {one.cluster for one in test}
     assert 60 <= len(test) <= 90

@@ -89,7 +89,7 @@ class AsyncLearning(Face):
 
         `query_id` is the search's or the consultation's; of searches, also what came of them.
         """
-        from recollect.storage.runs import list_runs
+        from recollect.storage.learning import list_runs
 
         check_whole("limit", limit, most=1_000)
         workspace = await self._admitted("look at runs")
@@ -99,7 +99,7 @@ class AsyncLearning(Face):
 
     async def run(self, id: UUID | str) -> RunRecord:
         """One decomposed search or consultation with its steps, without words of questions, memories or documents."""
-        from recollect.storage.runs import find_run
+        from recollect.storage.learning import find_run
 
         wanted = parse_id(id)
         workspace = await self._admitted("look at runs")

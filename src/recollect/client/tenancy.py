@@ -254,7 +254,7 @@ class AsyncKeys(Face):
         workspace = await self._workspace()
         now = workspace.clock()
         async with workspace.store.transaction(mine) as tx:
-            await keys.forget_ended(tx, names=(LINK_NAME, VISIT_NAME), now=now)
+            await tx.execute("forget_ended_keys", names=[LINK_NAME, VISIT_NAME], now=now)
             return await keys.insert_key(
                 tx, name=LINK_NAME, speaks_for=mine, now=now, expires_at=now + LINK_LASTS, once=True
             )

@@ -97,9 +97,8 @@ def _check(name: str, detail: str, *, ok: bool = True, advice: str = "") -> Chec
 async def check_server(workspace: Workspace, context: TenantContext) -> Check:
     """PostgreSQL and pgvector are new enough."""
     async with workspace.store.transaction(context) as tx:
-        row = await tx.fetch_one("store_facts")
+        row = await tx.get_row("store_facts")
         number = tx.connection.info.server_version
-    assert row is not None
     vector = str(row["pgvector_version"] or "0")
     ok = number >= 150000 and tuple(int(part) for part in vector.split(".")[:2]) >= (0, 8)
     detail = f"PostgreSQL {row['server_version']}, pgvector {vector}"
@@ -117,8 +116,7 @@ async def check_words(workspace: Workspace, context: TenantContext) -> Check:
 async def check_schema(workspace: Workspace, context: TenantContext) -> Check:
     """The database is at this program's schema."""
     async with workspace.store.transaction(context) as tx:
-        row = await tx.fetch_one("store_facts")
-    assert row is not None
+        row = await tx.get_row("store_facts")
     found, known = row["schema_version"], migrations.newest_version()
     advice = "run `recollect db migrate`" if (found or 0) < known else "upgrade recollect"
     detail = f"version {found}, this program knows {known}"

@@ -33,7 +33,6 @@ from recollect.learning.gradient import Episode
 from recollect.learning.policy import DecompositionPolicy
 from recollect.learning.rewards import Measured, RewardConfig, Signal, TrainingOutcome, mean
 from recollect.learning.runs import decisions_of
-from recollect.storage.learning import hold_learning
 from recollect.storage.scopes import get_tenant
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ class BootstrapTrainer:
         )
         async with self._store.transaction(tenant) as tx:
             await get_tenant(tx)
-            await hold_learning(tx)
+            await tx.execute("hold_learning")
             proof = {"reason": f"synthetic tasks: {reason}", "gain": result.gain, "gain_low": result.gain_low}
             await trainer.save(
                 tx, trainer.policy, active=adopted, evaluation=proof, runs=result.runs, at=self._clock()

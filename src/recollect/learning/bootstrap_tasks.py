@@ -16,13 +16,14 @@ from uuid import UUID
 
 from recollect.domain.layers import Layer
 from recollect.errors import InvalidInputError
-from recollect.storage import runs as storage
 
 if TYPE_CHECKING:
     from recollect.storage.store import Row, Transaction
 
 #: How many results a task may use.
 LIMIT = 10
+#: Entities of each kind that tasks are made about; a sample by name, the same every time.
+_SAMPLE = 300
 _PLURALS = {Layer.PROJECT: "projects", Layer.TEAM: "teams", Layer.ORG: "organizations"}
 
 Group = frozenset[UUID]
@@ -139,13 +140,18 @@ class Material:
         scopes = [
             _spoken(list(rows), "label", Layer.from_precedence(layer))
             for (_, layer), rows in groupby(
-                await storage.spoken_in_scopes(tx, now), key=lambda row: (row["entity"], row["layer"])
+                await tx.fetch("bootstrap_scopes", now=now, limit=_SAMPLE),
+                key=lambda row: (row["entity"], row["layer"]),
             )
         ]
-        entities = [_spoken([row], "entity") for row in await storage.spoken_entities(tx, now)]
+        entities = [
+            _spoken([row], "entity") for row in await tx.fetch("bootstrap_entities", now=now, limit=_SAMPLE)
+        ]
         periods = [
             _spoken(list(rows), "quarter")
-            for _, rows in groupby(await storage.spoken_in_periods(tx, now), key=lambda row: row["entity"])
+            for _, rows in groupby(
+                await tx.fetch("bootstrap_periods", now=now, limit=_SAMPLE), key=lambda row: row["entity"]
+            )
         ]
         hops = [
             (
@@ -154,7 +160,7 @@ class Material:
                 frozenset(row["first"]),
                 frozenset(row["second"]),
             )
-            for row in await storage.bridges(tx, now)
+            for row in await tx.fetch("bootstrap_bridges", now=now, limit=_SAMPLE)
         ]
         return cls(
             scopes=tuple(scopes), entities=tuple(entities), periods=tuple(periods), bridges=tuple(hops)

@@ -33,9 +33,10 @@ from recollect.learning.gradient import (
     judge,
 )
 from recollect.learning.policy import DecompositionPolicy, Options, base_policy
-from recollect.learning.rewards import BaselineEMA, RewardConfig, TrainingOutcome
+from recollect.learning.rewards import BaselineEMA, RewardConfig, TrainingOutcome, split
 from recollect.learning.runs import decisions_of, outcome_of, read_decisions
-from recollect.storage import runs as storage
+from recollect.storage.learning import to_json
+from recollect.storage.rows import from_row
 
 if TYPE_CHECKING:
     from recollect.storage.store import Row, Transaction
@@ -189,7 +190,7 @@ class DecompositionTrainer:
         cls, tx: Transaction, *, environment: str = "memory", config: DecompositionConfig | None = None
     ) -> DecompositionTrainer:
         """As the tenant's last training left it; a tenant without one starts from the base."""
-        row = await storage.read_decomposition(tx, environment)
+        row = await tx.get_row("decomposition_policy", environment=environment)
         state = TrainingState() if row["training"] is None else TrainingState.read(row["training"])
         return cls(read_active(row), state, environment=environment, config=config)
 
@@ -206,47 +207,55 @@ class DecompositionTrainer:
         """Store a policy, to be used or only to be looked at, and how training stands."""
         id = new_id()
         named = replace(policy, name=str(id))
-        await storage.save_decomposition(
-            tx,
+        # A candidate replaces the last candidate, an active policy replaces both.
+        states = ["candidate", "active"] if active else ["candidate"]
+        await tx.execute("retire_decomposition", environment=self.environment, states=states)
+        await tx.execute(
+            "insert_decomposition",
             id=id,
             environment=self.environment,
-            document=named.document(),
-            evaluation=evaluation,
-            runs=runs,
-            active=active,
+            weights=to_json(named.document()),
+            evaluation=to_json(evaluation),
+            events=runs,
+            state=states[-1],
             at=at,
         )
-        await self.save_state(tx)
+        await tx.execute(
+            "save_decomposition_state",
+            id=new_id(),
+            environment=self.environment,
+            training=to_json(self.state.document()),
+            events=self.state.runs,
+        )
         if active:
             self.policy = named
         return named
 
-    async def save_state(self, tx: Transaction) -> None:
-        """Store how training stands."""
-        await storage.save_training(
-            tx, environment=self.environment, training=self.state.document(), runs=self.state.runs
-        )
-
     async def train_stored(self, tx: Transaction, now: datetime) -> DecompositionReport:
         """Learn from the runs that the store has outcomes of, as an admin. A policy that may be worse is not used."""
-        rows = await storage.pending_runs(
-            tx, environment=self.environment, settled=now - SETTLED_AFTER, limit=MAX_RUNS
+        latest = await tx.fetch(
+            "pending_runs", environment=self.environment, settled=now - SETTLED_AFTER, limit=MAX_RUNS
         )
-        rated = [(row, outcome) for row in rows if (outcome := outcome_of(_outcome(row))).trains]
+        rated = [
+            (row, outcome)
+            for row in reversed(latest)
+            if (outcome := outcome_of(from_row(RunOutcome, row))).trains
+        ]
         episodes = [self._episode(row, outcome) for row, outcome in rated]
         telling = [episode for episode in episodes if episode.decisions]
         needed = max(self.config.min_batch, int(self.state.turned_down_at * _GROWTH))
         mean = float(np.mean([one.reward for one in telling])) if telling else 0.0
+        report = DecompositionReport(
+            environment=self.environment,
+            runs=len(telling),
+            needed=needed,
+            mean_reward=mean,
+            exploration_rate=self.state.exploration_rate,
+            adopted=False,
+            reason=f"{len(telling)} runs with an outcome; {needed} are needed",
+        )
         if len(telling) < needed:
-            return DecompositionReport(
-                environment=self.environment,
-                runs=len(telling),
-                needed=needed,
-                mean_reward=mean,
-                exploration_rate=self.state.exploration_rate,
-                adopted=False,
-                reason=f"{len(telling)} runs with an outcome; {needed} are needed",
-            )
+            return report
         candidate, verdict = self._tried(telling)
         if verdict.adopted:
             self._advance(telling, mean)
@@ -263,23 +272,18 @@ class DecompositionTrainer:
         proof = {**verdict.document(), "runs": len(telling), "mean_reward": round(mean, 5)}
         await self.save(tx, candidate, active=verdict.adopted, evaluation=proof, runs=len(telling), at=now)
         # What a policy that is not used yet learned from stays: with more runs it may prove itself.
-        await storage.settle_runs(
-            tx,
-            [
-                _settled(row, outcome, episode)
-                for (row, outcome), episode in zip(rated, episodes, strict=True)
-            ],
-            trained=verdict.adopted,
-        )
-        return DecompositionReport(
-            environment=self.environment,
-            runs=len(telling),
-            needed=needed,
-            mean_reward=mean,
-            exploration_rate=self.state.exploration_rate,
-            adopted=verdict.adopted,
-            reason=verdict.reason,
-        )
+        settled = [
+            {
+                "run_id": row["run_id"],
+                "reward": round(episode.reward, 5),
+                "outcome": outcome.signal.value,
+                "quality": round(outcome.quality_score, 5),
+            }
+            for (row, outcome), episode in zip(rated, episodes, strict=True)
+        ]
+        await tx.execute("settle_runs", runs=to_json(settled), trained=verdict.adopted)
+        rate = self.state.exploration_rate
+        return replace(report, exploration_rate=rate, adopted=verdict.adopted, reason=verdict.reason)
 
     def _tried(self, episodes: Sequence[Episode]) -> tuple[DecompositionPolicy, PolicyVerdict]:
         """A policy from the earlier runs, judged by the later ones."""
@@ -298,22 +302,6 @@ class DecompositionTrainer:
         )
 
 
-def split(episodes: Sequence[Episode], held_out: float) -> tuple[list[Episode], list[Episode]]:
-    """The earlier runs for training, the later ones for the proof; no cluster is in both."""
-    first: dict[object, int] = {}
-    for number, one in enumerate(episodes):
-        first.setdefault(number if one.cluster is None else one.cluster, number)
-    starts = [
-        first[number if episode.cluster is None else episode.cluster]
-        for number, episode in enumerate(episodes)
-    ]
-    order = sorted(range(len(episodes)), key=lambda number: starts[number])
-    border = int(len(order) * (1 - held_out))
-    while 0 < border < len(order) and starts[order[border]] == starts[order[border - 1]]:
-        border += 1
-    return [episodes[number] for number in order[:border]], [episodes[number] for number in order[border:]]
-
-
 def read_active(row: Row) -> DecompositionPolicy:
     """The tenant's own policy, else the base; one that can't be read counts as none."""
     active = row["active"]
@@ -328,21 +316,5 @@ def read_active(row: Row) -> DecompositionPolicy:
 async def record_outcome(tx: Transaction, run_id: UUID, outcome: TrainingOutcome) -> None:
     """Say what came of a stored run, where no search knows it."""
     quality = outcome.quality_score
-    if not await storage.record_outcome(tx, run_id, outcome=outcome.signal.value, quality=quality):
+    if not await tx.execute("record_run_outcome", run=run_id, outcome=outcome.signal.value, quality=quality):
         raise NotFoundError(f"no run {run_id} of this caller is recorded; see `recollect learning runs`")
-
-
-def _outcome(row: Row) -> RunOutcome:
-    return RunOutcome(
-        outcome=row["outcome"],
-        quality=row["quality"],
-        search_outcome=row["search_outcome"],
-        used=row["used"],
-        judged=row["judged"],
-    )
-
-
-def _settled(row: Row, outcome: TrainingOutcome, episode: Episode) -> dict[str, Any]:
-    return {"run_id": row["run_id"], "reward": round(episode.reward, 5)} | (
-        {"outcome": outcome.signal.value, "quality": round(outcome.quality_score, 5)}
-    )

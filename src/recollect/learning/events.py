@@ -29,7 +29,7 @@ from recollect.domain.query import QueryType
 from recollect.learning.rewards import UTILITY_REWARDS
 from recollect.learning.runs import run_row
 from recollect.learning.utility import read_baseline
-from recollect.storage import entities, runs
+from recollect.storage import entities
 from recollect.storage import learning as storage
 from recollect.storage.learning import HOUR
 
@@ -226,15 +226,14 @@ class EventLog:
                 self._written += len(some)
 
     async def _write_made(self, tx: Transaction, notes: Sequence[RetrievalEvent | _Use | _Run]) -> None:
-        await storage.lock_traces(tx)
+        await tx.fetch("lock_traces")
         await self._write_events(tx, [note for note in notes if isinstance(note, RetrievalEvent)])
         await _write_runs(tx, [note.row for note in notes if isinstance(note, _Run)])
 
     async def _write_uses(self, tx: Transaction, notes: Sequence[RetrievalEvent | _Use | _Run]) -> None:
         uses = [note for note in notes if isinstance(note, _Use)]
-        await storage.lock_hit_memories(
-            tx, user=tx.context.user_id or "", queries=[use.query_id for use in uses]
-        )
+        user = tx.context.user_id or ""
+        await tx.execute("lock_hit_memories", user=user, queries=[use.query_id for use in uses])
         for use in uses:
             await _write_use(tx, use)
             if use.reported:
@@ -246,7 +245,7 @@ class EventLog:
         if not events:
             return
         if self._store_id is None:
-            self._store_id = await storage.store_id(tx)
+            self._store_id = (await tx.get_row("store_identity"))["store_id"]
         user = tx.context.user_id or ""
         for session, grouped in groupby(events, key=lambda event: session_of(tx.context, event.at)):
             seen: list[tuple[RetrievalEvent, list[int]]] = []
@@ -275,10 +274,10 @@ async def _refined_by(
             return earlier.query_id
     # Of a session that is an hour the question before may be in the hour before.
     for session in dict.fromkeys(session_of(tx.context, at) for at in (event.at, since)):
-        rows = await storage.session_events(
-            tx, user=tx.context.user_id or "", session=session, query=event.query_id, since=since, at=event.at
-        )
-        for row in rows:
+        user = tx.context.user_id or ""
+        for row in await tx.fetch(
+            "session_events", user=user, session=session, query=event.query_id, since=since, at=event.at
+        ):
             if is_refinement(row["terms"], terms):
                 return UUID(str(row["query_id"]))
     return None
@@ -287,13 +286,13 @@ async def _refined_by(
 async def _write_runs(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
     if rows:
         user, session = tx.context.user_id or "", tx.context.session_id or ""
-        await runs.insert_runs(tx, user=user, session=session, runs=rows)
+        await tx.execute("insert_runs", user=user, session=session, runs=storage.to_json(rows))
 
 
 async def _write_use(tx: Transaction, use: _Use) -> None:
     """Mark what was used, and let those memories learn from it whose scope the caller may write to."""
     user = tx.context.user_id or ""
-    hits = await storage.mark_hits(tx, user=user, query=use.query_id, ids=use.memory_ids)
+    hits = await tx.fetch("mark_hits", user=user, query=use.query_id, ids=list(use.memory_ids))
     outcome = "context" if not use.reported else "used" if use.memory_ids else "ignored"
     if not use.reported and not use.memory_ids:
         return

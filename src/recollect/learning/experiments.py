@@ -93,7 +93,7 @@ async def start(tx: Transaction, name: str, plan: Mapping[str, Any], now: dateti
             f"an experiment can't be called {name!r}; leave out '/', and 'explore' is taken"
         )
     await get_tenant(tx)
-    if not await storage.insert_experiment(tx, name, plan, now):
+    if not await tx.execute("insert_experiment", name=name, plan=storage.to_json(plan), at=now):
         known = await storage.list_experiments(tx)
         running = next((one.name for one in known if one.state == "running"), None)
         if running is not None and running != name:
@@ -105,7 +105,7 @@ async def start(tx: Transaction, name: str, plan: Mapping[str, Any], now: dateti
 async def stop(tx: Transaction, name: str, now: datetime) -> Experiment:
     """Stop an experiment; what it recorded stays for the report."""
     found = await get(tx, name)
-    if not await storage.stop_experiment(tx, name, now):
+    if not await tx.execute("stop_experiment", name=name, at=now):
         raise ConflictError(f"experiment {name!r} was stopped already, at {found.stopped_at}")
     return await get(tx, name)
 
@@ -126,9 +126,9 @@ async def get(tx: Transaction, name: str | None) -> Experiment:
 async def report(tx: Transaction, name: str | None, now: datetime) -> ExperimentReport:
     """What an experiment has shown so far."""
     experiment = await get(tx, name)
-    rows = await storage.arm_outcomes(
-        tx,
-        [f"{experiment.name}/{arm}" for arm in experiment.arms],
+    rows = await tx.fetch(
+        "arm_outcomes",
+        arms=[f"{experiment.name}/{arm}" for arm in experiment.arms],
         since=experiment.created_at,
         until=experiment.stopped_at or now,
         by_user=experiment.unit == "user",

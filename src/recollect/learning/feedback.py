@@ -64,12 +64,22 @@ async def give_feedback(
         )
         if earlier is not None:
             again = replace(earlier, score=score, at=now)
-            await storage.rescore_feedback(tx, again)
+            await tx.execute("rescore_feedback", id=again.id, score=score, at=now)
             return again
         step = UTILITY_REWARDS.step(score, await read_baseline(tx))
         moved = await storage.reward_memories(tx, {memory_id: (0, step)})
         given = replace(given, applied=bool(moved))
-        await storage.insert_feedback(tx, user, given)
+        await tx.execute(
+            "insert_feedback",
+            id=given.id,
+            memory=memory_id,
+            query=query_id,
+            user=user,
+            kind=kind.value,
+            score=score,
+            at=now,
+            applied=given.applied,
+        )
     log.judged(context.tenant_id)
     return given
 
@@ -92,7 +102,7 @@ async def _written(store: Store, log: EventLog, context: TenantContext, query_id
     last = time.monotonic() + _ON_ITS_WAY_S
     while abs(time.time() - _made_at(query_id)) < _ON_ITS_WAY_S and time.monotonic() < last:
         async with store.transaction(context) as tx:
-            if await storage.find_event(tx, query_id) is not None:
+            if await tx.fetch_one("find_event", query=query_id) is not None:
                 return
         await asyncio.sleep(_LOOK_AGAIN_S)
 
@@ -109,12 +119,13 @@ def _judge(context: TenantContext) -> str:
 
 
 async def _search(tx: Transaction, query_id: UUID, memory_ids: Sequence[UUID]) -> Row:
-    event = await storage.find_event(tx, query_id)
+    event = await tx.fetch_one("find_event", query=query_id)
     if event is None:
         raise NotFoundError(
             f"no search {query_id} of this caller is recorded; leave query_id out, or look whether `learning` is on"
         )
-    strangers = set(memory_ids) - await storage.returned(tx, query_id, memory_ids)
+    hits = await tx.fetch("find_hit", query=query_id, ids=list(memory_ids))
+    strangers = set(memory_ids) - {row["memory_id"] for row in hits}
     if strangers:
         raise InvalidInputError(
             f"search {query_id} did not return memory {sorted(map(str, strangers))[0]}; name one of its hits"

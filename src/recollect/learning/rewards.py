@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -254,6 +255,28 @@ def compare_rankings(lists: Sequence[JudgedList], candidate: Array, current: Arr
     """How much better the candidate orders the logged lists than the current weights do, list by list."""
     difference = ranking_values(lists, candidate) - ranking_values(lists, current)
     return mean(difference, [one.cluster for one in lists])
+
+
+class _Clustered(Protocol):
+    @property
+    def cluster(self) -> object: ...
+
+
+C = TypeVar("C", bound=_Clustered)
+
+
+def split(logged: Sequence[C], held_out: float) -> tuple[list[C], list[C]]:
+    """The earlier events for training, the later ones for the proof; no cluster is in both, and None is none."""
+    first: dict[object, int] = {}
+    starts = [
+        place if item.cluster is None else first.setdefault(item.cluster, place)
+        for place, item in enumerate(logged)
+    ]
+    order = sorted(range(len(logged)), key=starts.__getitem__)
+    border = int(len(order) * (1 - held_out))
+    while 0 < border < len(order) and starts[order[border]] == starts[order[border - 1]]:
+        border += 1
+    return [logged[place] for place in order[:border]], [logged[place] for place in order[border:]]
 
 
 def digits(value: float) -> float | None:

@@ -21,8 +21,6 @@ from recollect.domain.learning import EXPLORE_TILT, Choice
 from recollect.domain.query import SIGNALS, QueryType, Strategy
 from recollect.learning.decomposition import TrainingState, read_active
 from recollect.learning.policy import DecompositionPolicy, base_policy
-from recollect.storage import learning as storage
-from recollect.storage import runs
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
@@ -81,7 +79,7 @@ class PolicyBook(_Book[DecompositionPolicy]):
         """The policy of the caller's tenant."""
 
         async def read() -> DecompositionPolicy:
-            row = await runs.read_decomposition(tx, environment)
+            row = await tx.get_row("decomposition_policy", environment=environment)
             state = TrainingState() if row["training"] is None else TrainingState.read(row["training"])
             return read_active(row).exploring(min(self.explore, state.exploration_rate))
 
@@ -135,7 +133,7 @@ class StrategyBook(_Book[_Known]):
 
 
 async def _read_known(tx: Transaction) -> _Known:
-    row = await storage.learned_choices(tx)
+    row = await tx.get_row("learned_choices", user=tx.context.user_id or "")
     policies = [p for p in row["policies"] or () if _are_weights(p["weights"])]
     experiment = row["experiment"]
     return _Known(

@@ -24,7 +24,6 @@ from recollect.learning.rewards import JudgedList
 from recollect.learning.utility import CombinedMemoryTrainer, read_baseline
 from recollect.learning.weights import ArmOutcome, SignalWeightTrainer, to_array
 from recollect.storage import learning as storage
-from recollect.storage import runs
 from recollect.storage.scopes import get_tenant
 
 if TYPE_CHECKING:
@@ -71,13 +70,13 @@ async def train(
         await log.flush()
     async with store.transaction(context) as tx:
         await get_tenant(tx)  # nothing is learned about a tenant that was forgotten
-        await storage.hold_learning(tx)
+        await tx.execute("hold_learning")
         combined = await trainers.combined.train(tx, now)
     tried: list[Policy] = []
     skipped: list[str] = []
     async with store.transaction(context) as tx:
-        await storage.hold_learning(tx)
-        for group in await storage.judged_groups(tx, trainers.min_events):
+        await tx.execute("hold_learning")
+        for group in await tx.fetch("judged_groups", least=trainers.min_events):
             outcome = await _train_group(tx, group, trainers.weights, defaults, now)
             if isinstance(outcome, Policy):
                 tried.append(outcome)
@@ -113,14 +112,14 @@ async def _train_group(
     seen = max((policy.events for policy in known.values()), default=0)
     if events < seen * _GROWTH:
         return f"{label}: {events} judged searches, too few more than the {seen} of the last time"
-    lists = read_lists(await storage.judged_hits(tx, user=user, strategy=strategy, limit=MAX_LISTS))
+    lists = read_lists(await tx.fetch("judged_hits", user=user, strategy=strategy, limit=MAX_LISTS))
     if len(lists) < MIN_LISTS:
         return (
             f"{label}: {len(lists)} of {events} judged searches say what was better; {MIN_LISTS} are needed"
         )
     current, since = await _current(tx, known, user, strategy, defaults)
     arms = _arms(
-        await storage.explored_outcomes(tx, user=user, strategy=strategy, since=since, limit=MAX_LISTS)
+        await tx.fetch("explored_outcomes", user=user, strategy=strategy, since=since, limit=MAX_LISTS)
     )
     verdict = await asyncio.to_thread(trainer.learn, lists, current, arms)
     policy = Policy(
@@ -205,14 +204,14 @@ async def learning_status(
     """The state of learning in a tenant, as its admin sees it."""
     await log.flush()
     async with store.transaction(context) as tx:
-        counts = await storage.count_learning(tx)
+        counts = await tx.fetch("learning_counts")
         policies = await storage.list_policies(tx)
         running = [
             experiment for experiment in await storage.list_experiments(tx) if experiment.state == "running"
         ]
         baseline = await read_baseline(tx)
-        counted = await runs.count_runs(tx)
-        decompositions = await runs.list_decompositions(tx)
+        counted = await tx.fetch("run_counts")
+        decompositions = await storage.list_decompositions(tx)
     outcomes = {row["kind"]: row["rows"] for row in counts if row["what"] == "event"}
     return LearningStatus(
         enabled=enabled,

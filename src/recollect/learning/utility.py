@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from recollect.domain.ids import new_id
 from recollect.domain.learning import DecompositionReport
 from recollect.learning.decomposition import DecompositionConfig, DecompositionTrainer
 from recollect.learning.rewards import UTILITY_REWARDS, BaselineEMA, UtilityRewards
@@ -35,7 +36,7 @@ IGNORED_AFTER = timedelta(hours=1)
 
 async def read_baseline(tx: Transaction) -> BaselineEMA:
     """The tenant's running mean of rewards."""
-    row = await storage.utility_state(tx)
+    row = await tx.fetch_one("utility_state")
     return BaselineEMA() if row is None else BaselineEMA(value=row["baseline"], count=row["count"])
 
 
@@ -56,36 +57,38 @@ class MemoryUtilityTrainer:
 
     async def train(self, tx: Transaction, now: datetime) -> UtilityReport:
         """One run, as an admin: a caller with fewer rights would see only its own outcomes."""
-        state = await storage.utility_state(tx)
+        state = await tx.fetch_one("utility_state")
         since: datetime = _EVER if state is None else state["until"]
         baseline = await read_baseline(tx)
-        ignored = await storage.mark_ignored(tx, since=since - _LATE, before=now - IGNORED_AFTER)
+        ignored = await tx.execute("mark_ignored", since=since - _LATE, before=now - IGNORED_AFTER)
         moved = await self._apply_feedback(tx, baseline)
         moved |= await self._apply_hits(tx, baseline, since - _LATE)
-        for reward in await storage.rewards_since(
-            tx,
-            since,
+        for row in await tx.fetch(
+            "rewards_since",
+            since=since,
             reported=self.rewards.reported,
             assembled=self.rewards.assembled,
             refined=self.rewards.refined,
         ):
-            baseline = baseline.update(reward)
-        await storage.save_utility_state(tx, baseline=baseline.value, count=baseline.count, until=now)
+            baseline = baseline.update(row["reward"])
+        await tx.execute(
+            "save_utility_state", id=new_id(), baseline=baseline.value, count=baseline.count, until=now
+        )
         return UtilityReport(rewarded=len(moved), ignored=ignored, baseline=baseline)
 
     async def _apply_feedback(self, tx: Transaction, baseline: BaselineEMA) -> set[UUID]:
         moved: set[UUID] = set()
-        while rows := await storage.pending_feedback(tx, _BATCH):
+        while rows := await tx.fetch("pending_feedback", limit=_BATCH):
             steps: defaultdict[UUID, float] = defaultdict(float)
             for row in rows:
                 steps[row["memory_id"]] += self.rewards.step(row["score"], baseline)
             moved.update(await storage.reward_memories(tx, {id: (0, step) for id, step in steps.items()}))
-            await storage.settle_feedback(tx, [row["feedback_id"] for row in rows])
+            await tx.execute("settle_feedback", ids=[row["feedback_id"] for row in rows])
         return moved
 
     async def _apply_hits(self, tx: Transaction, baseline: BaselineEMA, since: datetime) -> set[UUID]:
         moved: set[UUID] = set()
-        while rows := await storage.pending_hits(tx, since=since, limit=_BATCH):
+        while rows := await tx.fetch("pending_hits", since=since, limit=_BATCH):
             uses: defaultdict[UUID, int] = defaultdict(int)
             steps: defaultdict[UUID, float] = defaultdict(float)
             for row in rows:

@@ -25,6 +25,7 @@ from recollect.learning.rewards import (
     examination,
     ranking_values,
     snips,
+    split,
 )
 
 
@@ -106,17 +107,6 @@ class SignalWeightTrainer:
     min_gain: float = 0.002
     steps: int = 300
 
-    def split(self, lists: Sequence[JudgedList]) -> tuple[list[JudgedList], list[JudgedList]]:
-        """Lists (the oldest first) for training and for the proof; no cluster is in both."""
-        first: dict[object, int] = {}
-        for number, one in enumerate(lists):
-            first.setdefault(one.cluster, number)
-        ordered = sorted(lists, key=lambda one: first[one.cluster])
-        border = int(len(ordered) * (1 - self.held_out))
-        while 0 < border < len(ordered) and ordered[border].cluster == ordered[border - 1].cluster:
-            border += 1
-        return ordered[:border], ordered[border:]
-
     def fit(self, lists: Sequence[JudgedList], start: Array) -> Array:
         """The weights that order the lists best, not too far from the start."""
         begun = project(start)
@@ -183,7 +173,7 @@ class SignalWeightTrainer:
     ) -> Verdict:
         """Fit on the earlier lists, judge on the later ones."""
         start = to_array(current)
-        train, test = self.split(lists)
+        train, test = split(lists, self.held_out)
         candidate = to_array(to_weights(self.fit(train, start)))
         return self.judge(
             test,

@@ -16,7 +16,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError, TenantNotFoundError
 from recollect.memories.summaries.consolidate import rebuild
-from recollect.storage import erasing, happenings, keys, learning, oracle, replies, scopes, writing
+from recollect.storage import erasing, happenings, learning, replies, scopes, writing
 from recollect.storage.library import erase_documents_of
 from recollect.storage.store import Transaction
 from recollect.storage.summaries import SummaryKey, find_citing
@@ -71,14 +71,15 @@ async def sweep(workspace: Workspace, context: TenantContext) -> Receipt:
     now = workspace.clock()
 
     async def pick(tx: Transaction) -> list[UUID]:
-        return await erasing.expired_ids(tx, now)
+        rows = await tx.fetch("expired_memories", now=now, limit=erasing.BATCH)
+        return [row["memory_id"] for row in rows]
 
     receipt = await _erase_all(workspace, context, "expired memories", pick, vacuum=True)
     kept_since = now - timedelta(days=workspace.settings.learning_retention_days)
     async with workspace.store.transaction(context) as tx:
         forgotten = await learning.expire(tx, before=kept_since)
-        await replies.expire(tx, now=now)
-        await happenings.expire(tx, now=now)
+        await tx.execute("expire_replies", kept_since=now - replies.KEPT)
+        await tx.execute("expire_happenings", before=now - happenings.KEPT)
     return replace(receipt, rows={**receipt.rows, **forgotten})
 
 
@@ -141,14 +142,14 @@ async def forget_user(workspace: Workspace, context: TenantContext, user_id: str
         await tx.execute("forget_librarian", user=user)
         await erasure.traces()
         # Before the scopes they happened in: what happened in a scope that is gone, its user no longer sees.
-        rows["event"] += await happenings.forget_user(tx, user)
+        rows["event"] += await tx.execute("forget_user_happenings", user=user)
         # Sessions and agents hang under the user's scope: children first.
         await _erase_scopes(tx, owned, rows)
         rows["membership"] += len(await tx.fetch("delete_members", user=user, scope=None))
         rows += await learning.forget_learner(tx, user)
-        rows["consultation"] += await oracle.forget_user(tx, user)
-        rows["api_key"] += await keys.forget_user(tx, user)
-        rows["reply"] += await replies.forget_user(tx, user)
+        rows["consultation"] += await tx.execute("forget_user_consultations", user=user)
+        rows["api_key"] += await tx.execute("forget_user_keys", user=user)
+        rows["reply"] += await tx.execute("forget_user_replies", user=user)
         kept = await scopes.list_members(tx, None, user)
         declared = await tx.fetch_one("count_declared")
     receipt = await _receipt(workspace, context, f"user {user}", erasure.ids, rows, vacuum=True)

@@ -157,7 +157,9 @@ async def _settle(tx: Transaction, fact: StatedFact, row: Row, *, now: datetime)
             await facts.restate(tx, old, fact.scope_id, turn=None, reason=verdict.reason, now=now)
             return Decision(kind="reinforce", reason=verdict.reason, memory_id=new, other_id=old)
         case Relation.CONTRADICTS:
-            await facts.flag_conflict(tx, new, old, fact.scope_id, reason=verdict.reason, now=now)
+            await tx.execute(
+                "insert_conflict", id=new, other=old, scope=fact.scope_id, reason=verdict.reason, now=now
+            )
             return Decision(kind="conflict", reason=verdict.reason, memory_id=new, other_id=old)
     return None
 
@@ -177,7 +179,7 @@ def known_fact(row: Row) -> Known:
 async def list_conflicts(workspace: Workspace, context: TenantContext, *, limit: int) -> list[Conflict]:
     """Contradictions between memories that are both believed, the newest first."""
     async with workspace.store.transaction(context) as tx:
-        rows = await facts.list_conflicts(tx, limit=limit, now=workspace.clock())
+        rows = await tx.fetch("list_conflicts", limit=limit, now=workspace.clock())
         ids = list({id for row in rows for id in (row["memory_id"], row["other_id"])})
         found = {memory.id: memory for memory in await reading.get_memories(tx, ids)}
     return [

@@ -37,7 +37,7 @@ from recollect.storage.writing import bump_tallies
 
 #: Rewriting a table locks it; up to this size it takes about a second here, and is done at once.
 REWRITE_LIMIT_BYTES = 64 * 1024 * 1024
-_BATCH = 2_000
+BATCH = 2_000
 #: So often a vacuum gives way, each time after as long as this, before it waits like everybody.
 _ATTEMPTS, _GIVE_WAY = 20, "set lock_timeout = '300ms'"
 
@@ -77,15 +77,10 @@ async def match_ids(
         "match_memories",
         {"where": where},
         scopes=None if scopes is None else list(scopes),
-        limit=_BATCH,
+        limit=BATCH,
         **parameters.values,
     )
     return [row["memory_id"] for row in rows]
-
-
-async def expired_ids(tx: Transaction, now: datetime) -> list[UUID]:
-    """A batch of memories whose expiry or retention has passed."""
-    return [row["memory_id"] for row in await tx.fetch("expired_memories", now=now, limit=_BATCH)]
 
 
 class Erasure:
@@ -152,11 +147,10 @@ class Erasure:
         """Erase what searches, runs, feedback and kept answers hold of them, also what the caller can't see."""
         if not self._doomed:
             return
-        found = await self._tx.fetch_one("forget_traces", ids=self._doomed, entities=sorted(self._names))
-        assert found is not None
-        self.rows["feedback"] += found["feedback"]
-        self.rows["retrieval_hit"] += found["hits"]
-        self.rows["run"] += found["runs"]
+        erased = await self._tx.get_row("forget_traces", ids=self._doomed, entities=sorted(self._names))
+        self.rows["feedback"] += erased["feedback"]
+        self.rows["retrieval_hit"] += erased["hits"]
+        self.rows["run"] += erased["runs"]
 
 
 async def erase_tenant(store: Store, tenant_id: str) -> Counter[str]:

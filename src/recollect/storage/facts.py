@@ -56,18 +56,6 @@ async def restate(
         await record(tx, memory_id, scope_id, "reinforced", before, at=now)
 
 
-async def flag_conflict(
-    tx: Transaction, memory_id: UUID, other_id: UUID, scope_id: UUID, *, reason: str, now: datetime
-) -> None:
-    """Note that two memories can't both be true."""
-    await tx.execute("insert_conflict", id=memory_id, other=other_id, scope=scope_id, reason=reason, now=now)
-
-
-async def list_conflicts(tx: Transaction, *, limit: int, now: datetime) -> list[Row]:
-    """Pairs of memories that contradict each other and are both believed."""
-    return await tx.fetch("list_conflicts", limit=limit, now=now)
-
-
 async def forget_sources(tx: Transaction, ids: Sequence[UUID]) -> list[UUID]:
     """What was derived from these memories alone; what has other sources forgets these."""
     doomed: list[UUID] = []

@@ -99,16 +99,6 @@ async def moment_of(tx: Transaction, event_id: UUID) -> datetime | None:
     return None if row is None else row["at"]
 
 
-async def expire(tx: Transaction, *, now: datetime) -> int:
-    """Forget what is older than a week."""
-    return await tx.execute("expire_happenings", before=now - KEPT)
-
-
-async def forget_user(tx: Transaction, user: str) -> int:
-    """Erase what a user did."""
-    return await tx.execute("forget_user_happenings", user=user)
-
-
 async def listen(store: Store) -> AsyncIterator[str]:
     """The tenants in which something happened, as it happens; "" after a break, when anything may have."""
     is_known = False
@@ -153,16 +143,11 @@ async def overview(tx: Transaction, *, now: datetime, minutes: int) -> Overview:
     """What the caller sees of the tenant, and how searches went in the last minutes."""
     since = now - timedelta(minutes=minutes)
     counted = await tx.fetch("count_memories", now=now)
-    documents = await tx.fetch_one("count_documents")
+    documents = await tx.get_row("count_documents")
     by_minute = await tx.fetch("searches_by_minute", since=since)
-    searches = await tx.fetch_one("searches_in_all", since=since)
-    runs = await tx.fetch_one("runs_in_all", since=since)
-    consultations = await tx.fetch_one("consultations_in_all", since=since)
-    # Each counts, and says 0 of nothing.
-    assert documents is not None
-    assert searches is not None
-    assert runs is not None
-    assert consultations is not None
+    searches = await tx.get_row("searches_in_all", since=since)
+    runs = await tx.get_row("runs_in_all", since=since)
+    consultations = await tx.get_row("consultations_in_all", since=since)
     cached = runs["cached_calls"] + consultations["cached_calls"]
     return Overview(
         counted=tuple(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -62,16 +61,6 @@ async def find_key(tx: Transaction, key_id: UUID) -> Key | None:
 async def revoke_key(tx: Transaction, key_id: UUID, *, at: datetime, now: datetime) -> bool:
     """End a key now, or let it run out at a moment to come. False: there is no such key, or it was revoked."""
     return await tx.execute("revoke_key", key=key_id, at=at, now=now) > 0
-
-
-async def forget_ended(tx: Transaction, *, names: Sequence[str], now: datetime) -> int:
-    """Erase keys of some names that open nothing any more."""
-    return await tx.execute("forget_ended_keys", names=list(names), now=now)
-
-
-async def forget_user(tx: Transaction, user: str) -> int:
-    """Erase the keys that speak for a user."""
-    return await tx.execute("forget_user_keys", user=user)
 
 
 async def authenticate(store: Store, token: str, *, once: bool = False) -> TenantContext | None:

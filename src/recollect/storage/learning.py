@@ -1,7 +1,7 @@
-"""Rows of learning: searches and what came of them, feedback, learned weights, experiments.
+"""Rows of learning: searches, runs and what came of them, feedback, learned weights, experiments.
 
-Everything here is somebody's own or the admin's (row-level security); which weights are worth adopting and what a
-reward is worth is decided in `learning/`.
+Everything here is somebody's own or the admin's (row-level security); what is kept of a run, which weights are worth
+adopting and what a reward is worth is decided in `learning/`.
 """
 
 from __future__ import annotations
@@ -13,34 +13,20 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from recollect.domain.ids import new_id
-from recollect.domain.learning import Experiment, Feedback, FeedbackKind, Policy
+from recollect.domain.learning import (
+    DecompositionStatus,
+    Experiment,
+    Feedback,
+    FeedbackKind,
+    Policy,
+    RunSummary,
+)
 from recollect.domain.overview import OUTCOMES
 from recollect.storage.rows import from_row
 from recollect.storage.store import Row, Transaction
 
 #: How a session begins that is no caller's own but an hour of their questions; no name of a caller's can.
 HOUR = "\x01"
-
-
-async def store_id(tx: Transaction) -> UUID:
-    """What tells this store from all others."""
-    row = await tx.fetch_one("store_identity")
-    assert row is not None
-    found: UUID = row["store_id"]
-    return found
-
-
-async def session_events(
-    tx: Transaction, *, user: str, session: str, query: UUID, since: datetime, at: datetime
-) -> list[Row]:
-    """The latest questions of a session before a moment, the newest first."""
-    return await tx.fetch("session_events", user=user, session=session, query=query, since=since, at=at)
-
-
-async def lock_traces(tx: Transaction) -> None:
-    """Before `insert_events` and `insert_runs`: nobody erases memories until this transaction ends."""
-    await tx.fetch("lock_traces")
 
 
 async def insert_events(
@@ -59,16 +45,6 @@ async def insert_events(
     if refined:
         await tx.execute("mark_refined", user=user, ids=refined)
     return stored
-
-
-async def lock_hit_memories(tx: Transaction, *, user: str, queries: Sequence[UUID]) -> None:
-    """Before `mark_hits` and `reward_memories`: hold the memories that the searches returned."""
-    await tx.execute("lock_hit_memories", user=user, queries=list(queries))
-
-
-async def mark_hits(tx: Transaction, *, user: str, query: UUID, ids: Sequence[UUID]) -> list[Row]:
-    """Say which hits of a search were used; returns every hit of it."""
-    return await tx.fetch("mark_hits", user=user, query=query, ids=list(ids))
 
 
 async def mark_event(tx: Transaction, *, user: str, query: UUID, outcome: str) -> bool:
@@ -90,24 +66,22 @@ async def settle_hits(tx: Transaction, pairs: Sequence[tuple[UUID, UUID]]) -> No
     await tx.execute("settle_hits", queries=[query for query, _ in pairs], ids=[id for _, id in pairs])
 
 
-async def learned_choices(tx: Transaction) -> Row:
-    """The active weights of the caller and its tenant, and the running experiment."""
-    row = await tx.fetch_one("learned_choices", user=tx.context.user_id or "")
-    assert row is not None
-    return row
+async def list_runs(tx: Transaction, limit: int) -> list[RunSummary]:
+    """The latest runs, the newest first."""
+    return [_summary(row) for row in await tx.fetch("list_runs", limit=limit)]
+
+
+async def find_run(tx: Transaction, run: UUID) -> tuple[RunSummary, Mapping[str, Any]] | None:
+    """A run and what was kept of its trajectory."""
+    row = await tx.fetch_one("find_run", run=run)
+    return None if row is None else (_summary(row), row["trajectory"])
+
+
+def _summary(row: Row) -> RunSummary:
+    return from_row(RunSummary, row, id=row["run_id"])
 
 
 # Feedback -----------------------------------------------------------------------------------------
-
-
-async def find_event(tx: Transaction, query: UUID) -> Row | None:
-    """A search the caller may know of."""
-    return await tx.fetch_one("find_event", query=query)
-
-
-async def returned(tx: Transaction, query: UUID, ids: Sequence[UUID]) -> set[UUID]:
-    """Which of these memories a search returned."""
-    return {row["memory_id"] for row in await tx.fetch("find_hit", query=query, ids=list(ids))}
 
 
 async def find_feedback(
@@ -117,102 +91,10 @@ async def find_feedback(
     row = await tx.fetch_one(
         "find_feedback", user=user, memory=memory, kind=kind.value, query=query, since=since
     )
-    if row is None:
-        return None
-    return Feedback(
-        id=row["feedback_id"],
-        memory_id=row["memory_id"],
-        kind=FeedbackKind(row["kind"]),
-        score=row["score"],
-        at=row["at"],
-        query_id=row["query_id"],
-        applied=row["applied"],
-    )
-
-
-async def rescore_feedback(tx: Transaction, feedback: Feedback) -> None:
-    """Keep a judgement's new score."""
-    await tx.execute("rescore_feedback", id=feedback.id, score=feedback.score, at=feedback.at)
-
-
-async def insert_feedback(tx: Transaction, user: str, feedback: Feedback) -> None:
-    """Store a judgement."""
-    await tx.execute(
-        "insert_feedback",
-        id=feedback.id,
-        memory=feedback.memory_id,
-        query=feedback.query_id,
-        user=user,
-        kind=feedback.kind.value,
-        score=feedback.score,
-        at=feedback.at,
-        applied=feedback.applied,
-    )
+    return None if row is None else from_row(Feedback, row, id=row["feedback_id"], kind=kind)
 
 
 # Training -----------------------------------------------------------------------------------------
-
-
-async def hold_learning(tx: Transaction) -> None:
-    """Let nobody else train this tenant until the transaction ends."""
-    await tx.execute("hold_learning")
-
-
-async def utility_state(tx: Transaction) -> Row | None:
-    """The tenant's running mean of rewards; None before the first training."""
-    return await tx.fetch_one("utility_state")
-
-
-async def save_utility_state(tx: Transaction, *, baseline: float, count: int, until: datetime) -> None:
-    """Keep the tenant's running mean of rewards."""
-    await tx.execute("save_utility_state", id=new_id(), baseline=baseline, count=count, until=until)
-
-
-async def pending_feedback(tx: Transaction, limit: int) -> list[Row]:
-    """Judgements no utility has learned from."""
-    return await tx.fetch("pending_feedback", limit=limit)
-
-
-async def settle_feedback(tx: Transaction, ids: Sequence[UUID]) -> None:
-    """Note that judgements have moved their memories' utility."""
-    await tx.execute("settle_feedback", ids=list(ids))
-
-
-async def pending_hits(tx: Transaction, *, since: datetime, limit: int) -> list[Row]:
-    """Hits no utility has learned from."""
-    return await tx.fetch("pending_hits", since=since, limit=limit)
-
-
-async def rewards_since(
-    tx: Transaction, since: datetime, *, reported: float, assembled: float, refined: float
-) -> list[float]:
-    """What outcomes were worth since a moment, the oldest first."""
-    rows = await tx.fetch(
-        "rewards_since", since=since, reported=reported, assembled=assembled, refined=refined
-    )
-    return [row["reward"] for row in rows]
-
-
-async def mark_ignored(tx: Transaction, *, since: datetime, before: datetime) -> int:
-    """Note the searches of which nothing was used, where others of the session were."""
-    return await tx.execute("mark_ignored", since=since, before=before)
-
-
-async def judged_groups(tx: Transaction, least: int) -> list[Row]:
-    """Users ('' for all) and kinds of questions with enough searches whose use is known."""
-    return await tx.fetch("judged_groups", least=least)
-
-
-async def judged_hits(tx: Transaction, *, user: str, strategy: str, limit: int) -> list[Row]:
-    """The latest searches of a group whose use is known, hit by hit, the oldest first."""
-    return await tx.fetch("judged_hits", user=user, strategy=strategy, limit=limit)
-
-
-async def explored_outcomes(
-    tx: Transaction, *, user: str, strategy: str, since: datetime, limit: int
-) -> list[Row]:
-    """Searches of a group from when some were ranked at random."""
-    return await tx.fetch("explored_outcomes", user=user, strategy=strategy, since=since, limit=limit)
 
 
 async def list_policies(tx: Transaction) -> list[Policy]:
@@ -250,9 +132,18 @@ def _to_policy(row: Row) -> Policy:
     )
 
 
-async def count_learning(tx: Transaction) -> list[Row]:
-    """Searches by outcome, judgements by kind."""
-    return await tx.fetch("learning_counts")
+async def list_decompositions(tx: Transaction) -> list[DecompositionStatus]:
+    """Decomposition policies in use, and the last ones that were turned down."""
+    return [
+        from_row(
+            DecompositionStatus,
+            row,
+            id=row["policy_id"],
+            environment=row["category"],
+            runs=row["events"],
+        )
+        for row in await tx.fetch("list_decompositions")
+    ]
 
 
 # Experiments --------------------------------------------------------------------------------------
@@ -272,23 +163,6 @@ async def list_experiments(tx: Transaction) -> list[Experiment]:
         )
         for row in await tx.fetch("list_experiments")
     ]
-
-
-async def insert_experiment(tx: Transaction, name: str, plan: Mapping[str, Any], at: datetime) -> bool:
-    """Start an experiment; False when its name is taken or another one runs."""
-    return await tx.execute("insert_experiment", name=name, plan=to_json(plan), at=at) > 0
-
-
-async def stop_experiment(tx: Transaction, name: str, at: datetime) -> bool:
-    """Stop a running experiment."""
-    return await tx.execute("stop_experiment", name=name, at=at) > 0
-
-
-async def arm_outcomes(
-    tx: Transaction, arms: Sequence[str], *, since: datetime, until: datetime, by_user: bool
-) -> list[Row]:
-    """What came of each arm's searches, by user or session."""
-    return await tx.fetch("arm_outcomes", arms=list(arms), since=since, until=until, by_user=by_user)
 
 
 # Forgetting ---------------------------------------------------------------------------------------

@@ -268,8 +268,7 @@ async def erase_documents(tx: Transaction, ids: Sequence[UUID]) -> Counter[str]:
     """Erase documents with everything made from them; the rows per table."""
     if not ids:
         return Counter()
-    row = await tx.fetch_one("erase_documents", ids=Ids(ids))
-    assert row is not None
+    row = await tx.get_row("erase_documents", ids=Ids(ids))
     rows = Counter({table: count for table, count in row.items() if count})
     # Answers quote documents: those that quote one of these go with it, whoever asked.
     rows["consultation"] = await forget_documents(tx, ids)

@@ -148,11 +148,6 @@ async def list_capability_requests(
     ]
 
 
-async def forget_user(tx: Transaction, user: str) -> int:
-    """Erase a user's consultations."""
-    return await tx.execute("forget_user_consultations", user=user)
-
-
 async def forget_documents(tx: Transaction, documents: Sequence[UUID]) -> int:
     """Erase the consultations that quote documents which are gone, whoever asked; returns how many."""
     row = await tx.fetch_one("forget_consultations", documents=[str(document) for document in documents])

@@ -24,7 +24,7 @@ from recollect.storage.filters import (
     in_layers,
     of_types,
 )
-from recollect.storage.rows import MEMORY_COLUMNS, make_cursor, read_cursor, to_memory
+from recollect.storage.rows import MEMORY_COLUMNS, from_row, make_cursor, read_cursor, to_memory
 from recollect.storage.store import Transaction
 
 
@@ -89,10 +89,8 @@ async def count_memories(tx: Transaction, chosen: Selection) -> int:
     parameters = Parameters()
     where = chosen.where(parameters)
     scopes = None if chosen.scopes is None else list(chosen.scopes)
-    row = await tx.fetch_one("count_matching", {"where": where}, scopes=scopes, **parameters.values)
-    assert row is not None
-    found: int = row["memories"]
-    return found
+    row = await tx.get_row("count_matching", {"where": where}, scopes=scopes, **parameters.values)
+    return int(row["memories"])
 
 
 async def memories_tokens(tx: Transaction, *, now: datetime) -> int:
@@ -108,12 +106,7 @@ async def list_history(tx: Transaction, memory: Memory) -> list[HistoryEntry]:
     added_at = datetime.fromtimestamp((memory.id.int >> 80) / 1000, tz=UTC) if ours else memory.created_at
     added = HistoryEntry(memory_id=memory.id, event="added", at=added_at, by=None, before=None)
     rows = await tx.fetch("list_history", id=memory.id)
-    return [added] + [
-        HistoryEntry(
-            memory_id=row["memory_id"], event=row["event"], at=row["at"], by=row["by"], before=row["before"]
-        )
-        for row in rows
-    ]
+    return [added, *(from_row(HistoryEntry, row) for row in rows)]
 
 
 async def fetch_details(tx: Transaction, ids: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:

@@ -57,13 +57,3 @@ async def settle(tx: Transaction, claim: Claim, *, status: int, body: str) -> No
 async def release(tx: Transaction, claim: Claim, *, sure: bool) -> None:
     """Nothing came of it; when that is not `sure`, what the transaction noted decides."""
     await tx.execute("release_reply", user=claim.user, key=claim.key, at=claim.at, sure=sure)
-
-
-async def expire(tx: Transaction, *, now: datetime) -> int:
-    """Forget what is older than a day."""
-    return await tx.execute("expire_replies", kept_since=now - KEPT)
-
-
-async def forget_user(tx: Transaction, user: str) -> int:
-    """Erase what was answered to a user."""
-    return await tx.execute("forget_user_replies", user=user)

@@ -51,8 +51,7 @@ async def describe_caller(
 ) -> Caller:
     """The visible scopes (narrowed to layers or one scope) and how much is in them."""
     numbers = None if layers is None else [layer.precedence for layer in layers]
-    row = await tx.fetch_one("describe_caller", layers=numbers, scope=scope)
-    assert row is not None
+    row = await tx.get_row("describe_caller", layers=numbers, scope=scope)
     if not row["tenant_exists"]:
         raise TenantNotFoundError(
             f"no tenant {tx.context.tenant_id!r}; an operator creates it with "

@@ -86,8 +86,7 @@ class Transaction:
             return None
         tenant = self.context.tenant_id
         if tenant not in self.partitions:
-            row = await self.fetch_one("partition_of", parent="recollect.memory")
-            assert row is not None
+            row = await self.get_row("partition_of", parent="recollect.memory")
             self.partitions[tenant] = int(row["name"].rpartition("_")[2])
         return self.partitions[tenant]
 
@@ -131,6 +130,13 @@ class Transaction:
         """The first row of a named query."""
         rows = await self.fetch(name, slots, **values)
         return rows[0] if rows else None
+
+    async def get_row(
+        self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any
+    ) -> Row:
+        """The row of a named query that always gives one."""
+        [row] = await self.fetch(name, slots, **values)
+        return row
 
     async def execute(
         self, name: str, /, slots: Mapping[str, sql.Composable] | None = None, **values: Any

@@ -112,11 +112,6 @@ async def find_kept(tx: Transaction, key: SummaryKey) -> Kept | None:
     return Kept(memory_id=row["memory_id"], key=key, inputs=bytes(row["inputs"]), stale=row["stale"])
 
 
-async def lock_key(tx: Transaction, key: SummaryKey) -> None:
-    """Nobody else makes this summary until the transaction ends."""
-    await tx.execute("lock_summary", scope=key.scope_id, kind=key.kind, about=key.about)
-
-
 async def hold_sources(
     tx: Transaction, key: SummaryKey, sources: Sequence[tuple[UUID, bytes]], *, now: datetime
 ) -> bool:

@@ -30,8 +30,7 @@ async def store_status(store: Store, context: TenantContext) -> StoreStatus:
     """Versions, embedder and size; counts are those of the caller's view, of the whole store for its owner."""
     async with store.transaction(context) as tx:
         known = await spaces.list_spaces(tx)
-        row = await tx.fetch_one("store_facts")
-    assert row is not None
+        row = await tx.get_row("store_facts")
     active = next((space for space in known if space.state == "active"), None)
     tenants, memories = row["tenants"], row["memories"]
     if store.door.owner is not None and context.is_operator:
@@ -131,8 +130,7 @@ async def enqueue(tx: Transaction, task: str, subject: str, args: Mapping[str, s
 
     `subject` tells jobs of one task apart; two of the same never run at once.
     """
-    row = await tx.fetch_one("enqueue_job", task=task, subject=subject, args=json.dumps(dict(args)))
-    assert row is not None
+    row = await tx.get_row("enqueue_job", task=task, subject=subject, args=json.dumps(dict(args)))
     enqueued: bool | None = row["enqueued"]
     return enqueued
 

@@ -299,10 +299,9 @@ async def take_positions(
     tx: Transaction, scope_id: UUID, name: str, turns: int, *, at_least: int = 0
 ) -> tuple[UUID, int]:
     """The conversation's id and the position of the first of `turns` new turns."""
-    row = await tx.fetch_one(
+    row = await tx.get_row(
         "take_positions", id=new_id(), scope=scope_id, name=name, turns=turns, at_least=at_least
     )
-    assert row is not None
     return row["conversation_id"], row["turns"] - turns
 
 

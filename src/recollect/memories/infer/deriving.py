@@ -161,15 +161,12 @@ async def _known_already(
                     kind="reinforce", reason=verdict.reason, text=text, memory_id=row["memory_id"]
                 )
             if verdict.relation is Relation.CONTRADICTS and statement.denied:
-                await facts.flag_conflict(
-                    tx, turn.id, row["memory_id"], scope_id, reason=verdict.reason, now=now
+                other = row["memory_id"]
+                await tx.execute(
+                    "insert_conflict", id=turn.id, other=other, scope=scope_id, reason=verdict.reason, now=now
                 )
                 return Decision(
-                    kind="conflict",
-                    reason=verdict.reason,
-                    text=text,
-                    memory_id=turn.id,
-                    other_id=row["memory_id"],
+                    kind="conflict", reason=verdict.reason, text=text, memory_id=turn.id, other_id=other
                 )
     if statement.denied:
         return Decision(kind="skip", reason="a negation", text=statement.sentence, memory_id=turn.id)

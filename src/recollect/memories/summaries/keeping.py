@@ -89,7 +89,7 @@ async def keep(
 
 async def _store(tx: Transaction, ready: _Ready, *, force: bool) -> str:
     key, now = ready.target.key, ready.now
-    await summaries.lock_key(tx, key)
+    await tx.execute("lock_summary", scope=key.scope_id, kind=key.kind, about=key.about)
     sources = [(passage.id, passage.digest) for passage in ready.written.sources]
     # Sources before the summary's own row: whoever erases a source locks in this order, too.
     if not await summaries.hold_sources(tx, key, sources, now=now):
@@ -135,7 +135,6 @@ async def _insert(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:
         updated_at=ready.now,
     )
     inserted = await writing.insert_memories(tx, [memory])
-    await writing.link_inserted(tx, [memory], inserted)
     await writing.link_inserted(tx, [memory], inserted)
     await writing.count_inserted(tx, [memory], inserted)
 
