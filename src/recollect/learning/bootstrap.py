@@ -39,15 +39,6 @@ if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
     from recollect.storage.store import Store
 
-__all__ = [
-    "BootstrapConfig",
-    "BootstrapTaskTemplate",
-    "BootstrapTrainer",
-    "Execute",
-    "Trial",
-    "compare_trials",
-]
-
 #: Runs a question with a policy and lots: the ids of the hits, the best first, and the record (None: nothing to read).
 Execute = Callable[
     [str, DecompositionPolicy, random.Random], Awaitable[tuple[Sequence[UUID], Trajectory | None]]

@@ -58,11 +58,11 @@ class BootstrapTask:
     query: str
     expected: tuple[Expected, ...]
 
-    def quality(self, hit_ids: Sequence[UUID], limit: int = LIMIT) -> float:
+    def quality(self, hit_ids: Sequence[UUID]) -> float:
         """The share of what is expected that the first results hold, of what so many results could."""
-        found = set(hit_ids[:limit])
-        held = sum(min(len(found & one.ids), one.wanted) for one in self.expected)
-        return min(held / min(sum(one.wanted for one in self.expected), limit), 1.0)
+        hits = set(hit_ids[:LIMIT])
+        covered = sum(min(len(hits & group.ids), group.wanted) for group in self.expected)
+        return min(covered / min(sum(group.wanted for group in self.expected), LIMIT), 1.0)
 
 
 #: scopes: an entity across the scopes of a layer. pair: two entities. pair_scopes: both, across scopes. periods: an

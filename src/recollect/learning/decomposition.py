@@ -34,7 +34,7 @@ from recollect.learning.gradient import (
 )
 from recollect.learning.policy import DecompositionPolicy, Options, base_policy
 from recollect.learning.rewards import BaselineEMA, RewardConfig, TrainingOutcome, split
-from recollect.learning.runs import decisions_of, outcome_of, read_decisions
+from recollect.learning.runs import MEMORY, decisions_of, outcome_of, read_decisions
 from recollect.storage.learning import to_json
 from recollect.storage.rows import from_row
 
@@ -102,19 +102,17 @@ class TrainingStep:
 
 
 class DecompositionTrainer:
-    """Learns a policy from runs and their outcomes, for one environment of one tenant."""
+    """Learns a policy from runs and their outcomes, for one tenant."""
 
     def __init__(
         self,
         policy: DecompositionPolicy | None = None,
         state: TrainingState | None = None,
         *,
-        environment: str = "memory",
         config: DecompositionConfig | None = None,
     ) -> None:
         self.policy = policy or base_policy()
         self.state = state or TrainingState()
-        self.environment = environment
         self.config = config or DecompositionConfig()
         self._outcomes: dict[UUID, TrainingOutcome] = {}
 
@@ -187,12 +185,12 @@ class DecompositionTrainer:
 
     @classmethod
     async def load(
-        cls, tx: Transaction, *, environment: str = "memory", config: DecompositionConfig | None = None
+        cls, tx: Transaction, *, config: DecompositionConfig | None = None
     ) -> DecompositionTrainer:
         """As the tenant's last training left it; a tenant without one starts from the base."""
-        row = await tx.get_row("decomposition_policy", environment=environment)
+        row = await tx.get_row("decomposition_policy", environment=MEMORY)
         state = TrainingState() if row["training"] is None else TrainingState.read(row["training"])
-        return cls(read_active(row), state, environment=environment, config=config)
+        return cls(read_active(row), state, config=config)
 
     async def save(
         self,
@@ -209,11 +207,11 @@ class DecompositionTrainer:
         named = replace(policy, name=str(id))
         # A candidate replaces the last candidate, an active policy replaces both.
         states = ["candidate", "active"] if active else ["candidate"]
-        await tx.execute("retire_decomposition", environment=self.environment, states=states)
+        await tx.execute("retire_decomposition", environment=MEMORY, states=states)
         await tx.execute(
             "insert_decomposition",
             id=id,
-            environment=self.environment,
+            environment=MEMORY,
             weights=to_json(named.document()),
             evaluation=to_json(evaluation),
             events=runs,
@@ -223,7 +221,7 @@ class DecompositionTrainer:
         await tx.execute(
             "save_decomposition_state",
             id=new_id(),
-            environment=self.environment,
+            environment=MEMORY,
             training=to_json(self.state.document()),
             events=self.state.runs,
         )
@@ -234,7 +232,7 @@ class DecompositionTrainer:
     async def train_stored(self, tx: Transaction, now: datetime) -> DecompositionReport:
         """Learn from the runs that the store has outcomes of, as an admin. A policy that may be worse is not used."""
         latest = await tx.fetch(
-            "pending_runs", environment=self.environment, settled=now - SETTLED_AFTER, limit=MAX_RUNS
+            "pending_runs", environment=MEMORY, settled=now - SETTLED_AFTER, limit=MAX_RUNS
         )
         rated = [
             (row, outcome)
@@ -246,7 +244,7 @@ class DecompositionTrainer:
         needed = max(self.config.min_batch, int(self.state.turned_down_at * _GROWTH))
         mean = float(np.mean([one.reward for one in telling])) if telling else 0.0
         report = DecompositionReport(
-            environment=self.environment,
+            environment=MEMORY,
             runs=len(telling),
             needed=needed,
             mean_reward=mean,

@@ -71,8 +71,6 @@ class Guesses:
                 )
 
 
-__all__ = ["EventLog", "RetrievalEvent", "ShownHit", "hash_terms", "is_refinement", "log_retrieval_event"]
-
 _log = logging.getLogger("recollect.learning")
 
 #: About 20 MB of events at ten hits each; a store that is away for longer loses the newest.

@@ -21,8 +21,6 @@ from typing import Any
 from recollect.domain.codec import encode_fields
 from recollect.errors import InvalidInputError
 
-__all__ = ["BASE_FILE", "MAX_WEIGHT", "PRIOR", "DecompositionPolicy", "Features", "Options", "base_policy"]
-
 _log = logging.getLogger("recollect.learning")
 
 Features = Mapping[str, float]

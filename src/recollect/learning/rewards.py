@@ -217,9 +217,9 @@ def effective(weights: Array) -> float:
     return float(weights.sum()) ** 2 / total if total > 0 else 0.0
 
 
-def examination(places: Array, decay: float = ATTENTION_DECAY) -> Array:
+def examination(places: Array) -> Array:
     """How likely somebody looked at a place of a list (1 is the first)."""
-    seen: Array = np.maximum(np.maximum(places, 1.0) ** -decay, _MIN_EXAMINATION)
+    seen: Array = np.maximum(np.maximum(places, 1.0) ** -ATTENTION_DECAY, _MIN_EXAMINATION)
     return seen
 
 

@@ -21,6 +21,7 @@ from recollect.domain.learning import EXPLORE_TILT, Choice
 from recollect.domain.query import SIGNALS, QueryType, Strategy
 from recollect.learning.decomposition import TrainingState, read_active
 from recollect.learning.policy import DecompositionPolicy, base_policy
+from recollect.learning.runs import MEMORY
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext
@@ -75,15 +76,15 @@ class PolicyBook(_Book[DecompositionPolicy]):
     def __init__(self, **options: Any) -> None:
         super().__init__(_MAX_TENANTS, **options)
 
-    async def policy_for(self, tx: Transaction, environment: str = "memory") -> DecompositionPolicy:
+    async def policy_for(self, tx: Transaction) -> DecompositionPolicy:
         """The policy of the caller's tenant."""
 
         async def read() -> DecompositionPolicy:
-            row = await tx.get_row("decomposition_policy", environment=environment)
+            row = await tx.get_row("decomposition_policy", environment=MEMORY)
             state = TrainingState() if row["training"] is None else TrainingState.read(row["training"])
             return read_active(row).exploring(min(self.explore, state.exploration_rate))
 
-        return await self._look_up(tx, environment, read) if self.enabled else base_policy()
+        return await self._look_up(tx, MEMORY, read) if self.enabled else base_policy()
 
 
 @dataclass(frozen=True, slots=True)

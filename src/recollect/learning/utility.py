@@ -104,9 +104,6 @@ class MemoryUtilityTrainer:
         return self.rewards.reported if row["outcome"] == "used" else self.rewards.assembled
 
 
-__all__ = ["CombinedMemoryTrainer", "CombinedReport", "CombinedTrainer", "PolicyState"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CombinedReport:
     """What a pass did to memories' utility, and to the policy."""

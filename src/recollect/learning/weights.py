@@ -222,9 +222,7 @@ class ArmOutcome:
 MIN_EXPLORED = 100
 
 
-def explored_gain(
-    outcomes: Sequence[ArmOutcome], candidate: Array, current: Array, *, tilt: float = EXPLORE_TILT
-) -> Measured | None:
+def explored_gain(outcomes: Sequence[ArmOutcome], candidate: Array, current: Array) -> Measured | None:
     """What randomised rankings say about a candidate, to first order; None when there were too few.
 
     Leaning towards signal s moved the weights by tilt * (e_s - current) and changed how often searches served.
@@ -235,7 +233,7 @@ def explored_gain(
     signals = np.array(
         [-1 if outcome.signal is None else SIGNALS.index(outcome.signal) for outcome in outcomes]
     )
-    shares = (candidate - current) / tilt
+    shares = (candidate - current) / EXPLORE_TILT
     needed = [number for number in range(len(SIGNALS)) if abs(shares[number]) > 0.05]
     if any(np.count_nonzero(signals == number) < MIN_EXPLORED for number in (-1, *needed)) or not needed:
         return None

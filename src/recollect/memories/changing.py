@@ -6,7 +6,6 @@ A changed text is embedded anew, and what the memory said before stays as a supe
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +13,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from recollect.domain.layers import Layer
 from recollect.domain.memory import (
     Memory,
     check_entities,
@@ -27,15 +25,14 @@ from recollect.domain.overview import MemoryEvent
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_metadata, check_text, text_digest
 from recollect.errors import ConflictError, InvalidInputError
-from recollect.memories.intake import believed_until
-from recollect.storage import entities, scopes, spaces, writing
-from recollect.storage.filters import FOREVER
+from recollect.memories.intake import retained_until, store_embedded
+from recollect.storage import entities, writing
 from recollect.storage.happenings import tell_of
 from recollect.storage.store import Row, Transaction
 from recollect.storage.writing import Vectors
 from recollect.text.names import find_names
 from recollect.text.terms import terms
-from recollect.workspace import Workspace, embed_windows
+from recollect.workspace import Workspace
 
 #: What update may change; everything else is decided when a memory is added.
 CHANGEABLE = frozenset(
@@ -107,26 +104,22 @@ async def _retext(
 ) -> Memory:
     """Change a memory whose text changes, too: embed first, then archive the old text and store the new."""
     text: str = checked["text"]
-    digest = text_digest(text)
     indexed = f"{current.speaker}: {text}" if current.speaker else text
-    while True:
-        opened = await workspace.open_space(context)
-        [parts] = await asyncio.to_thread(embed_windows, opened.embedder, [indexed])
-        async with workspace.store.transaction(context) as tx:
-            active = await spaces.share_switch_lock(tx)
-            if active == opened.space.id:
-                now = workspace.clock()
-                before, row = await writing.lock_memory(tx, current.id)
-                await _refuse_repeat(tx, row, digest)
-                if row["superseded_at"] is None:
-                    await writing.archive_version(tx, current.id, row, at=now)
-                    await writing.change_memory(tx, current.id, {"since": now}, now=now)
-                else:
-                    await writing.unindex_memory(tx, current.id)
-                vectors = [Vectors(space_id=active, parts=parts)]
-                await writing.index_memory(tx, current.id, row["scope_id"], Counter(terms(indexed)), vectors)
-                return await _apply(tx, before, row, {**checked, "digest": digest}, now=now)
-        await workspace.open_space(context, active)
+
+    async def store(tx: Transaction, vectors: Vectors) -> Memory:
+        now = workspace.clock()
+        digest = text_digest(text)
+        before, row = await writing.lock_memory(tx, current.id)
+        await _refuse_repeat(tx, row, digest)
+        if row["superseded_at"] is None:
+            await writing.archive_version(tx, current.id, row, at=now)
+            await writing.change_memory(tx, current.id, {"since": now}, now=now)
+        else:
+            await writing.unindex_memory(tx, current.id)
+        await writing.index_memory(tx, current.id, row["scope_id"], Counter(terms(indexed)), [vectors])
+        return await _apply(tx, before, row, {**checked, "digest": digest}, now=now)
+
+    return await store_embedded(workspace, context, indexed, store)
 
 
 async def _refuse_repeat(tx: Transaction, row: Row, digest: bytes) -> None:
@@ -154,7 +147,7 @@ async def _apply(
     if "entities" in columns:
         columns["entities"] = list(columns["entities"])
     if "expires_at" in columns and before.superseded_at is None:
-        columns["until"] = await _until(tx, before.layer, before, columns["expires_at"])
+        columns["until"] = await retained_until(tx, before.layer, before.created_at, columns["expires_at"])
     if columns:
         await writing.change_memory(tx, before.id, columns, now=now)
         await tx.execute("align_embeddings", ids=[before.id])
@@ -164,11 +157,6 @@ async def _apply(
         await writing.record(tx, before.id, row["scope_id"], "updated", old, at=now)
         await tell_of(tx, MemoryEvent.UPDATED, [(row["scope_id"], before.id)])
     return await writing.get_memory(tx, before.id)
-
-
-async def _until(tx: Transaction, layer: Layer, memory: Memory, expires_at: Any) -> Any:
-    days = (await scopes.get_tenant(tx)).retention_days.get(layer.value)
-    return believed_until(memory.created_at, expires_at, days) or FOREVER
 
 
 def _plain(value: Any) -> Any:
@@ -187,5 +175,5 @@ async def restore(workspace: Workspace, context: TenantContext, memory_id: UUID)
     """Believe a superseded memory again."""
     async with workspace.store.transaction(context) as tx:
         memory, _ = await writing.lock_memory(tx, memory_id)
-        until = await _until(tx, memory.layer, memory, memory.expires_at)
+        until = await retained_until(tx, memory.layer, memory.created_at, memory.expires_at)
         return await writing.restore(tx, memory_id, until=until, now=workspace.clock())

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from recollect.domain.ids import new_id
@@ -31,6 +31,7 @@ from recollect.storage import reading, scopes, spaces, writing
 from recollect.storage.connections import try_twice
 from recollect.storage.entities import declared_names
 from recollect.storage.faults import is_lost_race, is_row_fault
+from recollect.storage.filters import FOREVER
 from recollect.storage.happenings import tell_of
 from recollect.storage.store import Transaction
 from recollect.storage.writing import NewMemory, Vectors
@@ -47,6 +48,7 @@ _FEW = 4
 _ATTEMPTS = 25
 
 Progress = Callable[[int, int | None], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -458,6 +460,31 @@ def _new_memory(item: Item, prepared: Prepared, place: tuple[UUID, int] | None, 
         since=extras.get("since") or min(item.draft.created_at, now),
         updated_at=extras.get("updated_at") or now,
     )
+
+
+async def store_embedded(
+    workspace: Workspace,
+    context: TenantContext,
+    text: str,
+    store: Callable[[Transaction, Vectors], Awaitable[T]],
+) -> T:
+    """Embed a text, and store it in one transaction; both again when the store was re-embedded in between."""
+    while True:
+        opened = await workspace.open_space(context)
+        [parts] = await asyncio.to_thread(embed_windows, opened.embedder, [text])
+        async with workspace.store.transaction(context) as tx:
+            active = await spaces.share_switch_lock(tx)
+            if active == opened.space.id:
+                return await store(tx, Vectors(space_id=active, parts=parts))
+        await workspace.open_space(context, active)
+
+
+async def retained_until(
+    tx: Transaction, layer: Layer, created_at: datetime, expires_at: datetime | None
+) -> datetime:
+    """When a memory ceases to be believed, by its own expiry and its layer's retention."""
+    days = (await scopes.get_tenant(tx)).retention_days.get(layer.value)
+    return believed_until(created_at, expires_at, days) or FOREVER
 
 
 def _until(draft: Draft, retention: Mapping[Layer, int]) -> datetime | None:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -21,6 +20,7 @@ from recollect.domain.results import Decision
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ModelError
 from recollect.memories.supersession import is_machine, speaker_name
+from recollect.runs.fences import read_prompt
 from recollect.text.facts import Statement, read_facts
 from recollect.text.facts.predicates import wordings
 from recollect.text.facts.screen import clean, why_no_fact
@@ -155,16 +155,10 @@ async def find_by_model(model: ChatModel, memories: Sequence[Memory], context: T
         said = "\n".join(lines)
         # What can be extracted is not much longer than what was said; a small model would ramble on.
         budget = min(1_024, 200 + len(said))
-        answer = await model.answer(instructions(), said, schema(), max_tokens=budget)
+        answer = await model.answer(read_prompt(__package__, "extract.md"), said, schema(), max_tokens=budget)
         _take(answer.value, chunk, model.name, context, findings)
 
     return await ask_model(in_chunks(spoken, room=CHUNK_CHARS, size=len, most=CHUNK_TURNS), ask)
-
-
-@cache
-def instructions() -> str:
-    """The prompt, from the file beside this one."""
-    return (resources.files(__package__) / "extract.md").read_text(encoding="utf-8")
 
 
 @cache

@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal
 
 from recollect.domain.memory import Memory
@@ -20,6 +19,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.memories.infer.extraction import Findings, Found, ask_model, in_chunks, turn_line
 from recollect.memories.supersession import speaker_name
 from recollect.providers.tokens import count_tokens
+from recollect.runs.fences import read_prompt
 from recollect.runs.quotes import locate
 from recollect.storage import facts
 from recollect.storage.store import Row
@@ -54,19 +54,13 @@ async def revise(
         for number, one in enumerate(chunk, 1):
             speaker = speaker_name(one.speaker, context) or one.speaker or "somebody"
             lines.append(turn_line(number, one, speaker, date=f"{one.created_at:%Y-%m-%d}"))
-        answer = await model.answer(instructions(), "\n".join(lines), form())
+        answer = await model.answer(read_prompt(__package__, "revision.md"), "\n".join(lines), form())
         _take(answer.value, chunk, known, model.name, context, findings)
 
     chunks = in_chunks(
         turns, room=room - room // _KNOWN_SHARE, size=lambda text: count_tokens(text) + _AROUND_TOKENS
     )
     return await ask_model(chunks, ask)
-
-
-@cache
-def instructions() -> str:
-    """The prompt, from the file beside this one."""
-    return (resources.files(__package__) / "revision.md").read_text(encoding="utf-8")
 
 
 @cache

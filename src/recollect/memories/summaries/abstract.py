@@ -11,8 +11,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from recollect.memories.summaries.extract import (
@@ -23,6 +21,7 @@ from recollect.memories.summaries.extract import (
     Passage,
     count_words,
 )
+from recollect.runs.fences import read_prompt
 from recollect.storage.summaries import Place, Target
 from recollect.text.terms import terms
 
@@ -57,19 +56,15 @@ class ModelSummary:
     sentences: list[ModelSentence]
 
 
-@cache
-def instructions() -> str:
-    """What the model is told."""
-    return resources.files(__package__).joinpath("summarise.md").read_text(encoding="utf-8")
-
-
 async def rephrase(
     model: ChatModel, title: str, passages: Sequence[Passage], shown: Sequence[int]
 ) -> list[Chosen]:
     """The model's sentences that hold; raises a `ModelError` when it gave none of the asked form."""
     large = model.profile.shape != "small"
     text = fenced(title, passages, shown, most_chars=20_000 if large else _SHOWN_CHARS)
-    answer = await model.answer(instructions(), text, ModelSummary, max_tokens=_OUTPUT_TOKENS)
+    answer = await model.answer(
+        read_prompt(__package__, "summarise.md"), text, ModelSummary, max_tokens=_OUTPUT_TOKENS
+    )
     return grounded(answer.value.sentences, passages, shown)
 
 

@@ -27,6 +27,7 @@ from recollect.memories.summaries.keeping import keep
 from recollect.providers.models import ChatModel, Purse
 from recollect.storage import erasing, scopes, summaries
 from recollect.storage.faults import is_lost_race
+from recollect.storage.rows import from_row
 from recollect.storage.store import Transaction
 from recollect.storage.summaries import KINDS, Kept, Place, SummaryKey, Target
 from recollect.text.terms import terms
@@ -282,18 +283,7 @@ class _Maker:
         workspace, key = self.workspace, target.key
         async with workspace.store.transaction(self.context) as tx:
             rows = await summaries.read_inputs(tx, key, limit=MAX_INPUTS, now=workspace.clock())
-        passages = [
-            Passage(
-                id=row["memory_id"],
-                text=row["text"],
-                digest=bytes(row["digest"]),
-                at=row["at"],
-                speaker=row["speaker"],
-                turn=row["turn"],
-                importance=row["importance"],
-            )
-            for row in rows
-        ]
+        passages = [from_row(Passage, row, id=row["memory_id"], digest=bytes(row["digest"])) for row in rows]
         if not passages:
             return "moved"
         if target.memories > MAX_INPUTS:

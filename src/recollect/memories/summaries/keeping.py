@@ -8,7 +8,6 @@ in an archive.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,16 +20,15 @@ from recollect.domain.memory import DEFAULT_IMPORTANCE, Draft, MemoryType
 from recollect.domain.names import Name
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import text_digest
-from recollect.memories.intake import believed_until
+from recollect.memories.intake import retained_until, store_embedded
 from recollect.memories.summaries.abstract import Written
-from recollect.storage import entities, erasing, scopes, spaces, summaries, writing
-from recollect.storage.filters import FOREVER
+from recollect.storage import entities, erasing, summaries, writing
 from recollect.storage.store import Transaction
 from recollect.storage.summaries import Place, Target
 from recollect.storage.writing import NewMemory, Vectors
 from recollect.text.names import find_names
 from recollect.text.terms import terms
-from recollect.workspace import Workspace, embed_windows
+from recollect.workspace import Workspace
 
 SOURCE = "consolidate"
 
@@ -64,27 +62,24 @@ async def keep(
 ) -> str:
     """Store a summary; says whether it was "made", "refreshed" or "unchanged", or its sources have "moved"."""
     text = written.text
-    while True:
-        opened = await workspace.open_space(context)
-        [parts] = await asyncio.to_thread(embed_windows, opened.embedder, [text])
-        async with workspace.store.transaction(context) as tx:
-            active = await spaces.share_switch_lock(tx)
-            if active == opened.space.id:
-                ready = _Ready(
-                    target=target,
-                    place=place,
-                    written=written,
-                    ends_at=ends_at,
-                    stale=stale,
-                    # Two conversations may be summed up in the same words and still be two.
-                    digest=text_digest(f"{target.key.kind} {target.key.about}\n{text}"),
-                    terms=Counter(terms(text)),
-                    vectors=Vectors(space_id=active, parts=parts),
-                    names=find_names(written.said, known=await entities.declared_names(tx)),
-                    now=workspace.clock(),
-                )
-                return await _store(tx, ready, force=force)
-        await workspace.open_space(context, active)
+
+    async def store(tx: Transaction, vectors: Vectors) -> str:
+        ready = _Ready(
+            target=target,
+            place=place,
+            written=written,
+            ends_at=ends_at,
+            stale=stale,
+            # Two conversations may be summed up in the same words and still be two.
+            digest=text_digest(f"{target.key.kind} {target.key.about}\n{text}"),
+            terms=Counter(terms(text)),
+            vectors=vectors,
+            names=find_names(written.said, known=await entities.declared_names(tx)),
+            now=workspace.clock(),
+        )
+        return await _store(tx, ready, force=force)
+
+    return await store_embedded(workspace, context, text, store)
 
 
 async def _store(tx: Transaction, ready: _Ready, *, force: bool) -> str:
@@ -131,7 +126,7 @@ async def _insert(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:
         vectors=[ready.vectors],
         names=ready.names,
         since=ready.now,
-        until=await _until(tx, ready),
+        until=await retained_until(tx, ready.place.layer, ready.now, ready.ends_at),
         updated_at=ready.now,
     )
     inserted = await writing.insert_memories(tx, [memory])
@@ -155,7 +150,7 @@ async def _replace(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:
         "valid_from": ready.written.begins_at,
         "expires_at": ready.ends_at,
         "since": ready.now,
-        "until": await _until(tx, ready) or FOREVER,
+        "until": await retained_until(tx, ready.place.layer, ready.now, ready.ends_at),
         "superseded_by": None,
         "superseded_at": None,
     }
@@ -173,8 +168,3 @@ async def _replace(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:
 
 def _entities(target: Target) -> tuple[str, ...]:
     return (target.title,) if target.key.kind == "entity" else ()
-
-
-async def _until(tx: Transaction, ready: _Ready) -> datetime | None:
-    days = (await scopes.get_tenant(tx)).retention_days.get(ready.place.layer.value)
-    return believed_until(ready.now, ready.ends_at, days)
