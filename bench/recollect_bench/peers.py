@@ -103,9 +103,7 @@ def open_kept(options: EmbedderOptions) -> KeptVectors:
 @contextmanager
 def kept_vectors(embedder: str, file: Path | None) -> Iterator[KeptVectors]:
     """While it lasts, `kept:<embedder>` names an embedder that has all vectors at hand."""
-    BUILT_IN["kept"] = BuiltIn(
-        factory="recollect_bench.peers:open_kept", needs=(), install="", shown_as="kept:<embedder>"
-    )
+    BUILT_IN["kept"] = BuiltIn(factory="recollect_bench.peers:open_kept", needs=(), install="", variants=None)
     try:
         with TemporaryDirectory(prefix="recollect-bench-") as cache:
             _kept[embedder] = KeptVectors(open_embedder(embedder, cache_dir=Path(cache)), file)

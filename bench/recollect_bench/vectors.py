@@ -48,7 +48,7 @@ def bench_embedder(real: str) -> Iterator[BenchEmbedder]:
 def name_family() -> None:
     """From now on `bench:<real>` can be named as an embedder in this process."""
     BUILT_IN[FAMILY] = BuiltIn(
-        factory="recollect_bench.vectors:open_bench", needs=(), install="", shown_as=f"{FAMILY}:<embedder>"
+        factory="recollect_bench.vectors:open_bench", needs=(), install="", variants=None
     )
 
 

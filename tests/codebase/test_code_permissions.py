@@ -12,7 +12,7 @@ from tests.codebase.shop import lay_out
 
 from recollect import RLMOrchestrator, Settings
 from recollect.files.jail import private_folder
-from recollect.storage.embedded.folder import folder_of, make_home
+from recollect.storage.embedded.folder import Folder, make_home
 
 #: Nobody on this machine, neither us nor the database's user.
 STRANGER = 64_999
@@ -47,7 +47,7 @@ def test_a_stranger_reads_nothing_that_an_exploration_left(tmp_path_factory: pyt
     home = base / "home"
     before = os.umask(0o022)
     try:
-        make_home(folder_of(home))
+        make_home(Folder(home))
         orchestrator = RLMOrchestrator(lay_out(base / "shop"), settings=Settings(home=home))
         asyncio.run(orchestrator.explore("t", "How is the discount of the season taken off a price?"))
     finally:
@@ -60,7 +60,7 @@ def test_a_stranger_reads_nothing_that_an_exploration_left(tmp_path_factory: pyt
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's home lets others pass through")
 def test_folders_of_an_earlier_version_are_closed(tmp_path: Path) -> None:
-    home = folder_of(tmp_path / "home")
+    home = Folder(tmp_path / "home")
     (home.home / "cache" / "codebase").mkdir(parents=True)
     (home.home / "cache").chmod(0o755)
     home.home.chmod(0o711)

@@ -58,8 +58,8 @@ with psycopg.connect(ensure_running(Path(sys.argv[1]), sync=False).app) as conne
 HOLD_THE_LOCK = """
 import sys, time
 from pathlib import Path
-from recollect.storage.embedded.folder import folder_of, start_lock
-with start_lock(folder_of(Path(sys.argv[1])), time.monotonic() + 10):
+from recollect.storage.embedded.folder import Folder, start_lock
+with start_lock(Folder(Path(sys.argv[1])), time.monotonic() + 10):
     print("held", flush=True)
     time.sleep(600)
 """

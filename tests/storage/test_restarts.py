@@ -28,7 +28,7 @@ from recollect import AsyncRecollect, Memory, Recollect, Settings
 from recollect.errors import StoreBusyError, StoreCorruptedError, StoreUnreachableError
 from recollect.storage import connections, embedded, happenings
 from recollect.storage.connections import Connections
-from recollect.storage.embedded.folder import folder_of, start_lock
+from recollect.storage.embedded.folder import Folder, start_lock
 from recollect.storage.endpoint import Connector, open_door
 
 pytestmark = pytest.mark.system  # servers are killed
@@ -422,7 +422,7 @@ def test_a_running_server_answers_after_its_database_was_killed_and_tells_the_tr
         kept = http.post("/v1/memories", json={"text": "The kiln is hot on Fridays."}).json()
         assert [http.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
         # Whoever holds the lock keeps the server from being started again.
-        with start_lock(folder_of(home), time.monotonic() + 10):
+        with start_lock(Folder(home), time.monotonic() + 10):
             kill(home)
             for path in ("/healthz", "/readyz"):
                 answer = http.get(path)

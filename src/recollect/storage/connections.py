@@ -21,6 +21,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow
 
 from recollect.errors import StoreBusyError, StoreError, StoreUnreachableError
+from recollect.storage.faults import is_starting
 from recollect.storage.sql import compose
 
 #: So long a call waits while all connections are in use: most HTTP clients have given up by then.
@@ -31,6 +32,29 @@ _IDLE_S = 600.0
 _LIFETIME_S = 3600.0
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
+
+
+#: For a server that does not even refuse; one on this machine answers within milliseconds.
+CONNECT_TIMEOUT_S = 10
+_POLL_S = 0.05
+#: What a newcomer hears whose session was not open yet when the server's processes crashed.
+_CUT_OFF = "server closed the connection unexpectedly"
+
+
+def connect(conninfo: str, *, deadline: float) -> psycopg.Connection[tuple[Any, ...]]:
+    """A connection outside any transaction.
+
+    A server that starts, or recovers from a crash, turns everybody away: it is waited for until `deadline`, a moment
+    of the monotonic clock.
+    """
+    while True:
+        try:
+            return psycopg.connect(conninfo, connect_timeout=CONNECT_TIMEOUT_S, autocommit=True)
+        except psycopg.OperationalError as error:
+            passing = is_starting(error) or _CUT_OFF in str(error)
+            if not passing or time.monotonic() > deadline:
+                raise
+        time.sleep(_POLL_S)
 
 
 class BrokenConnectionError(StoreUnreachableError):

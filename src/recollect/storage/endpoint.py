@@ -26,36 +26,14 @@ from psycopg import conninfo, sql
 from psycopg.rows import dict_row
 
 from recollect.errors import ConfigurationError, ForbiddenError, StoreUnsupportedError
-from recollect.storage import migrations
-from recollect.storage.connections import Connection
+from recollect.storage import embedded, migrations
+from recollect.storage.connections import CONNECT_TIMEOUT_S, Connection, connect
+from recollect.storage.embedded.folder import APP_ROLE as APP_ROLE
 from recollect.storage.faults import is_crowded, is_starting, translated
 
-#: For a server that does not even refuse; one on this machine answers within milliseconds.
-CONNECT_TIMEOUT_S = 10
 #: For the database to start or to answer: recovery after a crash takes a while.
 START_TIMEOUT_S = 120.0
 _POLL_S = 0.05
-#: What a newcomer hears whose session was not open yet when the server's processes crashed.
-_CUT_OFF = "server closed the connection unexpectedly"
-
-
-def connect(conninfo: str, *, deadline: float) -> psycopg.Connection[tuple[Any, ...]]:
-    """A connection outside any transaction.
-
-    A server that starts, or recovers from a crash, turns everybody away: it is waited for until `deadline`, a moment
-    of the monotonic clock.
-    """
-    while True:
-        try:
-            return psycopg.connect(conninfo, connect_timeout=CONNECT_TIMEOUT_S, autocommit=True)
-        except psycopg.OperationalError as error:
-            passing = is_starting(error) or _CUT_OFF in str(error)
-            if not passing or time.monotonic() > deadline:
-                raise
-        time.sleep(_POLL_S)
-
-
-APP_ROLE = "recollect_app"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +63,6 @@ def open_door(home: Path, database_url: str | None, *, start_timeout_s: float = 
 
 def embedded_door(home: Path, timeout_s: float = START_TIMEOUT_S) -> Door:
     """Start or join the embedded server. Its schema is not looked at."""
-    from recollect.storage import embedded
-
     endpoint = embedded.ensure_running(home, timeout_s=timeout_s)
     return Door(app=endpoint.app, owner=endpoint.owner, embedded=True)
 
@@ -217,8 +193,6 @@ class Connector:
             return False
         if is_starting(error) or self._start is not None or self._start_failed or not unasked:
             return True
-        from recollect.storage import embedded
-
         return embedded.has_crashed(self._home)
 
     async def _start_again(self) -> None:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import InvalidInputError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
 from recollect.providers.embedders.vectors import Windowed, unit_rows
 from recollect.providers.embedders.weights import check_weights, package_file
@@ -40,10 +39,6 @@ MAX_TOKENS = 256  # of the 512 it can read: what is said in more is better found
 
 def open_arctic(options: EmbedderOptions) -> Arctic:
     """Open `arctic`."""
-    if options.variant not in ("", "int8"):
-        raise InvalidInputError(
-            f"there is no embedder called {'arctic:' + options.variant!r}; there is 'arctic'"
-        )
     graph = package_file(PACKAGE, "model", "int8", "onnx", "model.onnx", install=INSTALL)
     tokenizer = package_file(PACKAGE, "model", "int8", "tokenizer.json", install=INSTALL)
     check_weights(graph, WEIGHTS_SHA256, cache_dir=options.cache_dir, install=INSTALL)

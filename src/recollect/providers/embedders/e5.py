@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import EmbedderFailedError, InvalidInputError, InvalidTextError
+from recollect.errors import EmbedderFailedError, InvalidTextError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
 from recollect.providers.embedders.vectors import spans_by_bytes, unit_rows
 from recollect.providers.embedders.weights import check_weights, package_file
@@ -31,8 +31,6 @@ PIECE_BYTES = 480
 
 def open_e5(options: EmbedderOptions) -> MultilingualE5:
     """Open `e5`."""
-    if options.variant:
-        raise InvalidInputError(f"there is no embedder called {'e5:' + options.variant!r}; there is 'e5'")
     weights = package_file(PACKAGE, "e5-small-q4.bin", install=INSTALL)
     check_weights(weights, WEIGHTS_SHA256, cache_dir=options.cache_dir, install=INSTALL)
     try:

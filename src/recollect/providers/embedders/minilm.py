@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import InvalidInputError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
 from recollect.providers.embedders.vectors import Windowed, unit_rows
 from recollect.providers.embedders.weights import cached_bytes, check_weights, package_file, read_tensors
@@ -38,11 +37,6 @@ BATCH_TEXTS = 8
 
 def open_minilm(options: EmbedderOptions) -> MiniLm:
     """Open `minilm` (int8) or `minilm:fp32`, building the graph on first use."""
-    if options.variant not in ("", "int8", "fp32"):
-        raise InvalidInputError(
-            f"there is no embedder called {'minilm:' + options.variant!r}; "
-            "there is 'minilm' and 'minilm:fp32'"
-        )
     precision = options.variant or "int8"
     weights = package_file(PACKAGE, "model", "model.safetensors", install=INSTALL)
     tokenizer = package_file(PACKAGE, "model", "tokenizer.json", install=INSTALL)

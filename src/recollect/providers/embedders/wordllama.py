@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import InvalidInputError, InvalidTextError
+from recollect.errors import InvalidTextError
 from recollect.providers.embedders.contract import EmbedderOptions, EmbeddingSpace
 from recollect.providers.embedders.vectors import Windowed, unit_rows
 from recollect.providers.embedders.weights import file_sha256, package_file, read_tensors
@@ -27,10 +27,6 @@ METHOD_VERSION = 1  # of how tokens become a vector; in the fingerprint
 
 def open_wordllama(options: EmbedderOptions) -> WordLlama:
     """Open the 256-dimension model that ships in the package."""
-    if options.variant:
-        raise InvalidInputError(
-            f"there is no embedder called {'wordllama:' + options.variant!r}; there is 'wordllama'"
-        )
     weights = package_file(PACKAGE, "weights", "l2_supercat_256.safetensors", install=INSTALL)
     tokenizer = package_file(PACKAGE, "tokenizers", "l2_supercat_tokenizer_config.json", install=INSTALL)
     return WordLlama(

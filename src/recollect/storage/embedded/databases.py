@@ -8,9 +8,13 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+import psycopg
+from psycopg import sql
 
 from recollect.errors import StoreError, StoreUnreachableError
+from recollect.storage.connections import CONNECT_TIMEOUT_S, connect
 from recollect.storage.embedded.folder import (
     APP_ROLE,
     OWNER_ROLE,
@@ -30,11 +34,7 @@ from recollect.storage.embedded.server_settings import (
     run_as,
     server_settings,
 )
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    import psycopg
+from recollect.storage.faults import is_crowded, is_starting, translate
 
 
 def create_cluster(
@@ -99,10 +99,6 @@ def set_owner_password(
 
 def is_prepared(app_conninfo: str) -> bool:
     """Whether the application role gets in, which `prepare` allows only after everything else is done."""
-    import psycopg
-
-    from recollect.storage.endpoint import CONNECT_TIMEOUT_S
-
     try:
         with psycopg.connect(app_conninfo, connect_timeout=CONNECT_TIMEOUT_S, autocommit=True) as connection:
             return connection.info.parameter_status("is_superuser") == "off"
@@ -114,11 +110,6 @@ def prepare(
     folder: Folder, *, maintenance: str, owner: str, database: str, secrets: Secrets, deadline: float
 ) -> None:
     """Create or correct the application role, the database, its rights and its extension."""
-    import psycopg
-    from psycopg import sql
-
-    from recollect.storage.faults import translate
-
     role, name = sql.Identifier(APP_ROLE), sql.Identifier(database)
     rights = sql.SQL("login nosuperuser nobypassrls nocreatedb nocreaterole noreplication")
     try:
@@ -148,11 +139,6 @@ def prepare(
 
 
 def _connect(folder: Folder, conninfo: str, deadline: float) -> psycopg.Connection[tuple[Any, ...]]:
-    import psycopg
-
-    from recollect.storage.endpoint import connect
-    from recollect.storage.faults import is_crowded, is_starting
-
     try:
         return connect(conninfo, deadline=deadline)
     except psycopg.OperationalError as error:

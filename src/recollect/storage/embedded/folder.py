@@ -31,51 +31,24 @@ _REMEDY = "set RECOLLECT_HOME to a folder of your own that you can write to"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """The paths below one home."""
+    """The paths below one home; its links are resolved, so that one store has one socket path however it is reached."""
 
-    home: Path
-
-    @property
-    def data(self) -> Path:
-        """The data directory."""
-        return self.home / "postgres"
-
-    @property
-    def unfinished(self) -> Path:
-        """A data directory in the making."""
-        return self.home / "postgres.new"
-
-    @property
-    def lock(self) -> Path:
-        """Locked around starts and stops."""
-        return self.home / "postgres.lock"
-
-    @property
-    def running(self) -> Path:
-        """Locked by the server's own processes."""
-        return self.home / "postgres.running"
-
-    @property
-    def log(self) -> Path:
-        """The server's log."""
-        return self.home / "postgres.log"
-
-    @property
-    def secrets(self) -> Path:
-        """The passwords."""
-        return self.home / "secrets.json"
-
-    @property
-    def password_file(self) -> Path:
-        """The owner's password, while `initdb` needs it."""
-        return self.home / "postgres.password"
-
-    @property
-    def pid_file(self) -> Path:
-        """What the running server says about itself."""
-        return self.data / "postmaster.pid"
+    def __init__(self, home: Path) -> None:
+        self.home = Path(os.path.realpath(home.expanduser()))
+        self.data = self.home / "postgres"
+        #: A data directory in the making.
+        self.unfinished = self.home / "postgres.new"
+        #: Locked around starts and stops.
+        self.lock = self.home / "postgres.lock"
+        #: Locked by the server's own processes.
+        self.running = self.home / "postgres.running"
+        self.log = self.home / "postgres.log"
+        self.secrets = self.home / "secrets.json"
+        #: The owner's password, while `initdb` needs it.
+        self.password_file = self.home / "postgres.password"
+        #: What the running server says about itself.
+        self.pid_file = self.data / "postmaster.pid"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +57,6 @@ class Secrets:
 
     owner: str = field(repr=False)
     app: str = field(repr=False)
-
-
-def folder_of(home: Path) -> Folder:
-    """The folder with its links resolved, so that one store has one socket path, however it is reached."""
-    return Folder(home=Path(os.path.realpath(home.expanduser())))
 
 
 @contextmanager

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from psycopg.conninfo import make_conninfo
+
 from recollect.errors import ConfigurationError, ConflictError, StoreError, StoreUnsupportedError
 from recollect.storage.embedded import databases, process
 from recollect.storage.embedded.folder import (
@@ -32,7 +34,6 @@ from recollect.storage.embedded.folder import (
     check_owner,
     choose_socket_folder,
     find_secrets,
-    folder_of,
     forget_socket_folder,
     has_data,
     is_locked,
@@ -223,7 +224,7 @@ def _checked_folder(home: Path) -> Folder:
             "the embedded PostgreSQL runs on Linux and macOS; "
             "set RECOLLECT_DATABASE_URL to a PostgreSQL of your own"
         )
-    folder = folder_of(home)
+    folder = Folder(home)
     if "\n" in str(folder.home):
         raise ConfigurationError(
             f"the path {str(folder.home)!r} has a line break; set RECOLLECT_HOME to another"
@@ -287,8 +288,6 @@ def _endpoint(found: Postmaster, secrets: Secrets, wish: _Wish) -> Endpoint:
 
 
 def _conninfo(found: Postmaster, wish: _Wish, role: str, password: str, database: str) -> str:
-    from psycopg.conninfo import make_conninfo
-
     host = str(found.socket) if wish.listen is None else wish.listen
     return make_conninfo("", host=host, port=found.port, dbname=database, user=role, password=password)
 
