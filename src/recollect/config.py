@@ -92,11 +92,11 @@ def _setting(
     *,
     help: str,
     factory: Callable[[], object] | None = None,
-    shown: str | None = None,
+    fallback: str | None = None,
     secret: bool = False,
 ) -> Any:
-    """A setting; `shown` says in words what the default is."""
-    metadata = {"help": help, "parse": parse, "shown": shown, "secret": secret}
+    """A setting; `fallback` says in words what the default is."""
+    metadata = {"help": help, "parse": parse, "fallback": fallback, "secret": secret}
     if factory is not None:
         return field(default_factory=factory, metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -140,48 +140,48 @@ class Settings:
 
     # A table: what reads a setting and what it is if nobody says; below, what it is for.
     # fmt: off
-    home: Path = _setting(read.folder, factory=_default_home, shown="the platform's user data folder",
+    home: Path = _setting(read.folder, factory=_default_home, fallback="the platform's user data folder",
         help="Folder of the embedded database and of cached models.")
     database_url: str | None = _setting(read.optional(read.postgresql_url),
-        shown="the embedded database", secret=True,
+        fallback="the embedded database", secret=True,
         help="PostgreSQL (15 or later, with pgvector 0.8 or later) to use instead of the embedded one.")
     tenant: str = _setting(read.name, LOCAL_TENANT, help="Tenant of a caller that gives no context.")
-    user: str = _setting(read.name, factory=_system_user, shown="the operating system's user name",
+    user: str = _setting(read.name, factory=_system_user, fallback="the operating system's user name",
         help="User of a caller that gives no context.")
     timezone: str = _setting(read.timezone, "UTC",
         help="Time zone in which questions name days when the caller gives none, as 'Europe/Lisbon'.")
     embedder: str = _setting(read.line, "auto",
         help="What makes vectors of texts: 'auto', 'arctic', 'minilm', 'wordllama', 'e5' (many languages), "
         "'openai:<model>', 'fastembed:<model>'.")
-    embedder_base_url: str | None = _setting(read.optional(read.http_url), shown="the vendor's", secret=True,
+    embedder_base_url: str | None = _setting(read.optional(read.http_url), fallback="the vendor's", secret=True,
         help="Address of an OpenAI-compatible embedding server, for 'openai:<model>'.")
-    embedder_api_key: str | None = _setting(read.optional(read.line), shown="none", secret=True,
+    embedder_api_key: str | None = _setting(read.optional(read.line), fallback="none", secret=True,
         help="Key for that embedding server.")
-    model: str | None = _setting(read.optional(read.line), shown="none",
+    model: str | None = _setting(read.optional(read.line), fallback="none",
         help="Chat model for `infer` and summaries: 'openai:<model>', 'anthropic:<model>', 'ollama:<model>'.")
-    model_base_url: str | None = _setting(read.optional(read.http_url), shown="the vendor's", secret=True,
+    model_base_url: str | None = _setting(read.optional(read.http_url), fallback="the vendor's", secret=True,
         help="Address of an OpenAI-compatible chat server.")
-    model_api_key: str | None = _setting(read.optional(read.line), shown="the vendor's variable", secret=True,
+    model_api_key: str | None = _setting(read.optional(read.line), fallback="the vendor's variable", secret=True,
         help="Key for the chat model.")
     model_profile: ModelFacts = _setting(read.model_facts, factory=lambda: ModelFacts(),
-        shown="as published; a window of 32768 for a model that nobody knows",
+        fallback="as published; a window of 32768 for a model that nobody knows",
         help="What the chat model can do and costs, where that is not published or to be otherwise: 'window=131072 "
         "max_output=8192 effort=low tools=on input_usd=0.15 output_usd=0.60 retries=2 timeout_s=120'. "
         "Window and output in tokens, dollars for a million, effort one of none, minimal, low, medium, high, xhigh, "
         "max; seconds for one answer, waiting and trying again included.")
-    root_model: str | None = _setting(read.optional(read.line), shown="none",
+    root_model: str | None = _setting(read.optional(read.line), fallback="none",
         help="Chat model that plans runs: how a complex question is decomposed, what an exploration or a consultation "
         "looks at. Without one searches are planned by a learned policy, the others by `model` or by rule. "
         "`RLM_MODEL` sets it, too.")
-    sub_call_model: str | None = _setting(read.optional(read.line), shown="the setting `root_model`",
+    sub_call_model: str | None = _setting(read.optional(read.line), fallback="the setting `root_model`",
         help="Chat model that plans for the parts of a decomposed question.")
     recursion_threshold: float = _setting(read.share, 0.3,
         help="Complexity from which questions are decomposed: 1 none, 0.5 only the hardest, 0.3 all complex ones.")
     roots: tuple[Path, ...] | None = _setting(read.optional(read.folders),
-        shown="any folder in your own program, none over `recollect serve`",
+        fallback="any folder in your own program, none over `recollect serve`",
         help="Folders whose files may be read for callers who name a path; a list, or separated as in PATH.")
     budget: RunBudget = _setting(read.run_budget, factory=lambda: RunBudget(),
-        shown="60 seconds for a decomposed question, 300 for an exploration, 900 for a consultation; 50 tool calls, "
+        fallback="60 seconds for a decomposed question, 300 for an exploration, 900 for a consultation; 50 tool calls, "
         "8 in a step; any cost; 400000 tokens of rows",
         help="What one run may take: 'timeout_seconds=120 max_usd=0.50 max_subcalls=50 max_subcalls_per_iteration=8 "
         "rows_max_tokens=400000'. Seconds in all, then it answers with what it has; dollars for models, also of `add` "
@@ -190,13 +190,13 @@ class Settings:
         "`RLM_MAX_PER_ITERATION` set one of them each.")
     rlm_cache_enabled: bool = _setting(read.switch, True,
         help="Whether equal tool calls of explorations are answered from memory: on or off.")
-    rlm_audit_dir: Path | None = _setting(read.optional(read.folder), shown="`telemetry/rlm` in the setting `home`",
+    rlm_audit_dir: Path | None = _setting(read.optional(read.folder), fallback="`telemetry/rlm` in the setting `home`",
         help="Folder for the records of explorations, one file each.")
     pool_size: int = _setting(read.whole_number(1, 1000), 8,
         help="Database connections one process may hold open at a time.")
-    url: str | None = _setting(read.optional(read.line), shown="none",
+    url: str | None = _setting(read.optional(read.line), fallback="none",
         help="Server to ask instead of a store of one's own, such as http://127.0.0.1:8484.")
-    api_key: str | None = _setting(read.optional(read.line), shown="none", secret=True, help="Key for that server.")
+    api_key: str | None = _setting(read.optional(read.line), fallback="none", secret=True, help="Key for that server.")
     serve_host: str = _setting(read.line, "127.0.0.1",
         help="Address that `recollect serve` listens at; 0.0.0.0 for every network.")
     serve_port: int = _setting(read.whole_number(0, 65_535), 8484, help="Port that `recollect serve` listens at.")
@@ -214,7 +214,7 @@ class Settings:
         help="Days that recorded searches are kept; `sweep` erases older ones.")
     learning_explore: float = _setting(read.share, 0.0,
         help="Share of searches ranked a little differently, at random, to learn what else would serve.")
-    domain_database_url: str | None = _setting(read.optional(read.sqlalchemy_url), shown="none", secret=True,
+    domain_database_url: str | None = _setting(read.optional(read.sqlalchemy_url), fallback="none", secret=True,
         help="The tenant's own database, as an SQLAlchemy URL; an ontology says what is in it.")
     domain_timeout_s: float = _setting(read.seconds(0.05, 300), 2.0,
         help="Seconds one question to a domain database may take.")
@@ -342,7 +342,7 @@ def _is_table(item: dataclasses.Field[Any]) -> bool:
 
 
 def _default_text(item: dataclasses.Field[Any]) -> str:
-    text: str | None = item.metadata["shown"]
+    text: str | None = item.metadata["fallback"]
     return text if text is not None else _shown(item, item.default)
 
 
@@ -354,25 +354,25 @@ def _masked(item: dataclasses.Field[Any], value: object) -> object:
 
 def _shown(item: dataclasses.Field[Any], value: object) -> str:
     if value is None or not str(value):
-        return str(item.metadata["shown"])
-    shown = _masked(item, value)
-    if isinstance(shown, bool):
-        return "on" if shown else "off"
-    if isinstance(shown, tuple):
-        return os.pathsep.join(map(str, shown))
-    return f"{shown:g}" if isinstance(shown, float) else str(shown)
+        return str(item.metadata["fallback"])
+    masked = _masked(item, value)
+    if isinstance(masked, bool):
+        return "on" if masked else "off"
+    if isinstance(masked, tuple):
+        return os.pathsep.join(map(str, masked))
+    return f"{masked:g}" if isinstance(masked, float) else str(masked)
 
 
 def _complaint(item: dataclasses.Field[Any], source: str, value: object, error: Exception) -> str:
     place = f" (in {source!r})" if source.endswith(FILE_NAME) else ""
     if _is_table(item):
         return f"{item.name}{place}: {error}"
-    shown, reason = _masked(item, value), str(error)
+    masked, reason = _masked(item, value), str(error)
     if isinstance(error, InvalidInputError):
         reason = f"can't be used: {reason}"
     label = source if source in (variable_name(item.name), _ALSO.get(item.name)) else item.name
-    shown = os.fspath(shown) if isinstance(shown, os.PathLike) else shown
-    return f"{label}={shown!r}{place} {reason}"
+    masked = os.fspath(masked) if isinstance(masked, os.PathLike) else masked
+    return f"{label}={masked!r}{place} {reason}"
 
 
 def _budget_parts(environ: Mapping[str, str]) -> dict[str, Any]:

@@ -56,10 +56,10 @@ def make_app(connector: BaseConnector, *, rounds: bool = True) -> App:
 
 
 def _workspace(context: JobContext) -> Workspace:
-    found = context.additional_context["workspace"]
-    assert isinstance(found, Workspace)
+    workspace = context.additional_context["workspace"]
+    assert isinstance(workspace, Workspace)
     context.additional_context["done"][context.job.task_name] += 1
-    return found
+    return workspace
 
 
 def _admin(tenant: str) -> TenantContext:

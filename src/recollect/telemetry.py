@@ -317,8 +317,8 @@ def _host_provider(module: str, getter: str, default: str) -> Any:
 
     An application that set one has imported OpenTelemetry, so nobody else pays for the import.
     """
-    found = sys.modules.get(f"opentelemetry.{module}")
-    get = getattr(found, getter, None)
+    loaded = sys.modules.get(f"opentelemetry.{module}")
+    get = getattr(loaded, getter, None)
     if get is None:
         return None
     provider = get()

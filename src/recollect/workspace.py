@@ -208,10 +208,10 @@ class Workspace:
         rows, until = self._indexed.get(key, (0, 0.0))
         if now < until:
             return rows
-        found = await spaces.indexed_rows(tx, space)
-        if found is not None:
-            self._indexed[key] = (found, now + INDEXED_S)
-        return found
+        count = await spaces.indexed_rows(tx, space)
+        if count is not None:
+            self._indexed[key] = (count, now + INDEXED_S)
+        return count
 
     async def settle(self, context: TenantContext, *, added: int, large: bool) -> None:
         """After an intake: statistics for the planner, and the vector index once exact search is outgrown.

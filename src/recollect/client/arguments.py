@@ -20,7 +20,7 @@ from types import NoneType, UnionType
 from typing import Any, TextIO, TypeVar, Union, get_args, get_origin
 from uuid import UUID
 
-from recollect.domain.tables import shown
+from recollect.domain.tables import displayable
 from recollect.domain.text import refuse_unstorable
 from recollect.errors import InvalidFilterError, InvalidInputError, InvalidTextError
 
@@ -71,12 +71,12 @@ def _checking(function: Callable[..., Any]) -> Callable[..., Any]:
         async def waiting(self: Any, *args: Any, **kwargs: Any) -> Any:
             check(args, kwargs)
             if self._server is not None and self._server.offers(function):
-                return shown(await self._server.ask(function, *args, **kwargs))
+                return displayable(await self._server.ask(function, *args, **kwargs))
             if not _may_be_repeated(function):
-                return shown(await function(self, *args, **kwargs))
+                return displayable(await function(self, *args, **kwargs))
             from recollect.storage.connections import try_twice
 
-            return shown(await try_twice(lambda: function(self, *args, **kwargs), only_reads=True))
+            return displayable(await try_twice(lambda: function(self, *args, **kwargs), only_reads=True))
 
         return waiting
 
@@ -164,8 +164,8 @@ def _refusal(name: str, value: object, hint: Any) -> InvalidInputError:
     if isinstance(value, str) and any(_is_list(kind) for kind in wanted):
         return fault(f"{name} must be a list, not the string {value!r}; write [{value!r}]")
     # A long value is no help.
-    shown = repr(value)[:80] if isinstance(value, str | int | float | None) else type(value).__name__
-    return fault(f"{name} must be {' or '.join(dict.fromkeys(map(_word, wanted)))}, not {shown}")
+    text = repr(value)[:80] if isinstance(value, str | int | float | None) else type(value).__name__
+    return fault(f"{name} must be {' or '.join(dict.fromkeys(map(_word, wanted)))}, not {text}")
 
 
 def _is_list(kind: Any) -> bool:

@@ -151,12 +151,12 @@ class Attacker:
         self, tables: Sequence[Table], condition: str = "true", values: Sequence[Any] = ()
     ) -> dict[str, int]:
         """The same for many tables in one statement; when it is refused, each table is asked for itself."""
-        one = "select {}, count(*) from {} where " + condition
-        parts = [sql.SQL(one).format(sql.Literal(table.name), table.identifier) for table in tables]
-        found = self.attempt(sql.SQL(" union all ").join(parts), [*values] * len(tables))
-        if found.refused and len(tables) > 1:
+        query = "select {}, count(*) from {} where " + condition
+        parts = [sql.SQL(query).format(sql.Literal(table.name), table.identifier) for table in tables]
+        outcome = self.attempt(sql.SQL(" union all ").join(parts), [*values] * len(tables))
+        if outcome.refused and len(tables) > 1:
             return {table.name: self.count(table, condition, values) for table in tables}
-        return {table.name: 0 for table in tables} | {name: int(rows) for name, rows in found.values}
+        return {table.name: 0 for table in tables} | {name: int(rows) for name, rows in outcome.values}
 
 
 @dataclass(slots=True)
@@ -185,10 +185,10 @@ class Tally:
         if not self.leaks:
             ok, detail = self.tried > 0, f"0 rows leaked in {self.tried} attempts"
         else:
-            shown = "; ".join(self.leaks[:5]) + ("; ..." if len(self.leaks) > 5 else "")
+            examples = "; ".join(self.leaks[:5]) + ("; ..." if len(self.leaks) > 5 else "")
             ok, detail = (
                 False,
-                f"{self.leaked} rows leaked in {len(self.leaks)} of {self.tried} attempts: {shown}",
+                f"{self.leaked} rows leaked in {len(self.leaks)} of {self.tried} attempts: {examples}",
             )
         return Check(name=f"isolation: {self.name}", ok=ok, detail=detail, advice="" if ok else self.advice)
 

@@ -60,16 +60,16 @@ async def everybody_finds_only_their_own(workspace: Workspace, arena: Arena) -> 
         tally.note(f"list of another tenant as {describe(context)}", _foreign(listed, arena.theirs))
         exported = await _export(workspace, context)
         tally.note(f"export as {describe(context)}", sum(arena.theirs.token in line for line in exported))
-        told = {line for line in exported if json.loads(line)["kind"] == "memory" and "found" in line}
-        tally.expect(f"export as {describe(context)}, lines", len(told) == len(expected))
+        memories = {line for line in exported if json.loads(line)["kind"] == "memory" and "found" in line}
+        tally.expect(f"export as {describe(context)}, lines", len(memories) == len(expected))
         for words in (arena.mine.token, arena.theirs.token, f"found {arena.theirs.token} team web secret"):
             hits = {hit.text for hit in await _search(workspace, context, words)}
             tally.note(
                 f"search as {describe(context)}", len({t for t in hits if t.startswith("found")} - expected)
             )
             tally.note(f"search of another tenant as {describe(context)}", _foreign(hits, arena.theirs))
-    found = await _search(workspace, arena.mine.admin, arena.mine.token)
-    tally.expect("an admin's search found nothing, so the attack proves nothing", len(found) > 0)
+    own_hits = await _search(workspace, arena.mine.admin, arena.mine.token)
+    tally.expect("an admin's search found nothing, so the attack proves nothing", len(own_hits) > 0)
     return tally.check()
 
 
@@ -101,16 +101,16 @@ async def _add(workspace: Workspace, context: TenantContext, *, scope: Place | s
 
 
 async def _list(workspace: Workspace, context: TenantContext, filters: object = None) -> list[Any]:
-    found: list[Any] = []
+    memories: list[Any] = []
     cursor = None
     while True:
         async with workspace.store.transaction(context) as tx:
             chosen = reading.Selection(filters=parse_filters(filters))
             page = await reading.list_memories(tx, chosen, limit=500, cursor=cursor)
-        found += page
+        memories += page
         cursor = page.next_cursor
         if cursor is None:
-            return found
+            return memories
 
 
 async def _export(workspace: Workspace, context: TenantContext) -> list[str]:
@@ -266,11 +266,11 @@ async def hostile_text_stays_text(workspace: Workspace, arena: Arena) -> Check:
         tally.expect(f"update to {text!r}", changed.text == text + " 2")
         for what, call in _uses(workspace, arena, text):
             try:
-                found = await call
+                entries = await call
             except RecollectError as error:
                 tally.expect(f"{what} with {text!r} reached the database: {error}", _is_ours(error))
             else:
-                tally.note(f"{what} with {text!r}", sum(theirs.token in entry.text for entry in found))
+                tally.note(f"{what} with {text!r}", sum(theirs.token in entry.text for entry in entries))
     after = [await _census(workspace, world) for world in (mine, theirs)]
     # An update keeps what the memory said before, as a version of its own.
     tally.expect("rows of this tenant", after[0] == before[0] + 2 * added)

@@ -108,19 +108,21 @@ async def check_server(workspace: Workspace, context: TenantContext) -> Check:
 async def check_words(workspace: Workspace, context: TenantContext) -> Check:
     """The store's words were read by this program's rules."""
     async with workspace.store.transaction(context) as tx:
-        found = (await scopes.describe_caller(tx)).terms_version
+        version = (await scopes.describe_caller(tx)).terms_version
     advice = "`recollect export` the memories and import them into a new home"
-    return _check("words", f"read by version {found} of the rules", ok=found == TERMS_VERSION, advice=advice)
+    return _check(
+        "words", f"read by version {version} of the rules", ok=version == TERMS_VERSION, advice=advice
+    )
 
 
 async def check_schema(workspace: Workspace, context: TenantContext) -> Check:
     """The database is at this program's schema."""
     async with workspace.store.transaction(context) as tx:
         row = await tx.get_row("store_facts")
-    found, known = row["schema_version"], migrations.newest_version()
-    advice = "run `recollect db migrate`" if (found or 0) < known else "upgrade recollect"
-    detail = f"version {found}, this program knows {known}"
-    return _check("schema", detail, ok=found == known, advice=advice)
+    version, known = row["schema_version"], migrations.newest_version()
+    advice = "run `recollect db migrate`" if (version or 0) < known else "upgrade recollect"
+    detail = f"version {version}, this program knows {known}"
+    return _check("schema", detail, ok=version == known, advice=advice)
 
 
 async def check_embedder(workspace: Workspace, context: TenantContext) -> Check:
@@ -142,10 +144,10 @@ async def check_embedder(workspace: Workspace, context: TenantContext) -> Check:
 async def check_embedding_space(workspace: Workspace, context: TenantContext) -> Check:
     """One space is searched; a second one means that re-embedding was interrupted."""
     async with workspace.store.transaction(context) as tx:
-        found = await spaces.list_spaces(tx)
-    states = ", ".join(f"{space.name} ({space.state})" for space in found) or "none yet"
-    unfinished = any(space.state != "active" for space in found)
-    ok = not unfinished and len(found) <= 1
+        recorded = await spaces.list_spaces(tx)
+    states = ", ".join(f"{space.name} ({space.state})" for space in recorded) or "none yet"
+    unfinished = any(space.state != "active" for space in recorded)
+    ok = not unfinished and len(recorded) <= 1
     return _check("embedding space", states, ok=ok, advice="run `recollect reembed` to finish re-embedding")
 
 
@@ -174,12 +176,12 @@ async def check_counts(workspace: Workspace, context: TenantContext) -> Check:
 
 async def check_orphans(workspace: Workspace, context: TenantContext) -> Check:
     """No vector, posting, mention or history without its memory."""
-    found: dict[str, int] = {}
+    orphans: dict[str, int] = {}
     async with _each_tenant(workspace, context) as (connection, tenants):
         for tenant in tenants:
             for row in await _rows(connection, doctor_queries()["orphans"], tenant=tenant):
-                found[row["name"]] = found.get(row["name"], 0) + row["rows"]
-    left = {name: rows for name, rows in found.items() if rows}
+                orphans[row["name"]] = orphans.get(row["name"], 0) + row["rows"]
+    left = {name: rows for name, rows in orphans.items() if rows}
     detail = (
         ", ".join(f"{rows} in {name}" for name, rows in left.items()) or f"none in {len(tenants)} tenants"
     )

@@ -64,8 +64,8 @@ def policies_name_the_tenant(arena: Arena) -> Check:
             continue
         own = [row for row in rows if row[0] == table.name and row[3]]
         for command in _COMMANDS:
-            found = any(row[1] in {command, "*"} for row in own)
-            tally.expect(f"{table.name} has no policy for {_COMMANDS[command]}", found)
+            covered = any(row[1] in {command, "*"} for row in own)
+            tally.expect(f"{table.name} has no policy for {_COMMANDS[command]}", covered)
         for _, command, permissive, _, using, checking in own:
             named = all(
                 "caller_tenant()" in part or "'recollect.tenant'" in part
@@ -80,7 +80,7 @@ def rights_are_few(arena: Arena) -> Check:
     """The application role owns nothing, may create nothing, and writes to no store-wide table."""
     tally = Tally("the application role owns nothing and may create nothing")
     with arena.attacker() as attacker:
-        one = attacker.connection.execute(
+        rights = attacker.connection.execute(
             "select r.rolsuper, r.rolbypassrls, r.rolcreaterole, r.rolcreatedb, r.rolreplication,"
             " exists (select from pg_auth_members m where m.member = r.oid),"
             " exists (select from pg_class c where c.relowner = r.oid and c.relpersistence <> 't'),"
@@ -95,7 +95,7 @@ def rights_are_few(arena: Arena) -> Check:
         names = ("is a superuser", "bypasses row-level security", "may create roles", "may create databases",
                  "may replicate", "is a member of other roles", "owns tables", "owns functions", "owns a schema",
                  "may create schemas", "may create in a schema")  # fmt: skip
-        for name, bad in zip(names, one or [True] * len(names), strict=True):
+        for name, bad in zip(names, rights or [True] * len(names), strict=True):
             tally.expect(f"the role {name}", not bad)
         extra = attacker.connection.execute(
             "select c.relname, x.privilege from pg_class c join pg_namespace n on n.oid = c.relnamespace"

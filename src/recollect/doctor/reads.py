@@ -100,8 +100,8 @@ def garbled_settings_see_nothing(arena: Arena) -> Check:
                 if _say(attacker, tenant, caller):
                     # The tenant's own two tables open with the tenant's name alone.
                     wide = tenant == arena.mine.tenant_id
-                    asked = [table for table in tables if not (wide and table.parent in TENANT_WIDE)]
-                    rows = sum(attacker.counts(asked).values())
+                    others = [table for table in tables if not (wide and table.parent in TENANT_WIDE)]
+                    rows = sum(attacker.counts(others).values())
                 tally.note(f"{tenant[:40]!r} {caller[:60]!r}", rows)
     return tally.check()
 
@@ -136,13 +136,13 @@ def every_caller_sees_exactly_what_the_rules_say(arena: Arena) -> Check:
                     else attacker.counts(personal, "user_id is distinct from %s", [context.user_id or ""]),
                     "of the admins": {} if context.is_admin else attacker.counts(secret),
                 }
-                shown = attacker.counts(named)
+                visible = attacker.counts(named)
             for kind, counts in findings.items():
                 for name, rows in counts.items():
                     tally.note(f"{name} {kind} as {describe(context)}", rows)
             for name, rows in expected.items():
                 # Hidden from those who may see it is no leak, but no less wrong.
-                tally.note(f"{name} missing as {describe(context)}", max(rows - shown[name], 0))
+                tally.note(f"{name} missing as {describe(context)}", max(rows - visible[name], 0))
     return tally.check()
 
 
@@ -234,8 +234,8 @@ def shadows_fool_nobody(arena: Arena) -> Check:
                     attacker.attempt(statement, keep=True)
                     rows = sum(attacker.counts(tables, "not (scope_id = any(%s))", [allowed]).values())
                     tally.note(f"{statement[:50]} as {describe(context)}", rows)
-                found = attacker.attempt("select unnest(recollect.caller_scopes('visible'))")
-                tally.note("caller_scopes", len({row[0] for row in found.values} - set(allowed)))
+                outcome = attacker.attempt("select unnest(recollect.caller_scopes('visible'))")
+                tally.note("caller_scopes", len({row[0] for row in outcome.values} - set(allowed)))
     return tally.check()
 
 
@@ -256,12 +256,12 @@ def spies_are_kept_behind_the_policies(arena: Arena) -> Check:
             tally.expect("a leakproof function of one's own", leakproof.refused)
             counts = attacker.counts(arena.protected)
             for table in arena.protected:
-                shown = counts[table.name]
+                visible = counts[table.name]
                 seen.clear()
                 attacker.attempt(
                     sql.SQL("select count(*) from {} t where pg_temp.spy(t::text)").format(table.identifier)
                 )
-                tally.note(table.name, max(len(seen) - shown, 0))
+                tally.note(table.name, max(len(seen) - visible, 0))
     return tally.check()
 
 
@@ -271,7 +271,7 @@ def copies_hold_nothing_more(arena: Arena) -> Check:
     token = arena.theirs.token.encode()
     with arena.attacker() as attacker, attacker.posing_as(arena.mine.as_user("ana")):
         for table in arena.protected:
-            shown = attacker.count(table)
+            visible = attacker.count(table)
             lines = foreign = 0
             statement = sql.SQL("copy (select * from {}) to stdout").format(table.identifier)
             whole = sql.SQL("copy {} to stdout").format(table.identifier)
@@ -280,7 +280,7 @@ def copies_hold_nothing_more(arena: Arena) -> Check:
                     data = b"".join(bytes(chunk) for chunk in copy)
                 lines = max(lines, data.count(b"\n"))
                 foreign += data.count(token)
-            tally.note(table.name, max(lines - shown, 0) + foreign)
+            tally.note(table.name, max(lines - visible, 0) + foreign)
     return tally.check()
 
 
@@ -292,11 +292,11 @@ def caller_scopes_stays_in_its_tenant(arena: Arena) -> Check:
         for context in arena.mine.callers():
             for kind in ("visible", "writable", "managed", "", "all", "'"):
                 with attacker.posing_as(context):
-                    found = attacker.attempt("select unnest(recollect.caller_scopes(%s))", [kind])
-                tally.note(f"{kind!r} as {describe(context)}", len({row[0] for row in found.values} - mine))
+                    outcome = attacker.attempt("select unnest(recollect.caller_scopes(%s))", [kind])
+                tally.note(f"{kind!r} as {describe(context)}", len({row[0] for row in outcome.values} - mine))
         with attacker.posing_as(None):
-            found = attacker.attempt("select unnest(recollect.caller_scopes('visible'))")
-            tally.note("nobody", found.rows)
+            outcome = attacker.attempt("select unnest(recollect.caller_scopes('visible'))")
+            tally.note("nobody", outcome.rows)
     return tally.check()
 
 
@@ -308,14 +308,14 @@ def statistics_show_nothing(arena: Arena) -> Check:
     tally = Tally("statistics, sequences and statement texts show nothing")
     with arena.attacker() as attacker, attacker.posing_as(arena.mine.admin):
         for view in ("pg_stats", "pg_stats_ext", "pg_stats_ext_exprs"):
-            found = attacker.attempt(
+            outcome = attacker.attempt(
                 f"select 1 from {view} where schemaname = 'recollect' and tablename <> all(%s)",
                 [sorted(GLOBAL_TABLES)],
             )
-            tally.note(view, found.rows)
+            tally.note(view, outcome.rows)
         for table in ("pg_statistic", "pg_statistic_ext_data", "pg_authid"):
-            found = attacker.attempt(f"select * from pg_catalog.{table} limit 1")
-            tally.expect(table, found.refused)
+            outcome = attacker.attempt(f"select * from pg_catalog.{table} limit 1")
+            tally.expect(table, outcome.refused)
         sequences = attacker.attempt(
             "select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace"
             " where n.nspname = 'recollect' and c.relkind = 'S'"

@@ -48,10 +48,10 @@ def settings_end_with_the_transaction(arena: Arena) -> Check:
             connection.execute("savepoint inner_caller")
             connection.execute(say)
             connection.execute("rollback to savepoint inner_caller")
-            found = attacker.attempt(
+            outcome = attacker.attempt(
                 "select 1 from recollect.memory where tenant_id = %s", [arena.mine.tenant_id]
             )
-            tally.note("the caller of a savepoint that was rolled back", found.rows)
+            tally.note("the caller of a savepoint that was rolled back", outcome.rows)
     return tally.check()
 
 

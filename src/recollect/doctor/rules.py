@@ -69,7 +69,7 @@ def managed(places: Sequence[Place], belongings: Sequence[Belonging], context: T
 
 def _own(places: Sequence[Place], context: TenantContext) -> set[UUID]:
     """A user's own scopes. From inside an agent or a session, only that one of them."""
-    found = set()
+    own = set()
     for place in places:
         inside = {Layer.AGENT: context.agent_id, Layer.SESSION: context.session_id}.get(place.layer)
         if place.layer is Layer.USER:
@@ -80,8 +80,8 @@ def _own(places: Sequence[Place], context: TenantContext) -> set[UUID]:
         else:
             mine = False
         if mine:
-            found.add(place.id)
-    return found
+            own.add(place.id)
+    return own
 
 
 def _up(places: Sequence[Place], start: UUID) -> Iterator[UUID]:

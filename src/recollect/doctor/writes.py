@@ -316,10 +316,10 @@ def nobody_gains_rights(arena: Arena) -> Check:
         for context, statement, values in chain.from_iterable(kind(arena) for kind in _USURPATIONS):
             with attacker.posing_as(context):
                 done = attacker.attempt(statement, values)
-            shown = " ".join(
+            details = " ".join(
                 str(value) for key, value in values.items() if key in {"name", "user", "role", "layer"}
             )
-            tally.note(f"{statement[:60]} {shown} as {describe(context)}", done.rows)
+            tally.note(f"{statement[:60]} {details} as {describe(context)}", done.rows)
         tally.note("the victim of a rename", _renamed(attacker, arena.mine))
     return tally.check()
 
@@ -331,8 +331,8 @@ def _renamed(attacker: Attacker, world: World) -> int:
     with attacker.posing_as(thief):
         attacker.attempt("delete from recollect.scope where name = 'crawler'", keep=True)
         attacker.attempt("update recollect.scope set name = 'crawler'", keep=True)
-        found = attacker.attempt("select 1 from recollect.memory where not (scope_id = any(%s))", [allowed])
-    return found.rows
+        outcome = attacker.attempt("select 1 from recollect.memory where not (scope_id = any(%s))", [allowed])
+    return outcome.rows
 
 
 def _takeovers(arena: Arena) -> Iterator[str]:
@@ -420,10 +420,12 @@ def refusals_say_nothing(arena: Arena) -> Check:
             probes.append(("parent", _SCOPE, {**child, "parent": foreign.id}, {**child, "parent": uuid4()}))
             with attacker.posing_as(context):
                 for what, statement, real, random in probes:
-                    one, other = attacker.attempt(statement, real), attacker.attempt(statement, random)
+                    first, second = attacker.attempt(statement, real), attacker.attempt(statement, random)
                     # An admin may write anything into the own tenant where no foreign key stands in the way.
-                    refused = one.refused or (context.is_admin and real["tenant"] == mine.tenant_id)
-                    tally.expect(f"{what} as {describe(context)}", refused and _shape(one) == _shape(other))
+                    refused = first.refused or (context.is_admin and real["tenant"] == mine.tenant_id)
+                    tally.expect(
+                        f"{what} as {describe(context)}", refused and _shape(first) == _shape(second)
+                    )
     return tally.check()
 
 

@@ -43,8 +43,8 @@ class ToolCall(Value):
         """From the engine's record."""
         same = ("tool", "parameters", "duration_ms", "error", "cached", "refused", "model_call", "tokens")
         child = None if call.child is None else ExplorationTrajectory.of(call.child)
-        said: Any = {name: getattr(call, name) for name in same}
-        return cls(summary=_summary(call.result), child=child, **said)
+        fields: Any = {name: getattr(call, name) for name in same}
+        return cls(summary=_summary(call.result), child=child, **fields)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,9 +174,9 @@ class ExplorePlan(RunPlan):
 def _summary(result: Any) -> str:
     """The first words of a result; of one that is a table, how much of what."""
     if isinstance(result, Mapping):
-        said = result.get("summary")
-        if isinstance(said, str):
-            return said[:_SUMMARY_CHARS]
+        summary = result.get("summary")
+        if isinstance(summary, str):
+            return summary[:_SUMMARY_CHARS]
         result = "; ".join(f"{name}: {_sized(value)}" for name, value in result.items() if name != "spans")
     text = " ".join(str(result if result is not None else "").split())
     return text if len(text) <= _SUMMARY_CHARS else f"{text[:_SUMMARY_CHARS]}…"

@@ -162,9 +162,9 @@ class FolderReport:
     def joined(cls, reports: Sequence[FolderReport]) -> FolderReport:
         """Several reports as one."""
         return cls(
-            reports=tuple(one for report in reports for one in report.reports),
+            reports=tuple(document for report in reports for document in report.reports),
             errors=tuple(error for report in reports for error in report.errors),
-            left_out=tuple(one for report in reports for one in report.left_out),
+            left_out=tuple(file for report in reports for file in report.left_out),
         )
 
     @property

@@ -91,21 +91,21 @@ def lookup_keys(key: str) -> list[tuple[str, str]]:
     is a few letters of a single word, or all but one word of several ("john s", "j smith": initials, too).
     """
     short = alias_key(key)
-    found = [("alias", short)] if short != key else []
+    keys = [("alias", short)] if short != key else []
     words = [word for word in short.split() if word not in _SMALL]
     # Another digit is another number, not a slip: ids, addresses and versions are found by equality alone.
     if not words or not all(word.isalpha() for word in words):
-        return found
+        return keys
     if len(words) > 1:
-        found += [("word", word) for word in dict.fromkeys(words) if len(word) > 1]
-        found += [
+        keys += [("word", word) for word in dict.fromkeys(words) if len(word) > 1]
+        keys += [
             ("start", " ".join([*words[:-1], words[-1][0]])),
             ("end", " ".join([words[0][0], *words[1:]])),
         ]
     elif len(words[0]) > 3:
         size = 4 if len(words[0]) > 5 else 3
-        found += [("start", words[0][:size]), ("end", words[0][-size:])]
-    return found
+        keys += [("start", words[0][:size]), ("end", words[0][-size:])]
+    return keys
 
 
 def stored_keys(key: str) -> list[tuple[str, str]]:

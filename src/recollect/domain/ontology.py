@@ -53,7 +53,7 @@ class EntityType:
         return f"{self.schema}.{self.table}" if self.schema else self.table
 
     @property
-    def shown(self) -> tuple[str, ...]:
+    def display_columns(self) -> tuple[str, ...]:
         """The columns of a row as people see it: those declared, else what identifies it."""
         named = (self.key, self.number, self.label, self.time_column)
         return self.columns or tuple(dict.fromkeys(column for column in named if column))

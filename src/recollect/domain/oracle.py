@@ -203,7 +203,7 @@ class Verification(Value):
     def of(cls, citations: Iterable[Citation]) -> Verification:
         """What was counted."""
         checked = tuple(citations)
-        counted = Counter(one.status.value for one in checked)
+        counted = Counter(citation.status.value for citation in checked)
         return cls(
             citations=checked,
             **{name: counted[name] for name in ("quoted", "moved", "stale", "unsupported")},

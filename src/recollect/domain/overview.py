@@ -57,7 +57,7 @@ class Overview:
     @property
     def memories(self) -> int:
         """All memories that the caller may see."""
-        return sum(one.memories for one in self.counted)
+        return sum(count.memories for count in self.counted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,15 +40,15 @@ class Column:
         if self.kind == "number":
             return _number(value)
         if self.kind == "boolean":
-            said = value if isinstance(value, bool) else _WORDS.get(str(value).strip().casefold())
-            if said is None:
+            truth = value if isinstance(value, bool) else _WORDS.get(str(value).strip().casefold())
+            if truth is None:
                 raise ValueError(f"{value!r} is neither yes nor no")
-            return said
+            return truth
         text = " ".join(str(value).split())
         if self.kind == "date":
             return datetime.fromisoformat(text).date().isoformat() if "T" in text else _day(text)
         if self.one_of:
-            allowed = {one.casefold(): one for one in self.one_of}
+            allowed = {choice.casefold(): choice for choice in self.one_of}
             if text.casefold() not in allowed:
                 raise ValueError(f"{text!r} is none of {', '.join(self.one_of)}")
             return allowed[text.casefold()]
@@ -94,10 +94,10 @@ class Rows:
 
     def column(self, name: str) -> Column:
         """A column by its name; an unknown one is an error that names those there are."""
-        found = next((column for column in self.columns if column.name == name), None)
-        if found is None:
+        named = next((column for column in self.columns if column.name == name), None)
+        if named is None:
             raise InvalidInputError(f"there is no column {name!r}; there are {', '.join(self.names)}")
-        return found
+        return named
 
     def where(self, conditions: Iterable[Condition]) -> Rows:
         """The rows that meet all conditions."""
@@ -146,7 +146,9 @@ class Rows:
             raise InvalidInputError("a join needs the columns that must be equal")
         own = other is self
         rest = [column for column in other.columns if column.name not in on]
-        taken = {one.name: f"{one.name}_2" if one.name in self.names else one.name for one in rest}
+        taken = {
+            column.name: f"{column.name}_2" if column.name in self.names else column.name for column in rest
+        }
         behind: dict[tuple[Value, ...], list[tuple[int, Row]]] = {}
         for place, row in enumerate(other.rows):
             behind.setdefault(_key(row, on), []).append((place, row))
@@ -155,10 +157,12 @@ class Rows:
             for at, match in behind.get(_key(row, on), ()):
                 if (own and at <= place) or None in _key(row, on):
                     continue
-                values = dict(row.values) | {taken[one.name]: match.values.get(one.name) for one in rest}
+                values = dict(row.values) | {
+                    taken[column.name]: match.values.get(column.name) for column in rest
+                }
                 cited = tuple(dict.fromkeys((*row.citations, *match.citations)))
                 made.append(Row(values=values, quote=f"{row.quote} / {match.quote}", citations=cited))
-        columns = (*self.columns, *(replace(one, name=taken[one.name]) for one in rest))
+        columns = (*self.columns, *(replace(column, name=taken[column.name]) for column in rest))
         notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
         return replace(self, columns=columns, rows=tuple(made), notes=notes)
 

@@ -117,16 +117,16 @@ class Rows(list[T], Tabular[T]):  # type: ignore[misc]  # a slice of a list is a
 
     def _columns(self) -> tuple[str, ...]:
         names = (field.name for field in dataclasses.fields(self[0]))  # type: ignore[arg-type]
-        return tuple(name for name in names if any(getattr(one, name) for one in self))
+        return tuple(name for name in names if any(getattr(result, name) for result in self))
 
     def _rows(self) -> Sequence[Sequence[object]]:
-        return [[getattr(one, name) for name in self._columns()] for one in self]
+        return [[getattr(result, name) for name in self._columns()] for result in self]
 
     def _empty(self) -> str:
         return "There is nothing."
 
 
-def shown(result: Any) -> Any:
+def displayable(result: Any) -> Any:
     """A result as it is, or, if it is a plain list of results, as one that shows itself."""
     plain = type(result) in (list, tuple)
     return Rows(result) if plain and all(map(dataclasses.is_dataclass, result)) else result

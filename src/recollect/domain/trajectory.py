@@ -135,11 +135,11 @@ class Trajectory:
 
     def spans(self) -> list[tuple[str, int, int]]:
         """The lines that calls gave back, as their results name them: document, first line, last line."""
-        found = []
+        named = []
         for call in self.calls():
             spans = call.result.get("spans") if isinstance(call.result, Mapping) else None
-            found += [(str(name), int(first), int(last)) for name, first, last in spans or ()]
-        return found
+            named += [(str(name), int(first), int(last)) for name, first, last in spans or ()]
+        return named
 
     def document(self) -> dict[str, Any]:
         """As JSON. A step holds the findings that were new in it; those before it are in the steps before."""

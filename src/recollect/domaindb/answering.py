@@ -89,17 +89,17 @@ class Answering:
         self, request: Request, entities: Sequence[ResolvedEntity | str]
     ) -> tuple[list[FoundRow], list[str]]:
         """The rows a question is about, and the names in it that no row has."""
-        found = {row.id: row for row in self.rows_numbered(request.numbered)}
+        subjects = {row.id: row for row in self.rows_numbered(request.numbered)}
         unknown = []
         for entity in entities[:MAX_SUBJECTS]:
             if isinstance(entity, ResolvedEntity) and entity.method is Resolution.FIRST_PERSON:
                 continue
             rows = self.rows_of(entity)
             for row in rows:
-                found.setdefault(row.id, row)
+                subjects.setdefault(row.id, row)
             if not rows:
                 unknown.append(entity if isinstance(entity, str) else entity.mention_text)
-        return list(found.values())[:MAX_SUBJECTS], unknown
+        return list(subjects.values())[:MAX_SUBJECTS], unknown
 
     def _spelled(self, question: str) -> list[FoundRow]:
         """Rows whose whole label stands in the question, where nobody took it for a name."""
@@ -117,13 +117,13 @@ class Answering:
 
     def rows_numbered(self, numbered: Sequence[NumberedRow]) -> list[FoundRow]:
         """The rows named by number; a note for each that is not there."""
-        found: list[FoundRow] = []
-        for asked in numbered:
-            rows = self._attempt(self._lookups.by_number, asked.type, asked.number)
+        numbered_rows: list[FoundRow] = []
+        for row in numbered:
+            rows = self._attempt(self._lookups.by_number, row.type, row.number)
             if rows == []:
-                self._note(f"there is no {asked.type.name.replace('_', ' ')} {asked.number!r}")
-            found += rows or []
-        return found
+                self._note(f"there is no {row.type.name.replace('_', ' ')} {row.number!r}")
+            numbered_rows += rows or []
+        return numbered_rows
 
     def rows_related(self, row: FoundRow, relation: Relation, *, limit: int) -> list[FoundRow]:
         """The rows one relation leads to; none, and a note, when they can't be had."""
@@ -194,8 +194,8 @@ class Answering:
         self._add(self._lookups.row_table, row)
         named = [declared.name for declared in request.types if declared.name != row.type.name]
         paths = [path for name in named if (path := self._ontology.path(row.type.name, name))]
-        asked = bool(paths)
-        if not asked and not measured:
+        named_types = bool(paths)
+        if not named_types and not measured:
             paths = [(relation,) for relation in self._ontology.relations_from(row.type.name)]
         for path in paths:
             target = path[-1].to_type
@@ -207,7 +207,7 @@ class Answering:
                 path,
                 period=period,
                 filters=request.filter_words(target),
-                limit=self._max_rows if asked else min(UNASKED_ROWS, self._max_rows),
+                limit=self._max_rows if named_types else min(UNASKED_ROWS, self._max_rows),
             )
 
     def _list(self, declared: EntityType, request: Request, period: TimeRange | None) -> None:

@@ -367,10 +367,10 @@ def _secrets(url: str) -> tuple[str, ...]:
         parsed = parse_url(url)
     except Exception:
         return (url,)
-    found = [parsed.password] if parsed.password else []
-    found += [str(value) for name, value in parsed.query.items() if "pass" in name or "key" in name]
+    secrets = [parsed.password] if parsed.password else []
+    secrets += [str(value) for name, value in parsed.query.items() if "pass" in name or "key" in name]
     spelled = {
-        form for secret in found for form in (str(secret), quote(str(secret)), quote_plus(str(secret)))
+        form for secret in secrets for form in (str(secret), quote(str(secret)), quote_plus(str(secret)))
     }
     return (url, *sorted(spelled, key=len, reverse=True))
 

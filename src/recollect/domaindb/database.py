@@ -144,10 +144,8 @@ class DomainDatabase:
 
         def work(session: Session) -> tuple[str, ...]:
             row = FoundRow(type=declared, key=key, label=key)
-            found = self._answering(session).rows_related(
-                row, relation, limit=max(0, min(limit, MAX_RELATED))
-            )
-            return tuple(other.id for other in found)
+            rows = self._answering(session).rows_related(row, relation, limit=max(0, min(limit, MAX_RELATED)))
+            return tuple(other.id for other in rows)
 
         try:
             return await self._connections.run(work)
@@ -335,9 +333,9 @@ class DomainDatabases:
         else:
             async with self._store.transaction(context) as own:
                 stored = await find_ontology(own)
-        found = stored or self._from_file(context.tenant_id)
-        self._declared[context.tenant_id] = (time.monotonic() + KEPT_S, found)
-        return found
+        ontology = stored or self._from_file(context.tenant_id)
+        self._declared[context.tenant_id] = (time.monotonic() + KEPT_S, ontology)
+        return ontology
 
     def _from_file(self, tenant_id: str) -> DeclaredOntology:
         document = self._settings.ontology if tenant_id == self._settings.tenant else {}

@@ -17,10 +17,10 @@ from recollect.domaindb.tables import (
     Catalogue,
     Kind,
     KnownTable,
+    displayed,
     equals,
     key_text,
     meets,
-    shown,
     to_cell,
     within,
 )
@@ -145,7 +145,7 @@ class Lookups:
         table.get(declared.key)
         name = next((c for c in (declared.label, declared.number) if table.has(c)), None)
         key = sa.type_coerce(clause.c[declared.key], NullType()).label("key_")
-        label = sa.null() if name is None else shown(table.get(name), clause.c[name])
+        label = sa.null() if name is None else displayed(table.get(name), clause.c[name])
         return sa.select(key, label.label("label_")).select_from(clause)
 
     # Related rows ---------------------------------------------------------------------------------
@@ -189,8 +189,8 @@ class Lookups:
         matched = equals(table.get(declared.key), clause.c[declared.key], [row.key])
         if matched is None:
             return None
-        found = self._listing(table, clause, [matched, *meets(table, clause, declared.where)], limit=1)
-        return _table_of(found, title=f"{declared.name.replace('_', ' ')} {_named(row)}", entity=row.id)
+        listing = self._listing(table, clause, [matched, *meets(table, clause, declared.where)], limit=1)
+        return _table_of(listing, title=f"{declared.name.replace('_', ' ')} {_named(row)}", entity=row.id)
 
     def related_table(
         self,
@@ -208,8 +208,8 @@ class Lookups:
         if reached is None:
             return None
         restricted, words = self._restricted(table, clause, target.time_column, period, filters)
-        found = self._listing(table, clause, [reached, *restricted], limit=limit)
-        return _table_of(found, title=_title(target, words, of=_named(row)), entity=row.id)
+        listing = self._listing(table, clause, [reached, *restricted], limit=limit)
+        return _table_of(listing, title=_title(target, words, of=_named(row)), entity=row.id)
 
     def list_table(
         self, declared: EntityType, *, period: TimeRange | None, filters: Sequence[str], limit: int
@@ -217,8 +217,8 @@ class Lookups:
         """The rows of a type, in a period, the newest first."""
         table, clause = self._table(declared)
         restricted, words = self._restricted(table, clause, declared.time_column, period, filters)
-        found = self._listing(table, clause, restricted, limit=limit)
-        return _table_of(found, title=_title(declared, words))
+        listing = self._listing(table, clause, restricted, limit=limit)
+        return _table_of(listing, title=_title(declared, words))
 
     def measure_table(
         self,
@@ -250,7 +250,7 @@ class Lookups:
         else:
             number = sa.func.count()
         number = sa.type_coerce(number, NullType()).label("measure_")
-        groups = [shown(table.get(column), clause.c[column]) for column in group_by]
+        groups = [displayed(table.get(column), clause.c[column]) for column in group_by]
         statement = sa.select(*groups, number).select_from(clause).where(*conditions, *restricted)
         if groups:
             columns = [clause.c[column] for column in group_by]
@@ -290,36 +290,38 @@ class Lookups:
         conditions: list[Condition] = list(table.type.where)
         for word in filters:
             conditions += table.type.filters[word]
-        found = meets(table, clause, conditions)
+        clauses = meets(table, clause, conditions)
         words = list(filters)
         if period is not None and time_column is not None:
-            found += within(table.get(time_column), clause.c[time_column], period)
+            clauses += within(table.get(time_column), clause.c[time_column], period)
             words.append(period.phrase)
         elif period is not None:
             words.append(f"not limited to {period.phrase}: no time column is declared")
-        return found, words
+        return clauses, words
 
     def _listing(
         self, table: KnownTable, clause: Any, conditions: Sequence[ColumnElement[bool]], *, limit: int
     ) -> tuple[KnownTable, tuple[str, ...], Sequence[Any], bool]:
         import sqlalchemy as sa
 
-        names = tuple(name for name in table.type.shown if table.has(name))
-        for name in table.type.shown:
+        names = tuple(name for name in table.type.display_columns if table.has(name))
+        for name in table.type.display_columns:
             if not table.has(name):
                 self.notes[f"table {table.type.full_table!r} has no column {name!r}"] = None
         if not names:
             raise DomainFault("missing", f"table {table.type.full_table!r} has none of the columns to show")
-        statement = sa.select(*(shown(table.get(name), clause.c[name]) for name in names)).select_from(clause)
+        statement = sa.select(*(displayed(table.get(name), clause.c[name]) for name in names)).select_from(
+            clause
+        )
         statement = statement.where(*conditions).order_by(*_newest(table, clause)).limit(limit + 1)
         rows = self._session.fetch(statement, max_rows=limit + 1)
         return table, names, rows[:limit], len(rows) > limit
 
 
 def _table_of(
-    found: tuple[KnownTable, tuple[str, ...], Sequence[Any], bool], *, title: str, entity: str | None = None
+    listing: tuple[KnownTable, tuple[str, ...], Sequence[Any], bool], *, title: str, entity: str | None = None
 ) -> DomainTable:
-    table, names, rows, truncated = found
+    table, names, rows, truncated = listing
     kinds = [table.get(name) for name in names]
     return DomainTable(
         title=title,

@@ -69,11 +69,11 @@ def read_question(question: str, ontology: Ontology) -> Request:
     filters = tuple(
         (declared.name, word) for declared in types for word in declared.filters if _finds(words, word)
     )
-    asked = _measures(words, ontology, types)
-    if not asked and _COUNTING.search(text):
-        asked = tuple(_plain_count(declared) for declared in types[:3])
+    measures = _measures(words, ontology, types)
+    if not measures and _COUNTING.search(text):
+        measures = tuple(_plain_count(declared) for declared in types[:3])
     return Request(
-        types=types, numbered=tuple(_numbered(question, ontology)), measures=asked, filters=filters
+        types=types, numbered=tuple(_numbered(question, ontology)), measures=measures, filters=filters
     )
 
 
@@ -89,15 +89,15 @@ def unapplied(question: str, ontology: Ontology, known: Iterable[str] = ()) -> t
     clear = {form for phrase in declared for word in words_of(phrase) for form in _forms(word)}
     clear |= _NOT_NAMES | _EVERYDAY | {word for text in known for word in words_of(text)}
     words = words_of(question)
-    found: dict[tuple[str, str], None] = {}
+    qualifiers: dict[tuple[str, str], None] = {}
     for kind in request.types:
         for phrase in type_words(kind):
             for start in _places(words, words_of(phrase)):
                 end = start + len(words_of(phrase))
                 for qualifier in (_before(words[:start], clear), _behind(words[end:], clear)):
                     if qualifier:
-                        found[kind.plural, qualifier] = None
-    return tuple(found)
+                        qualifiers[kind.plural, qualifier] = None
+    return tuple(qualifiers)
 
 
 def _before(words: Sequence[str], clear: frozenset[str] | set[str]) -> str:
@@ -123,14 +123,14 @@ def _behind(words: Sequence[str], clear: frozenset[str] | set[str]) -> str:
 
 def words_of(text: str) -> list[str]:
     """The words of a text, folded; a possessive's ending is dropped."""
-    found = []
+    words = []
     for match in _WORD.finditer(text[: MAX_WORDS * 20].casefold()):
         word = re.sub(r"['’]s?$", "", match.group().replace("’", "'"))
         if word:
-            found.append(word)
-        if len(found) == MAX_WORDS:
+            words.append(word)
+        if len(words) == MAX_WORDS:
             break
-    return found
+    return words
 
 
 def type_words(declared: EntityType) -> tuple[str, ...]:
@@ -142,10 +142,10 @@ def _forms(word: str) -> frozenset[str]:
     """A word with the endings it takes as a noun or a verb."""
     stem = word[:-1] if word.endswith("e") else word
     many = f"{word[:-1]}ies" if re.search(r"[^aeiou]y$", word) else f"{word}s"
-    one = {word[:-1]} if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else set()
+    singular = {word[:-1]} if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else set()
     if word.endswith("ies") and len(word) > 4:
-        one.add(f"{word[:-3]}y")
-    return frozenset({word, many, f"{word}es", f"{stem}ed", f"{stem}ing", *one})
+        singular.add(f"{word[:-3]}y")
+    return frozenset({word, many, f"{word}es", f"{stem}ed", f"{stem}ing", *singular})
 
 
 def _finds(words: Sequence[str], phrase: str) -> bool:
@@ -170,7 +170,7 @@ def _measures(
     """The measures whose words stand near each other; of two, one of which says more, that one."""
     matched: dict[str, frozenset[int]] = {}
     for measure in ontology.measures.values():
-        places = [found for phrase in measure.words if (found := _near(words, words_of(phrase)))]
+        places = [near for phrase in measure.words if (near := _near(words, words_of(phrase)))]
         if not places and _groups(words, measure) and any(t.name == measure.type for t in types):
             places = [frozenset(range(len(words)))]
         if places:
@@ -252,15 +252,15 @@ def spelled_names(question: str, ontology: Ontology) -> list[str]:
     words = words_of(question)[:60]
     declared = [word for kind in ontology.types.values() for word in (*type_words(kind), *kind.filters)]
     known = {form for phrase in declared for word in words_of(phrase) for form in _forms(word)}
-    found = []
+    names = []
     for start, first in enumerate(words):
         for end in range(start + 1, min(start + 4, len(words)) + 1):
             edges = {first, words[end - 1]}
             alone = end == start + 1
             if edges & _NOT_NAMES or (alone and (first in known or len(first) < 3 or first.isdigit())):
                 continue
-            found.append(" ".join(words[start:end]))
-    return list(dict.fromkeys(found))[:120]
+            names.append(" ".join(words[start:end]))
+    return list(dict.fromkeys(names))[:120]
 
 
 _CAPITAL = r"[A-ZÀ-ÞΑ-ΩА-Я][\w&.'’-]*"

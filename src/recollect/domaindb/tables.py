@@ -72,10 +72,10 @@ class KnownTable:
 
     def get(self, column: str) -> TableColumn:
         """A column by name; a fault that names both when it is not there."""
-        found = self.columns.get(column)
-        if found is None:
+        known = self.columns.get(column)
+        if known is None:
             raise DomainFault("missing", f"table {self.type.full_table!r} has no column {column!r}")
-        return found
+        return known
 
     def has(self, column: str | None) -> bool:
         """Whether there is such a column."""
@@ -186,11 +186,11 @@ def equals(
 
 def meets(table: KnownTable, clause: Any, conditions: Sequence[Condition]) -> list[ColumnElement[bool]]:
     """Declared conditions as SQL; a value that can't stand in its column is a fault that says so."""
-    found: list[ColumnElement[bool]] = []
+    clauses: list[ColumnElement[bool]] = []
     for condition in conditions:
         column, element = table.get(condition.column), clause.c[condition.column]
         if not condition.values:
-            found.append(element.is_(None) if condition.null else element.is_not(None))
+            clauses.append(element.is_(None) if condition.null else element.is_not(None))
             continue
         matched = equals(column, element, condition.values)
         if matched is None:
@@ -199,8 +199,8 @@ def meets(table: KnownTable, clause: Any, conditions: Sequence[Condition]) -> li
                 f"the condition {condition.column} = {condition.values!r} of type {table.type.name!r} "
                 f"does not fit a column of kind {column.kind.value!r}",
             )
-        found.append(matched)
-    return found
+        clauses.append(matched)
+    return clauses
 
 
 def within(column: TableColumn, element: ColumnElement[Any], period: TimeRange) -> list[ColumnElement[bool]]:
@@ -247,7 +247,7 @@ def _in_zone(moment: datetime, kind: Kind) -> datetime:
     return aware if kind is Kind.MOMENT_ZONED else aware.astimezone(UTC).replace(tzinfo=None)
 
 
-def shown(column: TableColumn, element: ColumnElement[Any]) -> ColumnElement[Any]:
+def displayed(column: TableColumn, element: ColumnElement[Any]) -> ColumnElement[Any]:
     """A column in a select list: as the driver gives it, long texts cut before they travel."""
     import sqlalchemy as sa
     from sqlalchemy.types import NullType

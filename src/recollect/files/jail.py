@@ -128,9 +128,9 @@ def private_folder(folder: Path) -> None:
 
     `Path.mkdir` gives its mode to the last folder only: the others would be open to everybody.
     """
-    for one in reversed([folder, *folder.parents]):
-        if not one.is_dir():
-            one.mkdir(mode=0o700, exist_ok=True)
+    for parent in reversed([folder, *folder.parents]):
+        if not parent.is_dir():
+            parent.mkdir(mode=0o700, exist_ok=True)
 
 
 def private_file(path: str | os.PathLike[str], flags: int) -> int:

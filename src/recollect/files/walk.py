@@ -38,27 +38,27 @@ class _Ignoring:
     def decides(self, path: str, *, folder: bool) -> bool | None:
         """True to ignore, False to keep after all, None when it says nothing."""
         relative = self.above + path.removeprefix(self.inside)
-        found: bool | None = self.spec.check_file(f"{relative}/" if folder else relative).include
-        return found
+        decision: bool | None = self.spec.check_file(f"{relative}/" if folder else relative).include
+        return decision
 
 
 def walk(
     root: Path, wanted: Sequence[Any], unwanted: Any, *, within: Sequence[Path] | None, max_files: int
 ) -> Walked:
     """The files that one of the wanted patterns names, by the first that does, and the unwanted do not."""
-    found: list[tuple[int, str]] = []
+    ranked: list[tuple[int, str]] = []
     left_out: list[tuple[str, str]] = []
     for path, reason in _files(root, unwanted, within):
         rank = next((number for number, spec in enumerate(wanted) if spec.match_file(path)), None)
         if reason and (rank is not None or reason.endswith("…")):
             left_out.append((path, reason))
         elif rank is not None:
-            found.append((rank, path))
-    found.sort()
+            ranked.append((rank, path))
+    ranked.sort()
     left_out += [
-        (path, f"more than {max_files:,} files match; narrow the globs") for _, path in found[max_files:]
+        (path, f"more than {max_files:,} files match; narrow the globs") for _, path in ranked[max_files:]
     ]
-    return Walked(paths=tuple(path for _, path in found[:max_files]), left_out=tuple(left_out))
+    return Walked(paths=tuple(path for _, path in ranked[:max_files]), left_out=tuple(left_out))
 
 
 def _files(root: Path, unwanted: Any, within: Sequence[Path] | None) -> Iterator[tuple[str, str]]:
@@ -86,15 +86,15 @@ def entries(
         folder, depth, ignoring = waiting.pop()
         try:
             with os.scandir(root / folder) as scan:
-                found = sorted(scan, key=lambda entry: entry.name)
+                listed = sorted(scan, key=lambda entry: entry.name)
         except OSError as error:
             yield folder or ".", f"the folder can't be read: {(error.strerror or str(error)).lower()}", None
             continue
         prefix = f"{folder}/" if folder else ""
-        if any(entry.name == ".gitignore" for entry in found):
+        if any(entry.name == ".gitignore" for entry in listed):
             ignoring = _with_own(root, prefix, ignoring)
         deeper = []
-        for entry in found:
+        for entry in listed:
             looked_at += 1
             if looked_at > max_entries:
                 yield (
@@ -146,8 +146,8 @@ def _why_not(root: Path, path: str, entry: os.DirEntry[str]) -> str:
 
 def _ignored(path: str, ignoring: Sequence[_Ignoring], *, folder: bool) -> bool:
     """As git decides: the ignore file nearest to the path that says anything."""
-    for one in reversed(ignoring):
-        decided = one.decides(path, folder=folder)
+    for rules in reversed(ignoring):
+        decided = rules.decides(path, folder=folder)
         if decided is not None:
             return decided
     return False
@@ -162,29 +162,29 @@ def _above(root: Path, within: Sequence[Path] | None) -> tuple[_Ignoring, ...]:
     """The ignore files of the repository the folder is in, from its top; none when it is in no repository."""
     above: list[Path] = []
     for folder in (root, *root.parents):
-        if within is not None and not any(folder.is_relative_to(one) for one in within):
+        if within is not None and not any(folder.is_relative_to(allowed) for allowed in within):
             return ()
         above.append(folder)
         if (folder / ".git").exists():
-            found = tuple(_found(root, reversed(above)))
+            rules = tuple(_rules_of(root, reversed(above)))
             # Whoever names an ignored folder itself means it.
-            return () if folder != root and _root_ignored(root, folder, found) else found
+            return () if folder != root and _root_ignored(root, folder, rules) else rules
     return ()
 
 
 def _root_ignored(root: Path, top: Path, ignoring: Sequence[_Ignoring]) -> bool:
     """Whether the folder that is walked is ignored itself, or one it lies in."""
     parts = root.relative_to(top).parts
-    for one in reversed(ignoring):
-        own = one.above.count("/")
+    for rules in reversed(ignoring):
+        own = rules.above.count("/")
         inside = parts[len(parts) - own :]
         for number in range(1, len(inside) + 1):
-            if one.spec.check_file("/".join(inside[:number]) + "/").include:
+            if rules.spec.check_file("/".join(inside[:number]) + "/").include:
                 return True
     return False
 
 
-def _found(root: Path, folders: Iterable[Path]) -> Iterator[_Ignoring]:
+def _rules_of(root: Path, folders: Iterable[Path]) -> Iterator[_Ignoring]:
     for folder in folders:
         relative = root.relative_to(folder).as_posix()
         place = "" if relative == "." else f"{relative}/"

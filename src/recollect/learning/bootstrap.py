@@ -137,13 +137,13 @@ class BootstrapTrainer:
             iterations=iterations,
             runs=len(curve) * self._config.tasks * self._config.rollouts,
             curve=tuple(round(value, 4) for value in curve),
-            reward_before=_average(one.reward for one in old),
-            reward_after=_average(one.reward for one in new),
+            reward_before=_average(trial.reward for trial in old),
+            reward_after=_average(trial.reward for trial in new),
             gain=round(gain.value, 4),
             gain_low=round(low, 4),
             gain_high=round(high, 4),
-            subcalls_before=_average(one.subcalls for one in old),
-            subcalls_after=_average(one.subcalls for one in new),
+            subcalls_before=_average(trial.subcalls for trial in old),
+            subcalls_after=_average(trial.subcalls for trial in new),
             adopted=adopted,
             reason=reason,
         )
@@ -220,8 +220,8 @@ def fresh_trainer(policy: DecompositionPolicy, config: BootstrapConfig) -> Decom
 
 
 def _average(values: Iterable[float]) -> float:
-    found = list(values)
-    return round(sum(found) / len(found), 4) if found else 0.0
+    numbers = list(values)
+    return round(sum(numbers) / len(numbers), 4) if numbers else 0.0
 
 
 def _nothing(tasks: int, reason: str) -> BootstrapResult:

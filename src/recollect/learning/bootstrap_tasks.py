@@ -231,10 +231,10 @@ def _by_scope(
 def _pair(template: BootstrapTaskTemplate, material: Material, rng: random.Random) -> BootstrapTask | None:
     if len(material.entities) < 2:
         return None
-    one, other = rng.sample(material.entities, 2)
+    sides = rng.sample(material.entities, 2)
     # Half of the list for each side.
-    expected = [_some(next(iter(side.groups.values())), LIMIT // 2) for side in (one, other)]
-    return _filled(template, expected, one=one.name, other=other.name)
+    expected = [_some(next(iter(side.groups.values())), LIMIT // 2) for side in sides]
+    return _filled(template, expected, one=sides[0].name, other=sides[1].name)
 
 
 def _pair_by_scope(
@@ -245,12 +245,13 @@ def _pair_by_scope(
     choices = [some for some in choices if len(some) > 1]
     if not choices:
         return None
-    one, other = rng.sample(rng.choice(choices), 2)
-    assert one.layer is not None
-    labels = sorted({*one.groups, *other.groups}, key=str)
+    first, second = rng.sample(rng.choice(choices), 2)
+    assert first.layer is not None
+    labels = sorted({*first.groups, *second.groups}, key=str)
     none: Group = frozenset()
-    groups = [one.groups.get(label, none) | other.groups.get(label, none) for label in labels]
-    return _filled(template, _one_each(groups), one=one.name, other=other.name, layers=_PLURALS[one.layer])
+    groups = [first.groups.get(label, none) | second.groups.get(label, none) for label in labels]
+    plural = _PLURALS[first.layer]
+    return _filled(template, _one_each(groups), one=first.name, other=second.name, layers=plural)
 
 
 def _by_period(

@@ -242,7 +242,7 @@ class DecompositionTrainer:
         episodes = [self._episode(row, outcome) for row, outcome in rated]
         telling = [episode for episode in episodes if episode.decisions]
         needed = max(self.config.min_batch, int(self.state.turned_down_at * _GROWTH))
-        mean = float(np.mean([one.reward for one in telling])) if telling else 0.0
+        mean = float(np.mean([episode.reward for episode in telling])) if telling else 0.0
         report = DecompositionReport(
             environment=MEMORY,
             runs=len(telling),
@@ -265,8 +265,8 @@ class DecompositionTrainer:
                 mean_reward=mean,
                 turned_down_at=len(telling),
             )
-        for one in telling:
-            telemetry.trained(one.reward, self.state.exploration_rate)
+        for episode in telling:
+            telemetry.trained(episode.reward, self.state.exploration_rate)
         proof = {**verdict.document(), "runs": len(telling), "mean_reward": round(mean, 5)}
         await self.save(tx, candidate, active=verdict.adopted, evaluation=proof, runs=len(telling), at=now)
         # What a policy that is not used yet learned from stays: with more runs it may prove itself.

@@ -329,11 +329,11 @@ def session_of(context: TenantContext, at: datetime) -> str:
 def hash_terms(terms: Iterable[str], store_id: UUID, tenant_id: str) -> list[int]:
     """Terms as signed 64-bit numbers that can be compared within one tenant of one store, and nowhere else."""
     key = hashlib.blake2b(store_id.bytes + tenant_id.encode(), digest_size=32).digest()
-    found = {
+    hashes = {
         int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8, key=key).digest(), "big", signed=True)
         for term in terms
     }
-    return sorted(found)
+    return sorted(hashes)
 
 
 def is_refinement(earlier: Iterable[int], later: Iterable[int]) -> bool:

@@ -95,7 +95,7 @@ async def start(tx: Transaction, name: str, plan: Mapping[str, Any], now: dateti
     await get_tenant(tx)
     if not await tx.execute("insert_experiment", name=name, plan=storage.to_json(plan), at=now):
         known = await storage.list_experiments(tx)
-        running = next((one.name for one in known if one.state == "running"), None)
+        running = next((experiment.name for experiment in known if experiment.state == "running"), None)
         if running is not None and running != name:
             raise ConflictError(f"experiment {running!r} is running; stop it first")
         raise ConflictError(f"there is an experiment {name!r} already; choose another name")
@@ -104,9 +104,9 @@ async def start(tx: Transaction, name: str, plan: Mapping[str, Any], now: dateti
 
 async def stop(tx: Transaction, name: str, now: datetime) -> Experiment:
     """Stop an experiment; what it recorded stays for the report."""
-    found = await get(tx, name)
+    experiment = await get(tx, name)
     if not await tx.execute("stop_experiment", name=name, at=now):
-        raise ConflictError(f"experiment {name!r} was stopped already, at {found.stopped_at}")
+        raise ConflictError(f"experiment {name!r} was stopped already, at {experiment.stopped_at}")
     return await get(tx, name)
 
 
@@ -136,7 +136,7 @@ async def report(tx: Transaction, name: str | None, now: datetime) -> Experiment
     by_arm: dict[str, list[Row]] = {arm: [] for arm in experiment.arms}
     for row in rows:
         by_arm[row["arm"].partition("/")[2]].append(row)
-    measured = {arm: _rate(found, "used", "queries") for arm, found in by_arm.items()}
+    measured = {arm: _rate(rows, "used", "queries") for arm, rows in by_arm.items()}
     verdict, winner = decide(measured)
     return ExperimentReport(
         experiment=experiment,
@@ -144,12 +144,12 @@ async def report(tx: Transaction, name: str | None, now: datetime) -> Experiment
             ArmReport(
                 arm=arm,
                 share=experiment.shares[arm],
-                queries=sum(row["queries"] for row in found),
+                queries=sum(row["queries"] for row in rows),
                 used=_estimate(measured[arm]),
-                refined=_estimate(_rate(found, "refined", "queries")),
-                feedback=_estimate(_rate(found, "score", "judged")),
+                refined=_estimate(_rate(rows, "refined", "queries")),
+                feedback=_estimate(_rate(rows, "score", "judged")),
             )
-            for arm, found in by_arm.items()
+            for arm, rows in by_arm.items()
         ),
         verdict=verdict,
         winner=winner,
@@ -159,22 +159,22 @@ async def report(tx: Transaction, name: str | None, now: datetime) -> Experiment
 def _rate(rows: Sequence[Row], part: str, whole: str) -> Measured:
     parts = np.array([float(row[part]) for row in rows])
     wholes = np.array([float(row[whole]) for row in rows])
-    found = ratio(parts, wholes)
+    rate = ratio(parts, wholes)
     # `ratio` counts rows; here a row is a user or session with many questions.
     return Measured(
-        value=found.value, error=found.error, count=int(wholes.sum()), clusters=int((wholes > 0).sum())
+        value=rate.value, error=rate.error, count=int(wholes.sum()), clusters=int((wholes > 0).sum())
     )
 
 
-def _estimate(found: Measured) -> Estimate:
-    if found.count == 0:
+def _estimate(measured: Measured) -> Estimate:
+    if measured.count == 0:
         return Estimate(value=None, low=None, high=None, count=0)
-    low, high = found.interval()
+    low, high = measured.interval()
     return Estimate(
-        value=round(found.value, 4),
+        value=round(measured.value, 4),
         low=round(low, 4) if math.isfinite(low) else None,
         high=round(high, 4) if math.isfinite(high) else None,
-        count=found.count,
+        count=measured.count,
     )
 
 
@@ -183,10 +183,10 @@ def decide(arms: Mapping[str, Measured]) -> tuple[str, str | None]:
 
     Every arm is compared with the first one. The more comparisons, the more one of them must stand out.
     """
-    for arm, found in arms.items():
-        if found.count < MIN_QUERIES or found.clusters < MIN_CLUSTERS:
+    for arm, measured in arms.items():
+        if measured.count < MIN_QUERIES or measured.clusters < MIN_CLUSTERS:
             return (
-                f"too early to tell: {arm!r} has {found.count} searches of {found.clusters} users or sessions; "
+                f"too early to tell: {arm!r} has {measured.count} searches of {measured.clusters} users or sessions; "
                 f"{MIN_QUERIES} and {MIN_CLUSTERS} are the least",
                 None,
             )
@@ -194,18 +194,18 @@ def decide(arms: Mapping[str, Measured]) -> tuple[str, str | None]:
     z = _quantile(1 - 0.025 / len(others))
     better, worse, unclear = [], [], []
     for arm in others:
-        one, two = arms[arm], arms[control]
+        treated, usual = arms[arm], arms[control]
         difference = Measured(
-            value=one.value - two.value,
-            error=math.hypot(one.error, two.error),
-            count=one.count + two.count,
-            clusters=min(one.clusters, two.clusters),
+            value=treated.value - usual.value,
+            error=math.hypot(treated.error, usual.error),
+            count=treated.count + usual.count,
+            clusters=min(treated.clusters, usual.clusters),
         )
         low, high = difference.interval(z)
         span = f"{difference.value:+.1%}, between {low:+.1%} and {high:+.1%}"
-        says = f"used {one.value:.0%} against {two.value:.0%} ({span})"
+        says = f"used {treated.value:.0%} against {usual.value:.0%} ({span})"
         if low > 0:
-            better.append((one.value, arm, says))
+            better.append((treated.value, arm, says))
         elif high < 0:
             worse.append(f"{arm!r} does worse than {control!r}: {says}")
         else:

@@ -72,11 +72,11 @@ class _Table:
         self.possible = np.zeros((len(decisions), widest), dtype=bool)
         self.chosen: NDArray[np.int64] = np.zeros(len(decisions), dtype=np.int64)
         self.logged = np.array([decision.probability for decision in decisions])
-        for row, one in enumerate(decisions):
-            for number, (template, features) in enumerate(one.options.items()):
+        for row, decision in enumerate(decisions):
+            for number, (template, features) in enumerate(decision.options.items()):
                 self.options[row, number] = place[template]
                 self.possible[row, number] = True
-                if template == one.template:
+                if template == decision.template:
                     self.chosen[row] = number
                 for name, value in features.items():
                     self.values[row, number, column[name]] = value
@@ -110,9 +110,9 @@ def advantages(episodes: Sequence[Episode], baseline: float) -> Array:
     """
     rewards = np.array([episode.reward for episode in episodes])
     members: dict[object, list[int]] = {}
-    for number, one in enumerate(episodes):
-        if one.group is not None:
-            members.setdefault(one.group, []).append(number)
+    for number, episode in enumerate(episodes):
+        if episode.group is not None:
+            members.setdefault(episode.group, []).append(number)
     usual = np.full(len(episodes), baseline)
     for places in members.values():
         if len(places) > 1:
@@ -254,8 +254,8 @@ def judge(
 
 def expected_rewards(train: Sequence[Episode], test: Sequence[Episode]) -> Array:
     """What runs of the test part should be worth by the kind of their question: ridge regression on the other part."""
-    names = sorted({name for one in (*train, *test) for name in _question(one)})
-    rewards = np.array([one.reward for one in train])
+    names = sorted({name for episode in (*train, *test) for name in _question(episode)})
+    rewards = np.array([episode.reward for episode in train])
     if not len(train) or not names:
         return np.full(len(test), float(rewards.mean()) if len(train) else 0.0)
 

@@ -241,10 +241,10 @@ class JudgedList:
 def ranking_values(lists: Sequence[JudgedList], weights: Array) -> Array:
     """What each logged list is worth in the order that the weights give it: 1 at best, -1 at worst."""
     values = np.zeros(len(lists))
-    for number, one in enumerate(lists):
+    for number, judged in enumerate(lists):
         # Equal scores stay in the logged order, whatever the weights.
-        order = np.lexsort((one.places, -np.round(one.signals @ weights, 9)))
-        gains = one.gains[order]
+        order = np.lexsort((judged.places, -np.round(judged.signals @ weights, 9)))
+        gains = judged.gains[order]
         worth = float(np.abs(gains).sum())
         if worth > 0:
             values[number] = float(gains @ (1.0 / np.log2(np.arange(len(gains)) + 2.0))) / worth
@@ -254,7 +254,7 @@ def ranking_values(lists: Sequence[JudgedList], weights: Array) -> Array:
 def compare_rankings(lists: Sequence[JudgedList], candidate: Array, current: Array) -> Measured:
     """How much better the candidate orders the logged lists than the current weights do, list by list."""
     difference = ranking_values(lists, candidate) - ranking_values(lists, current)
-    return mean(difference, [one.cluster for one in lists])
+    return mean(difference, [judged.cluster for judged in lists])
 
 
 class _Clustered(Protocol):

@@ -99,13 +99,13 @@ def found_ids(trajectory: Trajectory) -> set[UUID]:
     """The memories that a run and its children name as findings."""
     if trajectory.environment != MEMORY:
         return set()
-    found = {id for finding in trajectory.findings if (id := _as_id(finding.source_file)) is not None}
+    ids = {id for finding in trajectory.findings if (id := _as_id(finding.source_file)) is not None}
     for step in trajectory.steps:
-        found.update(id for finding in step.findings if (id := _as_id(finding.source_file)) is not None)
+        ids.update(id for finding in step.findings if (id := _as_id(finding.source_file)) is not None)
         for call in step.tool_calls:
             if call.child is not None:
-                found |= found_ids(call.child)
-    return found
+                ids |= found_ids(call.child)
+    return ids
 
 
 def run_row(trajectory: Trajectory, *, query_id: UUID | None, memory_ids: Iterable[UUID]) -> dict[str, Any]:

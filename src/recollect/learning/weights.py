@@ -196,12 +196,12 @@ def _pairs(lists: Sequence[JudgedList]) -> tuple[Array, Array]:
     """
     differences: list[Array] = []
     counts: list[Array] = []
-    for one in lists:
-        better, worse = np.nonzero(one.grades[:, None] > one.grades[None, :])
+    for judged in lists:
+        better, worse = np.nonzero(judged.grades[:, None] > judged.grades[None, :])
         if len(better) == 0:
             continue
-        weight = (one.grades[better] - one.grades[worse]) / examination(one.places[better])
-        differences.append(one.signals[better] - one.signals[worse])
+        weight = (judged.grades[better] - judged.grades[worse]) / examination(judged.places[better])
+        differences.append(judged.signals[better] - judged.signals[worse])
         counts.append(weight / weight.sum())
     if not differences:
         return np.zeros((0, len(SIGNALS))), np.zeros(0)

@@ -237,22 +237,22 @@ async def _prepare(workspace: Workspace, context: TenantContext, items: list[Ite
 
 async def _resolve_scopes(tx: Transaction, items: Sequence[Item]) -> None:
     """Each distinct scope once; a scope that can't be written to is the error of its items alone."""
-    found: dict[tuple[Layer, ScopeName | None, str | None], UUID | RecollectError] = {}
+    resolved: dict[tuple[Layer, ScopeName | None, str | None], UUID | RecollectError] = {}
     for item in items:
         layer, name = item.draft.layer, item.draft.scope
         owner = item.extras.get("owner") if layer in OWNED_LAYERS else None
-        if (layer, name, owner) not in found:
+        if (layer, name, owner) not in resolved:
             try:
                 if name is not None and owner is not None:
                     place = await writing.owned_scope(tx, name, owner)
                 else:
                     place = await scopes.writable_scope(tx, layer, name)
-                found[layer, name, owner] = place
+                resolved[layer, name, owner] = place
             except StoreError:
                 raise
             except RecollectError as error:
-                found[layer, name, owner] = error
-        scope = found[layer, name, owner]
+                resolved[layer, name, owner] = error
+        scope = resolved[layer, name, owner]
         if isinstance(scope, UUID):
             item.scope_id = scope
         else:
@@ -363,8 +363,8 @@ async def _write(tx: Transaction, items: Sequence[Item], prepared: Prepared, now
     await _settle_facts(tx, fresh, inserted, now)
     await writing.link_inserted(tx, memories, inserted, repeated)
     await writing.count_inserted(tx, memories, inserted)
-    told = [(_scope(item), item.stored_id) for item in fresh if item.stored_id in inserted]
-    await tell_of(tx, MemoryEvent.ADDED, [(scope, id) for scope, id in told if id is not None])
+    added = [(_scope(item), item.stored_id) for item in fresh if item.stored_id in inserted]
+    await tell_of(tx, MemoryEvent.ADDED, [(scope, id) for scope, id in added if id is not None])
 
 
 async def _settle_facts(tx: Transaction, fresh: Sequence[Item], inserted: Set[UUID], now: datetime) -> None:

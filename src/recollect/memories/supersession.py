@@ -181,11 +181,14 @@ async def list_conflicts(workspace: Workspace, context: TenantContext, *, limit:
     async with workspace.store.transaction(context) as tx:
         rows = await tx.fetch("list_conflicts", limit=limit, now=workspace.clock())
         ids = list({id for row in rows for id in (row["memory_id"], row["other_id"])})
-        found = {memory.id: memory for memory in await reading.get_memories(tx, ids)}
+        memories = {memory.id: memory for memory in await reading.get_memories(tx, ids)}
     return [
         Conflict(
-            memory=found[row["memory_id"]], other=found[row["other_id"]], reason=row["reason"], at=row["at"]
+            memory=memories[row["memory_id"]],
+            other=memories[row["other_id"]],
+            reason=row["reason"],
+            at=row["at"],
         )
         for row in rows
-        if row["memory_id"] in found and row["other_id"] in found
+        if row["memory_id"] in memories and row["other_id"] in memories
     ]

@@ -81,10 +81,10 @@ async def export_jsonl(
             return written
 
 
-def _parents_first(found: Sequence[Scope]) -> Iterator[Scope]:
+def _parents_first(scopes: Sequence[Scope]) -> Iterator[Scope]:
     """Teams may stand below teams, so the layer alone does not say who comes first."""
-    names = {str(scope) for scope in found}
-    waiting = sorted(found, key=lambda scope: -scope.layer.precedence)
+    names = {str(scope) for scope in scopes}
+    waiting = sorted(scopes, key=lambda scope: -scope.layer.precedence)
     done: set[str] = set()
     while waiting:
         ready = [s for s in waiting if s.parent is None or s.parent in done or s.parent not in names]

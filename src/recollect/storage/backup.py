@@ -217,7 +217,7 @@ def _replay(conninfo: str, source: Path, preamble: bytes) -> None:
         ["--no-psqlrc", "--quiet", "--no-password", "--set=ON_ERROR_STOP=1", "--output=/dev/null"],
         conninfo,
     )
-    with tempfile.TemporaryFile() as read_said, tempfile.TemporaryFile() as write_said:
+    with tempfile.TemporaryFile() as reader_output, tempfile.TemporaryFile() as writer_output:
         program = binary("pg_restore")
         with (
             reporting("run", program, _NOT_RUN),
@@ -226,10 +226,14 @@ def _replay(conninfo: str, source: Path, preamble: bytes) -> None:
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=read_said,
+                stderr=reader_output,
             ) as reader,
             subprocess.Popen(
-                command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=write_said
+                command,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=writer_output,
             ) as writer,
         ):
             if reader.stdout is None or writer.stdin is None:
@@ -249,9 +253,9 @@ def _replay(conninfo: str, source: Path, preamble: bytes) -> None:
             refused = writer.wait() != 0
         # A backup that ends in the middle of a row makes both fail; below zero the reader was stopped above.
         if reader.returncode > 0:
-            raise _broken(source, _text(read_said))
+            raise _broken(source, _text(reader_output))
         if refused:
-            raise _replay_error(_text(write_said))
+            raise _replay_error(_text(writer_output))
 
 
 def _text(file: IO[bytes]) -> str:
@@ -269,9 +273,9 @@ def _analyze(conninfo: str) -> None:
         raise StoreError(f"the backup is restored, but `analyze` failed: {error}") from error
 
 
-def _broken(source: Path, said: str) -> StoreCorruptedError:
+def _broken(source: Path, output: str) -> StoreCorruptedError:
     return StoreCorruptedError(
-        f"the backup {str(source)!r} is damaged or incomplete ({_last_line(said)}); "
+        f"the backup {str(source)!r} is damaged or incomplete ({_last_line(output)}); "
         "the database is as it was, try another backup"
     )
 
@@ -294,26 +298,26 @@ def _dump_error(text: str, target: Path) -> RecollectError:
     return StoreError(f"the backup failed: {_last_line(text)}")
 
 
-def _replay_error(said: str) -> RecollectError:
-    reason = re.sub(r"^.*?\b(?:ERROR|FATAL|error): +", "", _first_error(said))
-    if "No space left on device" in said:
+def _replay_error(output: str) -> RecollectError:
+    reason = re.sub(r"^.*?\b(?:ERROR|FATAL|error): +", "", _first_error(output))
+    if "No space left on device" in output:
         return StoreFullError("no space left on the database's disk; the database is as it was")
-    if "lock timeout" in said:
+    if "lock timeout" in output:
         return StoreBusyError(
             "other programs use the store; close them and restore again (nothing was changed)"
         )
-    if "other objects depend on it" in said:
+    if "other objects depend on it" in output:
         return ConflictError(
             "the database already holds parts of a store; restore into an empty one, or replace it"
         )
     return StoreError(f"the backup can't be restored here, and the database is as it was: {reason}")
 
 
-def _first_error(said: str) -> str:
+def _first_error(output: str) -> str:
     return next(
-        (line for line in said.splitlines() if re.search(r"ERROR:|FATAL:|error:", line)), _last_line(said)
+        (line for line in output.splitlines() if re.search(r"ERROR:|FATAL:|error:", line)), _last_line(output)
     )
 
 
-def _last_line(said: str) -> str:
-    return next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "no reason given")
+def _last_line(output: str) -> str:
+    return next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "no reason given")

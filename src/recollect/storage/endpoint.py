@@ -121,8 +121,8 @@ def _set_app_role(connection: psycopg.Connection[tuple[Any, ...]], password: str
     """
     role, database = sql.Identifier(APP_ROLE), sql.Identifier(connection.info.dbname)
     try:
-        found = connection.execute("select 1 from pg_roles where rolname = %s", [APP_ROLE]).fetchone()
-        verb = "create" if found is None else "alter"
+        role_row = connection.execute("select 1 from pg_roles where rolname = %s", [APP_ROLE]).fetchone()
+        verb = "create" if role_row is None else "alter"
         attributes = "login nosuperuser nobypassrls nocreatedb nocreaterole password"
         connection.execute(
             sql.SQL("{} role {} " + attributes + " {}").format(sql.SQL(verb), role, sql.Literal(password))

@@ -51,12 +51,12 @@ _RECENT_SEARCHES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linked:
-    """One memory and the names in it: `given` by its author, `found` in its text, and who speaks."""
+    """One memory and the names in it: `given` by its author, `names` in its text, and who speaks."""
 
     memory_id: UUID
     scope_id: UUID
     given: Sequence[str] = ()
-    found: Sequence[Name] = ()
+    names: Sequence[Name] = ()
     speaker: str | None = None
 
 
@@ -72,10 +72,10 @@ async def link(tx: Transaction, links: Sequence[Linked], *, again: bool = False)
             for key in mention_keys(name):
                 mentions[key, item.memory_id] = (item.scope_id, True)
             seen.setdefault((item.scope_id, entity_key(name)), (name, "name", "given"))
-        for found in item.found:
-            for key in mention_keys(found.text):
+        for mention in item.names:
+            for key in mention_keys(mention.text):
                 mentions.setdefault((key, item.memory_id), (item.scope_id, False))
-            seen.setdefault((item.scope_id, entity_key(found.text)), (found.text, found.kind, "found"))
+            seen.setdefault((item.scope_id, entity_key(mention.text)), (mention.text, mention.kind, "found"))
         # Who speaks is an entity, so that a question can name them, but not a mention of every turn: half of a
         # conversation would be "about" each of two people, and the speaker column tells as much for ranking.
         if item.speaker and item.speaker.casefold() not in _ROLES:
@@ -307,10 +307,10 @@ async def list_entities(tx: Transaction, *, prefix: str, limit: int) -> list[Ent
 async def graph(tx: Transaction, name: str | None, *, limit: int) -> EntityGraph:
     """The entities around one, or those that most memories name, and how often two are named together."""
     centre = None if name is None else (await get_entity(tx, name)).key
-    found = await tx.fetch("entities_around", centre=centre, limit=limit)
-    rows = await tx.fetch("list_entities_by_key", keys=[row["entity"] for row in found])
+    around = await tx.fetch("entities_around", centre=centre, limit=limit)
+    rows = await tx.fetch("list_entities_by_key", keys=[row["entity"] for row in around])
     by_key = {row["entity"]: _to_entity(row) for row in rows}
-    keys = [row["entity"] for row in found if row["entity"] in by_key]
+    keys = [row["entity"] for row in around if row["entity"] in by_key]
     links = await tx.fetch("entity_links", keys=keys)
     return EntityGraph(
         entities=tuple(by_key[key] for key in keys),

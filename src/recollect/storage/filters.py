@@ -147,7 +147,7 @@ def _column(condition: Condition, parameters: Parameters) -> sql.Composable:
     operator, value = condition.operator, condition.value
     if condition.column == "source" and (short := _short_sources(operator, value)):
         # The words of the index on sources, or it is not used.
-        listed = sql.SQL(", ").join(parameters.add(one) for one in short)
+        listed = sql.SQL(", ").join(parameters.add(source) for source in short)
         return sql.SQL("({} in ({}) and length({}) <= 60)").format(column, listed, column)
     if operator is Operator.EXISTS:
         return sql.SQL("(({}) is not null)" if value else "(({}) is null)").format(column)
@@ -156,8 +156,12 @@ def _column(condition: Condition, parameters: Parameters) -> sql.Composable:
     if operator is Operator.IN:
         given = [v for v in value if v is not None]
         listed = sql.SQL(", ").join(parameters.add(v) for v in given)
-        found = sql.SQL("({} in ({}))").format(column, listed) if given else sql.SQL("false")
-        return found if len(given) == len(value) else sql.SQL("({} or ({}) is null)").format(found, column)
+        listed_in = sql.SQL("({} in ({}))").format(column, listed) if given else sql.SQL("false")
+        return (
+            listed_in
+            if len(given) == len(value)
+            else sql.SQL("({} or ({}) is null)").format(listed_in, column)
+        )
     if value is None:
         return sql.SQL("(({}) is null)" if operator is Operator.EQ else "(({}) is not null)").format(column)
     same = "({} = {})" if operator is Operator.EQ else "({} is distinct from {})"
@@ -166,8 +170,8 @@ def _column(condition: Condition, parameters: Parameters) -> sql.Composable:
 
 def _short_sources(operator: Operator, value: Any) -> list[str]:
     """The sources that are asked for, if all are short enough to be in the index."""
-    asked = [value] if operator is Operator.EQ else list(value) if operator is Operator.IN else []
-    return asked if all(isinstance(one, str) and len(one) <= 60 for one in asked) else []
+    sources = [value] if operator is Operator.EQ else list(value) if operator is Operator.IN else []
+    return sources if all(isinstance(source, str) and len(source) <= 60 for source in sources) else []
 
 
 def _membership(condition: Condition, parameters: Parameters) -> sql.Composable:
@@ -207,30 +211,30 @@ def _mentions(value: str | None, parameters: Parameters) -> sql.Composable:
 
 
 def _metadata(condition: Condition, parameters: Parameters) -> sql.Composable:
-    found = sql.SQL("(m.metadata #> {}::text[])").format(parameters.add(list(condition.path)))
+    element = sql.SQL("(m.metadata #> {}::text[])").format(parameters.add(list(condition.path)))
     operator, value = condition.operator, condition.value
     if operator is Operator.EXISTS:
-        return sql.SQL("({} is not null)" if value else "({} is null)").format(found)
+        return sql.SQL("({} is not null)" if value else "({} is null)").format(element)
     if operator in _COMPARE:
         # jsonb orders values of different kinds too; only the same kind is a comparison people mean.
         return sql.SQL("(jsonb_typeof({0}) = jsonb_typeof({2}) and {0} {1} {2})").format(
-            found, sql.SQL(_COMPARE[operator]), _json(value, parameters)
+            element, sql.SQL(_COMPARE[operator]), _json(value, parameters)
         )
     if operator is Operator.IN:
         return (
-            sql.SQL(" or ").join(_json_equals(found, v, parameters) for v in value)
+            sql.SQL(" or ").join(_json_equals(element, v, parameters) for v in value)
             if value
             else sql.SQL("false")
         )
-    same = _json_equals(found, value, parameters)
+    same = _json_equals(element, value, parameters)
     return same if operator is Operator.EQ else sql.SQL("(({}) is not true)").format(same)
 
 
-def _json_equals(found: sql.Composable, value: object, parameters: Parameters) -> sql.Composable:
+def _json_equals(element: sql.Composable, value: object, parameters: Parameters) -> sql.Composable:
     if value is None:
-        return sql.SQL("({0} is null or {0} = 'null'::jsonb)").format(found)
+        return sql.SQL("({0} is null or {0} = 'null'::jsonb)").format(element)
     return sql.SQL("({0} = {1} or (jsonb_typeof({0}) = 'array' and {0} @> jsonb_build_array({1})))").format(
-        found, _json(value, parameters)
+        element, _json(value, parameters)
     )
 
 

@@ -65,17 +65,17 @@ async def revoke_key(tx: Transaction, key_id: UUID, *, at: datetime, now: dateti
 
 async def authenticate(store: Store, token: str, *, once: bool = False) -> TenantContext | None:
     """Who a token speaks for; None when it opens nothing, whatever the reason. `once`: a link's, and no other."""
-    shown = read_token(token)
-    if shown is None:
+    claim = read_token(token)
+    if claim is None:
         return None
     # Whoever shows a key is nobody yet: the function asks for the secret before it tells anything.
     row = await store.read(
-        TenantContext(tenant_id=shown.tenant_id),
-        lambda tx: tx.fetch_one("key_context", key=shown.key_id, secret=shown.secret),
+        TenantContext(tenant_id=claim.tenant_id),
+        lambda tx: tx.fetch_one("key_context", key=claim.key_id, secret=claim.secret),
     )
     if row is None or row["context"] is None or row["context"].get("once", False) is not once:
         return None
-    return read_context(shown.tenant_id, row["context"])
+    return read_context(claim.tenant_id, row["context"])
 
 
 def _key(tx: Transaction, row: Row) -> Key:

@@ -47,10 +47,10 @@ class Migration:
 @cache
 def migrations() -> tuple[Migration, ...]:
     """All migrations in the order they run."""
-    found = []
+    files = []
     for entry in _SQL.joinpath("migrations").iterdir():
         if match := _FILE.match(entry.name):
-            found.append(
+            files.append(
                 Migration(
                     version=int(match[1]),
                     name=match[2],
@@ -58,7 +58,7 @@ def migrations() -> tuple[Migration, ...]:
                     text=entry.read_text(encoding="utf-8"),
                 )
             )
-    return tuple(sorted(found, key=lambda m: (m.version, m.phase == "post")))
+    return tuple(sorted(files, key=lambda m: (m.version, m.phase == "post")))
 
 
 def newest_version() -> int:
@@ -141,10 +141,10 @@ def check_server(connection: psycopg.Connection[object]) -> None:
             )
         if row[1] is None:
             cursor.execute("create extension if not exists vector with schema public")
-        found = row[1] or row[0]
-        if tuple(int(part) for part in found.split(".")[:2]) < (0, 8):
+        vector_version = row[1] or row[0]
+        if tuple(int(part) for part in vector_version.split(".")[:2]) < (0, 8):
             raise StoreUnsupportedError(
-                f"pgvector {found} is too old; recollect needs 0.8 (alter extension vector update)"
+                f"pgvector {vector_version} is too old; recollect needs 0.8 (alter extension vector update)"
             )
 
 

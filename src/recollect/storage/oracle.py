@@ -64,8 +64,8 @@ async def insert_consultation(
         ]
         await tx.execute("insert_consultation_events", id=consultation.id, user=user, events=_json(rows))
     if requests:
-        asked = [request.document() for request in requests]
-        await tx.execute("insert_capability_requests", id=consultation.id, user=user, requests=_json(asked))
+        missing = _json([request.document() for request in requests])
+        await tx.execute("insert_capability_requests", id=consultation.id, user=user, requests=missing)
     return True
 
 

@@ -31,8 +31,8 @@ from recollect.storage.store import Transaction
 async def get_memories(tx: Transaction, ids: Sequence[UUID]) -> list[Memory]:
     """Visible memories in the order of their ids; what is not visible is left out."""
     rows = await tx.fetch("select_memories", {"columns": MEMORY_COLUMNS}, ids=list(ids))
-    found = {row["memory_id"]: to_memory(row) for row in rows}
-    return [found[id] for id in ids if id in found]
+    memories = {row["memory_id"]: to_memory(row) for row in rows}
+    return [memories[id] for id in ids if id in memories]
 
 
 ORDERS = ("newest", "oldest")
@@ -112,7 +112,7 @@ async def list_history(tx: Transaction, memory: Memory) -> list[HistoryEntry]:
 async def fetch_details(tx: Transaction, ids: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
     """Memories with all that an export keeps of them: their period of belief and their history too."""
     rows = await tx.fetch("export_memories", {"columns": MEMORY_COLUMNS}, ids=list(ids))
-    found = {}
+    exported = {}
     for row in rows:
         details = {name: _plain(value) for name, value in asdict(to_memory(row)).items()}
         del details["mentions"]  # found again in the text by whoever imports it
@@ -120,8 +120,8 @@ async def fetch_details(tx: Transaction, ids: Sequence[UUID]) -> dict[UUID, dict
         if Layer.from_precedence(row["layer"]) in OWNED_LAYERS:
             details["owner"] = row["scope_owner"]
         details["history"] = row["history"] or []
-        found[row["memory_id"]] = {key: value for key, value in details.items() if value is not None}
-    return found
+        exported[row["memory_id"]] = {key: value for key, value in details.items() if value is not None}
+    return exported
 
 
 def _plain(value: Any) -> Any:

@@ -261,14 +261,14 @@ def _lexical_statement(partition: int | None, narrowed: bool, where: str) -> str
 
 
 @lru_cache(maxsize=256)
-def _candidates_statement(shape: Shape, exact: bool, found: tuple[tuple[str, int], ...]) -> str:
+def _candidates_statement(shape: Shape, exact: bool, sources: tuple[tuple[str, int], ...]) -> str:
     """The text of `candidates` for one shape of question."""
     slots = shape.slots("e", "n")
     slots["scopes_m"] = sql.SQL("m.scope_id = any(%(scopes)s::uuid[])" if shape.narrowed else "true")
     slots["dense"] = compose("dense_exact" if exact else "dense_index", slots)
-    pieces = [_found_piece(source, limit, slots) for source, limit in found]
+    pieces = [_found_piece(source, limit, slots) for source, limit in sources]
     slots["found"] = sql.SQL(" union all ").join(pieces) if pieces else compose("found_nothing")
-    if any(source == "entity" for source, _ in found):
+    if any(source == "entity" for source, _ in sources):
         slots["about"] = compose("about")
     slots["measured"] = compose("measured", slots)
     return compose("candidates", slots).as_string(None)
@@ -357,8 +357,8 @@ class TermCounts:
     def known(self, tenant: str, caller: Caller, terms: Sequence[str]) -> list[float | None]:
         """The counts that are still fresh."""
         now, scopes = time.monotonic(), _scope_key(caller)
-        found = (self._counts.get((tenant, scopes, term)) for term in terms)
-        return [entry[0] if entry is not None and entry[1] > now else None for entry in found]
+        entries = (self._counts.get((tenant, scopes, term)) for term in terms)
+        return [entry[0] if entry is not None and entry[1] > now else None for entry in entries]
 
     def learn(self, tenant: str, caller: Caller, counted: Mapping[str, float]) -> None:
         """Keep the counts of common terms."""

@@ -187,8 +187,8 @@ def numbered(statement: str) -> tuple[bytes, tuple[str, ...]]:
     """
     names: dict[str, int] = {}
 
-    def number(found: re.Match[str]) -> str:
-        name = found["name"]
+    def number(match: re.Match[str]) -> str:
+        name = match["name"]
         return "%" if name is None else f"${names.setdefault(name, len(names) + 1)}"
 
     return _PLACEHOLDER.sub(number, statement).encode(), tuple(names)

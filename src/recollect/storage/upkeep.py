@@ -105,10 +105,8 @@ async def make_queue(store: Store, tables: str) -> bool:
     async with store.owner() as connection, connection.transaction():
         # Two workers that start at once take turns.
         await connection.execute("select pg_advisory_xact_lock(%s)", [_LOCK])
-        found = await (
-            await connection.execute("select to_regclass(%s) as found", [f"{SCHEMA}.procrastinate_jobs"])
-        ).fetchone()
-        if found is not None and found["found"] is not None:
+        cursor = await connection.execute("select to_regclass(%s)", [f"{SCHEMA}.procrastinate_jobs"])
+        if await cursor.fetchone() != {"to_regclass": None}:
             return False
         schema, role = sql.Identifier(SCHEMA), sql.Identifier(APP_ROLE)
         await connection.execute(sql.SQL("create schema if not exists {}").format(schema))

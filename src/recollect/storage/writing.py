@@ -76,7 +76,7 @@ def linked(memory_id: UUID, scope_id: UUID, draft: Draft | Memory, names: Sequen
         memory_id=memory_id,
         scope_id=scope_id,
         given=(*draft.entities, *about),
-        found=names,
+        names=names,
         speaker=draft.speaker,
     )
 

@@ -15,7 +15,7 @@ from recollect.domain.names import Name
 from recollect.domain.results import Decision, Inference
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ConflictError, RecollectError
-from recollect.memories.infer.extraction import Findings, Found, find_by_model, find_by_rule
+from recollect.memories.infer.extraction import Claim, Findings, find_by_model, find_by_rule
 from recollect.memories.infer.revision import revise
 from recollect.memories.intake import Given, Stated, add_items
 from recollect.memories.supersession import hold_subjects, kept_predicate, known_fact
@@ -44,8 +44,8 @@ async def infer(
     model, notes = await _ask_model(workspace, context, memories, findings)
     decisions = [*report.decisions]
     derived: list[Memory] = []
-    for found in findings.found:
-        for decision, memory in await _derive(workspace, context, found):
+    for claim in findings.claims:
+        for decision, memory in await _derive(workspace, context, claim):
             decisions.append(decision)
             derived += [memory] if memory is not None else []
     return Inference(
@@ -72,7 +72,7 @@ async def _ask_model(
         more = await revise(workspace, charged, memories, context)
     else:
         more = await find_by_model(charged, memories, context)
-    findings.found += more.found
+    findings.claims += more.claims
     findings.skipped += more.skipped
     await _link_names(workspace, context, memories, more)
     return (None if more.notes else model.name), more.notes
@@ -89,7 +89,7 @@ async def _link_names(
             Linked(
                 memory_id=memory.id,
                 scope_id=places[memory.id],
-                found=tuple(Name(text=name, kind="name") for name in findings.names[memory.id]),
+                names=tuple(Name(text=name, kind="name") for name in findings.names[memory.id]),
             )
             for memory in sorted(memories, key=lambda m: m.id)
             if memory.id in places and memory.id in findings.names
@@ -98,20 +98,20 @@ async def _link_names(
 
 
 async def _derive(
-    workspace: Workspace, context: TenantContext, found: Found
+    workspace: Workspace, context: TenantContext, claim: Claim
 ) -> list[tuple[Decision, Memory | None]]:
     """Store one finding; what was done about it, and the memory it became."""
-    statement, turn = found.statement, found.memory
+    statement, turn = claim.statement, claim.memory
     given: Given
     if statement is None:
-        given = {**_shared(found), "type": "procedural", "trigger": found.trigger, "action": found.action}
-        text = f"When {found.trigger}: {found.action}"
+        given = {**_shared(claim), "type": "procedural", "trigger": claim.trigger, "action": claim.action}
+        text = f"When {claim.trigger}: {claim.action}"
     else:
         text = sentence_of(statement)
         known = await _known_already(workspace, context, turn, statement, text)
         if known is not None:
             return [(known, None)]
-        given = Stated(fields=_fact_fields(found, statement, text), statement=statement)
+        given = Stated(fields=_fact_fields(claim, statement, text), statement=statement)
     report = await add_items(workspace, context, [(0, given)])
     if report.errors:
         return [(Decision(kind="skip", reason=report.errors[0].message, text=text, memory_id=turn.id), None)]
@@ -121,24 +121,24 @@ async def _derive(
         return [(Decision(kind="reinforce", reason="known already", text=text, memory_id=stored), None)]
     async with workspace.store.transaction(context) as tx:
         memories = await reading.get_memories(tx, [stored])
-    done = Decision(kind="add", reason=found.why, text=text, memory_id=stored)
+    done = Decision(kind="add", reason=claim.why, text=text, memory_id=stored)
     rest: list[tuple[Decision, Memory | None]] = [(decision, None) for decision in report.decisions]
-    if found.replaces is not None and found.replaces not in {
+    if claim.replaces is not None and claim.replaces not in {
         decision.other_id for decision in report.decisions
     }:
-        rest += [(await _replace(workspace, context, found, stored), None)]
+        rest += [(await _replace(workspace, context, claim, stored), None)]
     return [(done, memories[0] if memories else None), *rest]
 
 
-async def _replace(workspace: Workspace, context: TenantContext, found: Found, stored: UUID) -> Decision:
+async def _replace(workspace: Workspace, context: TenantContext, claim: Claim, stored: UUID) -> Decision:
     """Retire the fact that a model said is replaced, where the rules saw no connection."""
-    assert found.replaces is not None
+    assert claim.replaces is not None
     try:
         async with workspace.store.transaction(context) as tx:
-            await writing.supersede(tx, found.replaces, stored, now=workspace.clock(), reason=found.why)
+            await writing.supersede(tx, claim.replaces, stored, now=workspace.clock(), reason=claim.why)
     except RecollectError as error:  # somebody else retired it, or deleted it, in this moment
-        return Decision(kind="skip", reason=str(error), memory_id=stored, other_id=found.replaces)
-    return Decision(kind="supersede", reason=found.why, memory_id=stored, other_id=found.replaces)
+        return Decision(kind="skip", reason=str(error), memory_id=stored, other_id=claim.replaces)
+    return Decision(kind="supersede", reason=claim.why, memory_id=stored, other_id=claim.replaces)
 
 
 async def _known_already(
@@ -173,21 +173,21 @@ async def _known_already(
     return None
 
 
-def _shared(found: Found) -> dict[str, Any]:
-    turn = found.memory
+def _shared(claim: Claim) -> dict[str, Any]:
+    turn = claim.memory
     return {
         "layer": turn.layer.value,
         "scope": turn.scope,
         "created_at": turn.created_at,
         "expires_at": turn.expires_at,
         "source": f"{DERIVED}{turn.id}",
-        "metadata": {"derived_from": [str(turn.id)], "why": found.why},
+        "metadata": {"derived_from": [str(turn.id)], "why": claim.why},
     }
 
 
-def _fact_fields(found: Found, statement: Statement, text: str) -> dict[str, Any]:
+def _fact_fields(claim: Claim, statement: Statement, text: str) -> dict[str, Any]:
     return {
-        **_shared(found),
+        **_shared(claim),
         "type": "semantic",
         "text": text,
         "subject": statement.subject,

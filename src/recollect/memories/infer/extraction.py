@@ -30,15 +30,12 @@ if TYPE_CHECKING:
     from recollect.providers.models import ChatModel
 
 
-# ---------------------------------------------------------------- what was found
-
-
 BY_RULE = "read by rule"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A fact (`statement`) or a procedure (`trigger`, `action`) in a memory, and who found it.
+class Claim:
+    """A fact (`statement`) or a procedure (`trigger`, `action`) that a memory states, and who read it there.
 
     `replaces` is the known fact that it takes the place of, where a model has read both.
     """
@@ -53,9 +50,9 @@ class Found:
 
 @dataclass(slots=True)
 class Findings:
-    """All that was found in some memories, what was left out and why, and the names a model saw."""
+    """What some memories state, what was left out and why, and the names a model saw."""
 
-    found: list[Found] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
     skipped: list[Decision] = field(default_factory=list)
     names: dict[UUID, list[str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -122,7 +119,7 @@ def find_by_rule(memories: list[Memory], context: TenantContext) -> Findings:
         else:
             speaker = speaker_name(memory.speaker, context)
             reading = read_facts(memory.text, speaker=speaker, now=memory.created_at)
-            findings.found += [Found(memory=memory, why=BY_RULE, statement=s) for s in reading.statements]
+            findings.claims += [Claim(memory=memory, why=BY_RULE, statement=s) for s in reading.statements]
             for skipped in reading.skipped:
                 findings.skip(memory, skipped.sentence, skipped.reason)
     return findings
@@ -147,15 +144,17 @@ async def find_by_model(model: ChatModel, memories: Sequence[Memory], context: T
         lines = [
             turn_line(
                 number,
-                replace(one, text=one.text[:CHUNK_CHARS]),
-                speaker_name(one.speaker, context) or "somebody",
+                replace(memory, text=memory.text[:CHUNK_CHARS]),
+                speaker_name(memory.speaker, context) or "somebody",
             )
-            for number, one in enumerate(chunk, 1)
+            for number, memory in enumerate(chunk, 1)
         ]
-        said = "\n".join(lines)
+        turns = "\n".join(lines)
         # What can be extracted is not much longer than what was said; a small model would ramble on.
-        budget = min(1_024, 200 + len(said))
-        answer = await model.answer(read_prompt(__package__, "extract.md"), said, schema(), max_tokens=budget)
+        budget = min(1_024, 200 + len(turns))
+        answer = await model.answer(
+            read_prompt(__package__, "extract.md"), turns, schema(), max_tokens=budget
+        )
         _take(answer.value, chunk, model.name, context, findings)
 
     return await ask_model(in_chunks(spoken, room=CHUNK_CHARS, size=len, most=CHUNK_TURNS), ask)
@@ -202,7 +201,7 @@ def _take(value: Any, chunk: Sequence[Memory], name: str, context: TenantContext
         if statement is None or memory is None:
             findings.skip(memory, text, f"{_MODEL}{reason}")
         else:
-            findings.found.append(Found(memory=memory, why=why, statement=statement))
+            findings.claims.append(Claim(memory=memory, why=why, statement=statement))
     for step in value.procedures:
         memory = _turn(chunk, step.turn)
         trigger, action = step.trigger.strip(), step.action.strip()
@@ -212,7 +211,7 @@ def _take(value: Any, chunk: Sequence[Memory], name: str, context: TenantContext
             and action
             and all(grounded(t, memory.text) for t in (trigger, action))
         ):
-            findings.found.append(Found(memory=memory, why=why, trigger=trigger, action=action))
+            findings.claims.append(Claim(memory=memory, why=why, trigger=trigger, action=action))
         else:
             reason = f"{_MODEL}a procedure whose words are not in the turn"
             findings.skip(memory, f"when {trigger}: {action}", reason)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recollect.domain.memory import Memory
 from recollect.domain.tenancy import TenantContext
-from recollect.memories.infer.extraction import Findings, Found, ask_model, in_chunks, turn_line
+from recollect.memories.infer.extraction import Claim, Findings, ask_model, in_chunks, turn_line
 from recollect.memories.supersession import speaker_name
 from recollect.providers.tokens import count_tokens
 from recollect.runs.fences import read_prompt
@@ -50,10 +50,10 @@ async def revise(
 
     async def ask(chunk: list[Memory], findings: Findings) -> None:
         known = await _known(workspace, context, chunk, room // _KNOWN_SHARE)
-        lines = [_fact_line(*one) for one in enumerate(known, 1)]
-        for number, one in enumerate(chunk, 1):
-            speaker = speaker_name(one.speaker, context) or one.speaker or "somebody"
-            lines.append(turn_line(number, one, speaker, date=f"{one.created_at:%Y-%m-%d}"))
+        lines = [_fact_line(number, row) for number, row in enumerate(known, 1)]
+        for number, memory in enumerate(chunk, 1):
+            speaker = speaker_name(memory.speaker, context) or memory.speaker or "somebody"
+            lines.append(turn_line(number, memory, speaker, date=f"{memory.created_at:%Y-%m-%d}"))
         answer = await model.answer(read_prompt(__package__, "revision.md"), "\n".join(lines), form())
         _take(answer.value, chunk, known, model.name, context, findings)
 
@@ -93,9 +93,9 @@ def form() -> Any:
 
 
 def _fact_line(number: int, row: Row) -> str:
-    said = f"{row['subject']} {row['predicate']} {row['object']}"
+    fact = f"{row['subject']} {row['predicate']} {row['object']}"
     day = row["valid_from"] or row["created_at"]
-    return json.dumps({"known": number, "fact": said, "since": f"{day:%Y-%m-%d}"}, ensure_ascii=False)
+    return json.dumps({"known": number, "fact": fact, "since": f"{day:%Y-%m-%d}"}, ensure_ascii=False)
 
 
 async def _known(
@@ -105,12 +105,12 @@ async def _known(
 
     Within each the newest first.
     """
-    names = {speaker_name(one.speaker, context) or "" for one in chunk}
-    names |= {name for one in chunk for name in _NAME.findall(one.text)}
+    names = {speaker_name(memory.speaker, context) or "" for memory in chunk}
+    names |= {name for memory in chunk for name in _NAME.findall(memory.text)}
     subjects = sorted({spelling for name in names if name for spelling in spellings(name)})
     async with workspace.store.transaction(context) as tx:
-        places = await facts.scopes_of(tx, [one.id for one in chunk])
-        telling = [one.id for one in sorted(chunk, key=lambda one: -len(one.text))[:_COMPARED]]
+        places = await facts.scopes_of(tx, [memory.id for memory in chunk])
+        telling = [memory.id for memory in sorted(chunk, key=lambda memory: -len(memory.text))[:_COMPARED]]
         now = workspace.clock()
         named, near = list[Row](), list[Row]()
         for scope in sorted(set(places.values())):
@@ -120,7 +120,7 @@ async def _known(
     rows = {
         row["memory_id"]: row
         for part in (named, near)
-        for row in sorted(part, key=lambda one: one["created_at"], reverse=True)
+        for row in sorted(part, key=lambda row: row["created_at"], reverse=True)
     }
     kept: list[Row] = []
     for row in rows.values():
@@ -157,12 +157,12 @@ def _take(
             findings.skip(turn, text, f"{_MODEL}a part of the fact is empty")
             continue
         replaced = fact["memory_id"] if fact is not None else None
-        findings.found.append(Found(memory=turn, why=why, statement=statement, replaces=replaced))
+        findings.claims.append(Claim(memory=turn, why=why, statement=statement, replaces=replaced))
     for step in value.procedures:
         turn, reason = _proved(chunk, step.turn, step.quote)
         trigger, action = step.trigger.strip(), step.action.strip()
         if turn is not None and trigger and action:
-            findings.found.append(Found(memory=turn, why=why, trigger=trigger, action=action))
+            findings.claims.append(Claim(memory=turn, why=why, trigger=trigger, action=action))
         else:
             why_not = f"{_MODEL}{reason or 'a part of it is empty'}"
             findings.skip(turn, f"when {trigger}: {action}", why_not)

@@ -57,15 +57,15 @@ class ModelSummary:
 
 
 async def rephrase(
-    model: ChatModel, title: str, passages: Sequence[Passage], shown: Sequence[int]
+    model: ChatModel, title: str, passages: Sequence[Passage], places: Sequence[int]
 ) -> list[Chosen]:
     """The model's sentences that hold; raises a `ModelError` when it gave none of the asked form."""
     large = model.profile.shape != "small"
-    text = fenced(title, passages, shown, most_chars=20_000 if large else _SHOWN_CHARS)
+    text = fenced(title, passages, places, most_chars=20_000 if large else _SHOWN_CHARS)
     answer = await model.answer(
         read_prompt(__package__, "summarise.md"), text, ModelSummary, max_tokens=_OUTPUT_TOKENS
     )
-    return grounded(answer.value.sentences, passages, shown)
+    return grounded(answer.value.sentences, passages, places)
 
 
 def most_shown(model: ChatModel) -> tuple[int, int]:
@@ -77,11 +77,11 @@ def most_shown(model: ChatModel) -> tuple[int, int]:
 
 
 def fenced(
-    title: str, passages: Sequence[Passage], shown: Sequence[int], *, most_chars: int = _SHOWN_CHARS
+    title: str, passages: Sequence[Passage], places: Sequence[int], *, most_chars: int = _SHOWN_CHARS
 ) -> str:
     """The memories as the model sees them; nothing in them can close the fence."""
     lines = [f"About: {_harmless(title)}"]
-    for number, index in enumerate(shown, 1):
+    for number, index in enumerate(places, 1):
         passage = passages[index]
         speaker = f", {_harmless(passage.speaker)}" if passage.speaker else ""
         text = _harmless(passage.text)[:most_chars]
@@ -94,7 +94,7 @@ def _harmless(text: str) -> str:
 
 
 def grounded(
-    sentences: Sequence[ModelSentence], passages: Sequence[Passage], shown: Sequence[int]
+    sentences: Sequence[ModelSentence], passages: Sequence[Passage], places: Sequence[int]
 ) -> list[Chosen]:
     """Of a model's sentences those that say what the memories they cite say, within the budget."""
     kept: list[Chosen] = []
@@ -102,9 +102,9 @@ def grounded(
     for sentence in sentences:
         text = " ".join(sentence.text.split())
         numbers = list(dict.fromkeys(sentence.sources))
-        if not text or not numbers or not all(1 <= number <= len(shown) for number in numbers):
+        if not text or not numbers or not all(1 <= number <= len(places) for number in numbers):
             continue
-        cited = [shown[number - 1] for number in numbers]
+        cited = [places[number - 1] for number in numbers]
         words += count_words(text)
         if words > MAX_WORDS or len(kept) == MAX_SENTENCES:
             break
@@ -124,8 +124,8 @@ def holds(text: str, cited: Sequence[Passage]) -> bool:
     for name in _NAME.findall(text):
         if not set(terms(name)) <= known:
             return False
-    said = [term for term in set(terms(text)) if term not in CHATTER]
-    return bool(said) and sum(term in known for term in said) >= _GROUNDED_SHARE * len(said)
+    words = [term for term in set(terms(text)) if term not in CHATTER]
+    return bool(words) and sum(term in known for term in words) >= _GROUNDED_SHARE * len(words)
 
 
 #: More speakers than this are counted, not named.
@@ -135,10 +135,10 @@ _NUMBERED = re.compile(r"[0-9a-f-]{32,36}", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A summary ready to be stored: its text, `said` without heading and dates, and what it came from."""
+    """A summary ready to be stored: its text, its `words` without heading and dates, and what it came from."""
 
     text: str
-    said: str
+    words: str
     metadata: dict[str, Any]
     sources: tuple[Passage, ...]
     begins_at: datetime
@@ -160,17 +160,17 @@ def compose(
     # "Yesterday" in a quotation needs the day it was said on; one day for all is in the heading.
     dated = len({passage.at.date() for passage in passages}) > 1
     lines = [_heading(target, place, passages)]
-    said: list[str] = []
+    sentences: list[str] = []
     for sentence in chosen:
         first = passages[sentence.passages[0]]
         # A model speaks about people by name; a quotation needs its speaker.
         said_by = f"{first.speaker}: " if first.speaker and model is None else ""
         day = f"({_day(first.at)}) " if dated else ""
-        said.append(f"{said_by}{sentence.text}")
-        lines.append(f"- {day}{said[-1]}")
+        sentences.append(f"{said_by}{sentence.text}")
+        lines.append(f"- {day}{sentences[-1]}")
     return Written(
         text="\n".join(lines),
-        said="\n".join(said),
+        words="\n".join(sentences),
         metadata={
             "summary": {"kind": target.key.kind, "about": target.key.about},
             "sources": [str(passages[index].id) for index in used],

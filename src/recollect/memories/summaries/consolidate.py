@@ -315,10 +315,10 @@ class _Maker:
             most = await asyncio.to_thread(
                 choose, passages, embedder.embed, about=about, max_sentences=sentences, max_words=words
             )
-            shown = sorted({index for sentence in most for index in sentence.passages})
-            said = await self._ask(self.model, target, place, passages, shown) if shown else []
-            if said:
-                return compose(target, place, passages, said, read=shown, model=self.model.name)
+            places = sorted({index for sentence in most for index in sentence.passages})
+            rephrased = await self._ask(self.model, target, place, passages, places) if places else []
+            if rephrased:
+                return compose(target, place, passages, rephrased, read=places, model=self.model.name)
         chosen = await asyncio.to_thread(choose, passages, embedder.embed, about=about)
         return compose(target, place, passages, chosen) if chosen else None
 
@@ -328,22 +328,24 @@ class _Maker:
         target: Target,
         place: Place,
         passages: Sequence[Passage],
-        shown: Sequence[int],
+        places: Sequence[int],
     ) -> list[Chosen]:
         """The model's sentences; none when it can't be asked or says what is not there, and a note why."""
         name = _named(target, place)
         try:
-            said = await rephrase(model, target.title or f"{place.layer.value}/{place.name}", passages, shown)
+            sentences = await rephrase(
+                model, target.title or f"{place.layer.value}/{place.name}", passages, places
+            )
         except ModelError as error:
             self.notes.append(f"quoted instead of rephrased: {error}")
             if not isinstance(error, ModelOutputError):
                 self.model = None  # waiting for it once is enough
             return []
-        if not said:
+        if not sentences:
             self.notes.append(
                 f"{name}: quoted instead of rephrased, the model's sentences were not in the memories"
             )
-        return said
+        return sentences
 
 
 def _named(target: Target, place: Place) -> str:

@@ -228,25 +228,29 @@ def choose(
 ) -> list[Chosen]:
     """The sentences that say most, in the order they were said. `about`: the terms of a name to keep to."""
     name = frozenset(about)
-    found = candidates(passages, name)
+    sentences = candidates(passages, name)
     if name:
-        found = _keep_to(found, passages, name)
-    weights = _topic_weights(found)
-    while len(found) > PART:
-        parts = [found[at : at + PART] for at in range(0, len(found), PART)]
-        near = embed if len(found) <= EMBED_LIMIT else None
+        sentences = _keep_to(sentences, passages, name)
+    weights = _topic_weights(sentences)
+    while len(sentences) > PART:
+        parts = [sentences[at : at + PART] for at in range(0, len(sentences), PART)]
+        near = embed if len(sentences) <= EMBED_LIMIT else None
         kept = [
             sentence
             for part in parts
             for sentence in _take(part, passages, weights, near, _KEPT_OF_PART, math.inf)
         ]
-        found = kept
-    taken = _take(found, passages, weights, embed, max_sentences, max_words)
-    taken.sort(key=lambda sentence: (passages[sentence.passage].at, sentence.passage, found.index(sentence)))
+        sentences = kept
+    taken = _take(sentences, passages, weights, embed, max_sentences, max_words)
+    taken.sort(
+        key=lambda sentence: (passages[sentence.passage].at, sentence.passage, sentences.index(sentence))
+    )
     return [Chosen(text=sentence.text, passages=(sentence.passage,)) for sentence in taken]
 
 
-def _keep_to(found: Sequence[Sentence], passages: Sequence[Passage], name: frozenset[str]) -> list[Sentence]:
+def _keep_to(
+    sentences: Sequence[Sentence], passages: Sequence[Passage], name: frozenset[str]
+) -> list[Sentence]:
     """Sentences that name it, or were said by it; else memories that somebody linked with it.
 
     What stands around a name in a conversation is about something else as often as not.
@@ -256,19 +260,19 @@ def _keep_to(found: Sequence[Sentence], passages: Sequence[Passage], name: froze
         speaker = passages[sentence.passage].speaker
         return bool(speaker) and name <= set(terms(speaker or ""))
 
-    close = [s for s in found if name <= set(s.content) or spoken(s)]
-    return close or [s for s in found if not passages[s.passage].turn]
+    close = [s for s in sentences if name <= set(s.content) or spoken(s)]
+    return close or [s for s in sentences if not passages[s.passage].turn]
 
 
-def _topic_weights(found: Sequence[Sentence]) -> dict[str, float]:
+def _topic_weights(sentences: Sequence[Sentence]) -> dict[str, float]:
     """What a term says about the whole: more the more sentences have it, less when nearly all do."""
-    spread = Counter(term for sentence in found for term in set(sentence.content))
-    total = max(len(found), 1)
+    spread = Counter(term for sentence in sentences for term in set(sentence.content))
+    total = max(len(sentences), 1)
     return {term: math.log(1 + n) * math.log(1 + total / n) for term, n in spread.items()}
 
 
 def _take(
-    found: Sequence[Sentence],
+    sentences: Sequence[Sentence],
     passages: Sequence[Passage],
     weights: dict[str, float],
     embed: Embed | None,
@@ -276,35 +280,41 @@ def _take(
     max_words: float,
 ) -> list[Sentence]:
     """The best sentences, one by one, each unlike those before it."""
-    if not found:
+    if not sentences:
         return []
-    vectors = embed([sentence.text for sentence in found]) if embed is not None else None
-    worth = _worth(found, passages, weights, vectors)
-    likeness = [0.0] * len(found)
+    vectors = embed([sentence.text for sentence in sentences]) if embed is not None else None
+    worth = _worth(sentences, passages, weights, vectors)
+    likeness = [0.0] * len(sentences)
     taken: list[int] = []
     words = 0
-    open_places = set(range(len(found)))
+    open_places = set(range(len(sentences)))
     while open_places and len(taken) < max_sentences:
         best = max(open_places, key=lambda i: (_LAMBDA * worth[i] - (1 - _LAMBDA) * likeness[i], -i))
         open_places.discard(best)
-        if words + found[best].words > max_words and taken:
+        if words + sentences[best].words > max_words and taken:
             continue
         taken.append(best)
-        words += found[best].words
+        words += sentences[best].words
         for i in open_places:
-            likeness[i] = max(likeness[i], _likeness(found, vectors, i, best))
+            likeness[i] = max(likeness[i], _likeness(sentences, vectors, i, best))
         open_places = {i for i in open_places if likeness[i] < _SAME}
-    return [found[i] for i in sorted(taken)]
+    return [sentences[i] for i in sorted(taken)]
 
 
 def _worth(
-    found: Sequence[Sentence], passages: Sequence[Passage], weights: dict[str, float], vectors: Vectors | None
+    sentences: Sequence[Sentence],
+    passages: Sequence[Passage],
+    weights: dict[str, float],
+    vectors: Vectors | None,
 ) -> list[float]:
     topical = _scaled(
         # The square root of the length: a long sentence may say more, but must not win by its length.
-        [sum(weights[term] for term in set(s.content)) / math.sqrt(len(set(s.content)) + 4) for s in found]
+        [
+            sum(weights[term] for term in set(s.content)) / math.sqrt(len(set(s.content)) + 4)
+            for s in sentences
+        ]
     )
-    central = [0.0] * len(found)
+    central = [0.0] * len(sentences)
     if vectors is not None:
         middle = vectors.mean(axis=0)
         central = _scaled([float(value) for value in vectors @ middle])
@@ -318,7 +328,7 @@ def _worth(
         - 0.15 * dangles(sentence.text)
         - 0.25 * addresses(sentence.text)
         - 0.20 * (not _DEFINITE.search(sentence.text))
-        for i, sentence in enumerate(found)
+        for i, sentence in enumerate(sentences)
     ]
 
 
@@ -338,11 +348,11 @@ def _scaled(values: list[float]) -> list[float]:
     return [0.5] * len(values) if high == low else [(value - low) / (high - low) for value in values]
 
 
-def _likeness(found: Sequence[Sentence], vectors: Vectors | None, one: int, other: int) -> float:
+def _likeness(sentences: Sequence[Sentence], vectors: Vectors | None, place: int, other: int) -> float:
     """How much two sentences say the same; two of one passage are always alike a little."""
     if vectors is not None:
-        alike = float(vectors[one] @ vectors[other])
+        alike = float(vectors[place] @ vectors[other])
     else:
-        first, second = set(found[one].content), set(found[other].content)
+        first, second = set(sentences[place].content), set(sentences[other].content)
         alike = len(first & second) / max(len(first | second), 1)
-    return max(alike, 0.4) if found[one].passage == found[other].passage else alike
+    return max(alike, 0.4) if sentences[place].passage == sentences[other].passage else alike

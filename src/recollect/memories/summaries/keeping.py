@@ -74,7 +74,7 @@ async def keep(
             digest=text_digest(f"{target.key.kind} {target.key.about}\n{text}"),
             terms=Counter(terms(text)),
             vectors=vectors,
-            names=find_names(written.said, known=await entities.declared_names(tx)),
+            names=find_names(written.words, known=await entities.declared_names(tx)),
             now=workspace.clock(),
         )
         return await _store(tx, ready, force=force)

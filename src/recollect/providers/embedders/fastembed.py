@@ -91,11 +91,11 @@ def _tokenizer_of(model: TextEmbedding) -> tuple[Any, int]:
     """A copy of the model's tokenizer that does not cut, and its window; (None, 0) if it shows none."""
     from tokenizers import Tokenizer
 
-    shown = getattr(model.model, "tokenizer", None)
-    if not isinstance(shown, Tokenizer) or not shown.truncation:
+    tokenizer = getattr(model.model, "tokenizer", None)
+    if not isinstance(tokenizer, Tokenizer) or not tokenizer.truncation:
         return None, 0
-    window = int(shown.truncation["max_length"]) - shown.num_special_tokens_to_add(is_pair=False)
-    copy = Tokenizer.from_str(shown.to_str())
+    window = int(tokenizer.truncation["max_length"]) - tokenizer.num_special_tokens_to_add(is_pair=False)
+    copy = Tokenizer.from_str(tokenizer.to_str())
     copy.no_truncation()
     copy.no_padding()
     return copy, window

@@ -160,11 +160,11 @@ def _factory_of(name: str, family: str, variant: str) -> EmbedderFactory:
             )
         reference = built_in.factory
     else:
-        found = _third_party().get(family)
-        if found is None:
+        entry = _third_party().get(family)
+        if entry is None:
             known = ", ".join(["auto", *(info.name for info in available_embedders())])
             raise InvalidInputError(f"there is no embedder called {name!r}; there is {known}")
-        reference = found
+        reference = entry
     try:
         factory: EmbedderFactory = pkgutil.resolve_name(reference)
     except (ImportError, AttributeError, ValueError) as error:

@@ -188,13 +188,13 @@ class PydanticChatModel:
             for tool in tools
         ]
         messages = _messages(instructions, opening, exchanges)
-        said = [
+        texts = [
             result
             for exchange in exchanges
             for result in (*exchange.results, exchange.remark, _spoken(exchange.reply))
         ]
         written = [json.dumps(tool.schema) + tool.description for tool in tools]
-        counted = await self._count(instructions, opening, *said, *written)
+        counted = await self._count(instructions, opening, *texts, *written)
 
         async def ask(deadline: float) -> Reply:
             cap = self.profile.output_tokens(max_tokens)
@@ -300,8 +300,8 @@ class PydanticChatModel:
         attempt = 0
         while True:
             sending = _Sending(cap=self._affordable(counted, cap))
-            held = self.profile.worst(counted, sending.cap)
-            self.purse.hold(*held)
+            worst = self.profile.worst(counted, sending.cap)
+            self.purse.hold(*worst)
             # Who is cut off in the middle may have worked, and be paid.
             spent = self._worst(counted, sending.cap)
             try:
@@ -321,7 +321,7 @@ class PydanticChatModel:
                 if wait_s is None:
                     raise failure from error
             finally:
-                self.purse.settle(self.name, held, spent)
+                self.purse.settle(self.name, worst, spent)
             await asyncio.sleep(wait_s)
             attempt += 1
 

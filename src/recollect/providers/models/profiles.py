@@ -101,12 +101,12 @@ def _read(prices: Any) -> Price | None:
     }
     if own["input"] is None or own["output"] is None:
         return None
-    tiers = [found[0] for one in own.values() if (found := getattr(one, "tiers", None))]
+    tiers = [steps[0] for price in own.values() if (steps := getattr(price, "tiers", None))]
     if not tiers:
-        return _price({name: _usd(one) for name, one in own.items()})
-    long = {name: _usd(one, long=True) for name, one in own.items()}
+        return _price({name: _usd(price) for name, price in own.items()})
+    long = {name: _usd(price, long=True) for name, price in own.items()}
     return _price(
-        {name: _usd(one) for name, one in own.items()},
+        {name: _usd(price) for name, price in own.items()},
         long=_price(long),
         long_from=min(int(tier.start) for tier in tiers),
     )
@@ -255,8 +255,8 @@ class Profile:
 
     def worst(self, counted_tokens: int, output: int) -> tuple[int, float]:
         """The most that one request can take, in tokens and dollars, by what we count of it and its cap."""
-        asked = self.counted(counted_tokens)
-        return asked + output, 0.0 if self.price is None else self.price.worst(input=asked, output=output)
+        input = self.counted(counted_tokens)
+        return input + output, 0.0 if self.price is None else self.price.worst(input=input, output=output)
 
     def cap_within(self, usd: float | None, counted_tokens: int, wanted: int) -> int | None:
         """The cap that a budget allows, up to `wanted`; None when a request with it is not worth sending."""

@@ -66,8 +66,8 @@ class Purse:
     def spent(self) -> Spent:
         """All of it."""
         total = Spent()
-        for one in self.by_model.values():
-            total += one
+        for spent in self.by_model.values():
+            total += spent
         return total
 
     def tokens_by_model(self) -> dict[str, int]:
@@ -98,26 +98,26 @@ class Purse:
 
     def hold(self, tokens: int, usd: float) -> None:
         """Set the worst case of a request aside."""
-        for one in self._chain():
-            one._held[0] += tokens
-            one._held[1] += _up(usd)
+        for purse in self._chain():
+            purse._held[0] += tokens
+            purse._held[1] += _up(usd)
 
-    def settle(self, name: str, held: tuple[int, float], spent: Spent) -> None:
+    def settle(self, name: str, reserved: tuple[int, float], spent: Spent) -> None:
         """What the request was. More than was held is counted all the same: a record must not lie."""
-        for one in self._chain():
-            one._held[0] -= held[0]
-            one._held[1] -= _up(held[1])
-            one.by_model[name] = one.by_model.get(name, Spent()) + spent
+        for purse in self._chain():
+            purse._held[0] -= reserved[0]
+            purse._held[1] -= _up(reserved[1])
+            purse.by_model[name] = purse.by_model.get(name, Spent()) + spent
 
     def _left(self) -> tuple[float, float]:
         """Tokens and billionths of a dollar; less than none where more was used than held, no end without a limit."""
         tokens = usd = math.inf
-        for one in self._chain():
-            if one.max_tokens is not None:
-                tokens = min(tokens, one.max_tokens - one.spent.tokens - one._held[0])
-            if one.max_usd is not None and math.isfinite(one.max_usd):
-                most = math.floor(round(one.max_usd * _PER_USD, 3))
-                usd = min(usd, most - round(one.spent.usd * _PER_USD) - one._held[1])
+        for purse in self._chain():
+            if purse.max_tokens is not None:
+                tokens = min(tokens, purse.max_tokens - purse.spent.tokens - purse._held[0])
+            if purse.max_usd is not None and math.isfinite(purse.max_usd):
+                most = math.floor(round(purse.max_usd * _PER_USD, 3))
+                usd = min(usd, most - round(purse.spent.usd * _PER_USD) - purse._held[1])
         return tokens, usd
 
     def _chain(self) -> Iterator[Purse]:

@@ -325,10 +325,10 @@ def _table_steps(connection: Session, table: str, shards: int) -> list[Step]:
 
 
 def _is_plain(connection: Session, table: str) -> bool:
-    found = connection.execute(
+    rows = connection.execute(
         "select from pg_class where oid = %s::regclass and relkind = 'r'", [f"recollect.{table}"]
     )
-    return found.rowcount > 0
+    return rows.rowcount > 0
 
 
 def _bytes(connection: Session, table: str) -> int:

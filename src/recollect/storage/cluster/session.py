@@ -122,8 +122,8 @@ async def is_cluster(connection: Connection) -> bool:
 
 async def vacuum(connection: Connection, tenant: str, tables: Sequence[str], *, rewrite_bytes: int) -> str:
     """Take dead rows out of the tenant's shards, and out of no others; small ones are rewritten."""
-    found = await connection.execute(_SHARDS, [[f"recollect.{table}" for table in tables], tenant])
-    shards = await found.fetchall()
+    cursor = await connection.execute(_SHARDS, [[f"recollect.{table}" for table in tables], tenant])
+    shards = await cursor.fetchall()
     sizes = await _run(connection, shards, "select pg_total_relation_size('{}')")
     rewrite = sum(map(int, sizes)) <= rewrite_bytes
     [role] = await connection.fetch("may_edit_catalog")

@@ -118,8 +118,8 @@ def prepare(
             verb = sql.SQL("create" if known is None else "alter")
             password = sql.Literal(secrets.app)
             connection.execute(sql.SQL("{} role {} {} password {}").format(verb, role, rights, password))
-            found = connection.execute("select from pg_database where datname = %s", [database]).fetchone()
-            if found is None:
+            existing = connection.execute("select from pg_database where datname = %s", [database]).fetchone()
+            if existing is None:
                 # Closed at first: by default everybody may connect, and getting in is the sign of being done.
                 connection.execute(sql.SQL("create database {} allow_connections false").format(name))
             for other in sorted({"postgres", "template1", database}):

@@ -269,27 +269,27 @@ def _try_join(folder: Folder, wish: _Wish) -> Endpoint | None:
     return endpoint if databases.is_prepared(endpoint.app) else None
 
 
-def _serves(found: Postmaster, wish: _Wish) -> bool:
+def _serves(postmaster: Postmaster, wish: _Wish) -> bool:
     if wish.listen is None:
-        return found.socket is not None
-    return found.listen == wish.listen and wish.port in (None, found.port)
+        return postmaster.socket is not None
+    return postmaster.listen == wish.listen and wish.port in (None, postmaster.port)
 
 
-def _endpoint(found: Postmaster, secrets: Secrets, wish: _Wish) -> Endpoint:
-    if not _serves(found, wish):
+def _endpoint(postmaster: Postmaster, secrets: Secrets, wish: _Wish) -> Endpoint:
+    if not _serves(postmaster, wish):
         raise ConflictError(
-            f"the server (process {found.pid}) runs already and does not listen on {wish.listen!r}, "
+            f"the server (process {postmaster.pid}) runs already and does not listen on {wish.listen!r}, "
             f"port {wish.port or 'any'}; stop it with `recollect db stop` first"
         )
     return Endpoint(
-        owner=_conninfo(found, wish, OWNER_ROLE, secrets.owner, wish.database),
-        app=_conninfo(found, wish, APP_ROLE, secrets.app, wish.database),
+        owner=_conninfo(postmaster, wish, OWNER_ROLE, secrets.owner, wish.database),
+        app=_conninfo(postmaster, wish, APP_ROLE, secrets.app, wish.database),
     )
 
 
-def _conninfo(found: Postmaster, wish: _Wish, role: str, password: str, database: str) -> str:
-    host = str(found.socket) if wish.listen is None else wish.listen
-    return make_conninfo("", host=host, port=found.port, dbname=database, user=role, password=password)
+def _conninfo(postmaster: Postmaster, wish: _Wish, role: str, password: str, database: str) -> str:
+    host = str(postmaster.socket) if wish.listen is None else wish.listen
+    return make_conninfo("", host=host, port=postmaster.port, dbname=database, user=role, password=password)
 
 
 def _create_and_start(folder: Folder, wish: _Wish, *, lock: int, deadline: float) -> Postmaster:
@@ -375,10 +375,12 @@ def _stop_locked(folder: Folder, deadline: float) -> bool:
 
 def _server_version() -> str | None:
     try:
-        said = subprocess.run([binary("postgres"), "--version"], capture_output=True, text=True, check=False)
+        output = subprocess.run(
+            [binary("postgres"), "--version"], capture_output=True, text=True, check=False
+        )
     except (StoreUnsupportedError, OSError):
         return None
-    return said.stdout.split()[-1] if said.stdout else None
+    return output.stdout.split()[-1] if output.stdout else None
 
 
 def _size_bytes(data: Path) -> int:

@@ -159,13 +159,13 @@ def start(
             try:
                 return wait_until_ready(folder, pid, deadline)
             except _EndedError:
-                said = _log_since(folder, log_from)
+                output = _log_since(folder, log_from)
             if (other := find_ready_postmaster(folder, deadline)) is not None:
                 return other
-            if "pre-existing shared memory block" in said and time.monotonic() < give_up_leftovers:
+            if "pre-existing shared memory block" in output and time.monotonic() < give_up_leftovers:
                 time.sleep(0.2)
                 continue
-            raise diagnose(folder, said)
+            raise diagnose(folder, output)
     finally:
         os.close(running)
 
@@ -251,22 +251,24 @@ def stop_postmaster(folder: Folder, pid: int, deadline: float) -> None:
         time.sleep(POLL_S)
 
 
-def diagnose(folder: Folder, said: str) -> StoreError | ConfigurationError:
+def diagnose(folder: Folder, output: str) -> StoreError | ConfigurationError:
     """The error that fits what the server said before it ended."""
-    reasons = [line for line in said.splitlines() if re.search(r"\b(FATAL|PANIC|ERROR):|^\S+: error:", line)]
+    reasons = [
+        line for line in output.splitlines() if re.search(r"\b(FATAL|PANIC|ERROR):|^\S+: error:", line)
+    ]
     reason = re.sub(
-        r"^.*?\b(?:FATAL|PANIC|ERROR|error): +", "", (reasons or said.splitlines() or ["no reason"])[-1]
+        r"^.*?\b(?:FATAL|PANIC|ERROR|error): +", "", (reasons or output.splitlines() or ["no reason"])[-1]
     )
-    if "No space left on device" in said or "Disk quota exceeded" in said:
+    if "No space left on device" in output or "Disk quota exceeded" in output:
         return StoreFullError(
             f"the database in {str(folder.home)!r} can't start: no space left on the disk; "
             "free some and try again"
         )
-    if re.search(r"configuration parameter|invalid value for parameter|outside the valid range", said):
+    if re.search(r"configuration parameter|invalid value for parameter|outside the valid range", output):
         return ConfigurationError(f"the database server refuses a setting: {reason}")
-    if "could not bind" in said or "could not create any TCP/IP sockets" in said:
+    if "could not bind" in output or "could not create any TCP/IP sockets" in output:
         return StoreError(f"the database server can't listen there: {reason}; choose another port")
-    if _CORRUPTION.search(said):
+    if _CORRUPTION.search(output):
         return StoreCorruptedError(
             f"the data folder {str(folder.data)!r} is damaged: {reason}; {corruption_advice(folder)}"
         )

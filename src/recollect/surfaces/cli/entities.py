@@ -222,7 +222,9 @@ def _show_declared(out: Output, declared: DeclaredOntology) -> None:
     for kind in ontology.types.values():
         words = f"; also {', '.join(kind.words)}" if kind.words else ""
         filters = f"; filters {', '.join(kind.filters)}" if kind.filters else ""
-        rows.append(("type", kind.name, f"{kind.full_table}: {', '.join(kind.shown)}{words}{filters}"))
+        rows.append(
+            ("type", kind.name, f"{kind.full_table}: {', '.join(kind.display_columns)}{words}{filters}")
+        )
     for relation in ontology.relations:
         meaning = f"{relation.from_type}.{relation.from_column} = {relation.to_type}.{relation.to_column}"
         rows.append(("relation", f"{relation.from_type} {relation.name} {relation.to_type}", meaning))
