@@ -83,7 +83,7 @@ async def consolidate(context: JobContext, *, tenant: str, scope: str | None = N
 
 async def sweep(context: JobContext, *, tenant: str) -> None:
     """Erase what has expired."""
-    from recollect.memories.forgetting import sweep as run
+    from recollect.memories.deletion import sweep as run
 
     try:
         receipt = await run(_workspace(context), _admin(tenant))

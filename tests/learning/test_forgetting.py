@@ -15,9 +15,9 @@ from tests.learning.conftest import Bench, event, who
 
 from recollect import Recollect, Settings, TenantContext
 from recollect.errors import InvalidInputError, NotFoundError
-from recollect.memories.forgetting import delete_one
+from recollect.memories.deletion import delete_one
 from recollect.storage.endpoint import open_door
-from recollect.storage.erasing import Erasure
+from recollect.storage.erase import Erasure
 from recollect.storage.store import caller_settings
 
 Rows = Callable[..., list[dict[str, Any]]]

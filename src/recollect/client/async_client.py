@@ -97,14 +97,14 @@ class AsyncRecollect(MemoryVerbs, OracleVerbs):
 
     async def forget_user(self, user_id: str) -> Receipt:
         """Erase a user: own memories, sessions, agents, memberships, and records of explorations."""
-        from recollect.memories.forgetting import forget_user
+        from recollect.memories.deletion import forget_user
 
         receipt = await forget_user(await self._workspace(), self._context, user_id)
         return await self._forget_explorations(receipt, user_id)
 
     async def sweep(self) -> Receipt:
         """Erase memories that have expired or passed their layer's retention (they are invisible already)."""
-        from recollect.memories.forgetting import sweep
+        from recollect.memories.deletion import sweep
 
         return await sweep(await self._workspace(), self._context)
 

@@ -35,7 +35,7 @@ from recollect.domain.text import MAX_LIMIT, check_whole
 from recollect.errors import ConflictError, InvalidInputError
 
 if TYPE_CHECKING:
-    from recollect.storage.reading import Selection
+    from recollect.storage.reads import Selection
     from recollect.storage.store import Transaction
 
 Progress = Callable[[int, int | None], None]
@@ -137,13 +137,13 @@ class MemoryVerbs(Session):
 
     async def get(self, id: UUID | str) -> Memory:
         """One memory by id."""
-        from recollect.storage.writing import get_memory
+        from recollect.storage.writes import get_memory
 
         async with self._transaction() as tx:
             return await get_memory(tx, parse_id(id))
 
     async def _get_many(self, ids: Sequence[UUID]) -> Memories:
-        from recollect.storage.reading import get_memories
+        from recollect.storage.reads import get_memories
 
         workspace = await self._workspace()
         return await workspace.store.read(self._context, lambda tx: get_memories(tx, ids))
@@ -163,7 +163,7 @@ class MemoryVerbs(Session):
         order: str = "newest",
     ) -> Page:
         """One page of memories, the newest (or `order="oldest"`) first; its `next_cursor` leads to the next one."""
-        from recollect.storage.reading import ORDERS, list_memories
+        from recollect.storage.reads import ORDERS, list_memories
 
         if order not in ORDERS:
             raise InvalidInputError(f"order must be one of {', '.join(ORDERS)}, not {order!r}")
@@ -192,7 +192,7 @@ class MemoryVerbs(Session):
         as_of: datetime | str | None = None,
     ) -> int:
         """How many memories `list` would show on all of its pages."""
-        from recollect.storage.reading import count_memories
+        from recollect.storage.reads import count_memories
 
         workspace = await self._workspace()
         async with workspace.store.transaction(self._context) as tx:
@@ -220,7 +220,7 @@ class MemoryVerbs(Session):
         expires_at: datetime | str | None = UNCHANGED,
     ) -> Memory:
         """Change the given fields of a memory; None empties a field. What it said before stays in `history`."""
-        from recollect.memories.changing import update_memory
+        from recollect.memories.changes import update_memory
 
         given = {
             "text": text, "importance": importance, "metadata": metadata, "entities": entities, "subject": subject,
@@ -245,15 +245,15 @@ class MemoryVerbs(Session):
 
         `vacuum=False` leaves the cleaning of data files to a later vacuum, for many deletes in a row.
         """
-        from recollect.memories import forgetting
+        from recollect.memories import deletion
 
         workspace = await self._workspace()
         conditions = (filters, layers, scope, types, conversation)
         if id is not None:
             if any(condition is not None for condition in conditions):
                 raise InvalidInputError("delete takes an id or conditions, not both")
-            return await forgetting.delete_one(workspace, self._context, parse_id(id), vacuum=vacuum)
-        return await forgetting.delete_matching(
+            return await deletion.delete_one(workspace, self._context, parse_id(id), vacuum=vacuum)
+        return await deletion.delete_matching(
             workspace,
             self._context,
             layers=parse_layers(layers),
@@ -265,11 +265,11 @@ class MemoryVerbs(Session):
 
     async def history(self, id: UUID | str) -> Sequence[HistoryEntry]:
         """Every change of a memory, the oldest first."""
-        from recollect.storage import reading
-        from recollect.storage.writing import get_memory
+        from recollect.storage import reads
+        from recollect.storage.writes import get_memory
 
         async with self._transaction() as tx:
-            return await reading.list_history(tx, await get_memory(tx, parse_id(id)))
+            return await reads.list_history(tx, await get_memory(tx, parse_id(id)))
 
     async def feedback(
         self,
@@ -301,16 +301,16 @@ class MemoryVerbs(Session):
 
     async def supersede(self, id: UUID | str, *, by: UUID | str) -> Memory:
         """Retire a memory in favour of another one; `restore` undoes it."""
-        from recollect.memories import changing
+        from recollect.memories import changes
 
         workspace = await self._workspace()
-        return await changing.supersede(workspace, self._context, parse_id(id), parse_id(by, what="by"))
+        return await changes.supersede(workspace, self._context, parse_id(id), parse_id(by, what="by"))
 
     async def restore(self, id: UUID | str) -> Memory:
         """Believe a superseded memory again."""
-        from recollect.memories import changing
+        from recollect.memories import changes
 
-        return await changing.restore(await self._workspace(), self._context, parse_id(id))
+        return await changes.restore(await self._workspace(), self._context, parse_id(id))
 
     async def conflicts(self, *, limit: int = 50) -> Conflicts:
         """Pairs of memories that are both believed and contradict each other, the newest first."""
@@ -454,7 +454,7 @@ async def _selection(
     """Which memories are meant."""
     from recollect.storage import scopes
     from recollect.storage.filters import Moment
-    from recollect.storage.reading import Selection
+    from recollect.storage.reads import Selection
 
     past = check_time(as_of, "as_of")
     await scopes.describe_caller(tx)

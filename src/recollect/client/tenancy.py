@@ -1,7 +1,7 @@
 """The client's faces for who is there and who speaks for whom: `r.tenants`, `r.scopes`, `r.members`, `r.keys`.
 
 They check, hand over, decide nothing. Who may do what is row-level security's business (storage/sql), what happens is
-storage/scopes.py's, storage/keys.py's and memories/forgetting.py's.
+storage/scopes.py's, storage/keys.py's and memories/deletion.py's.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class AsyncTenants(Face):
 
     async def forget(self, id: str) -> Receipt:
         """Erase a tenant with everything in it. Needs the operator role, or admin of that tenant."""
-        from recollect.memories.forgetting import forget_tenant
+        from recollect.memories.deletion import forget_tenant
 
         receipt = await forget_tenant(await self._workspace(), self._context, id)
         return await self._client._tenant_is_gone(receipt)
@@ -124,7 +124,7 @@ class AsyncScopes(Face):
 
     async def delete(self, scope: str) -> Receipt:
         """Erase a scope with its memories; scopes below it must be gone first."""
-        from recollect.memories.forgetting import delete_scope
+        from recollect.memories.deletion import delete_scope
 
         workspace = await self._workspace()
         return await delete_scope(workspace, self._context, ScopeName.parse(scope))

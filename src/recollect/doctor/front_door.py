@@ -19,10 +19,10 @@ from recollect.domain.layers import PERSONAL_LAYERS, ScopeName
 from recollect.domain.results import Check
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ForbiddenError, InvalidInputError, NotFoundError, RecollectError
-from recollect.memories import changing, forgetting, transfer
+from recollect.memories import changes, deletion, transfer
 from recollect.memories.intake import add_items
 from recollect.retrieval.pipeline import SearchRequest, search
-from recollect.storage import reading, scopes, writing
+from recollect.storage import reads, scopes, writes
 from recollect.workspace import Workspace
 
 #: Text that ends a statement, a literal, an identifier, a parameter or a slot, wherever it might be pasted.
@@ -105,8 +105,8 @@ async def _list(workspace: Workspace, context: TenantContext, filters: object = 
     cursor = None
     while True:
         async with workspace.store.transaction(context) as tx:
-            chosen = reading.Selection(filters=parse_filters(filters))
-            page = await reading.list_memories(tx, chosen, limit=500, cursor=cursor)
+            chosen = reads.Selection(filters=parse_filters(filters))
+            page = await reads.list_memories(tx, chosen, limit=500, cursor=cursor)
         memories += page
         cursor = page.next_cursor
         if cursor is None:
@@ -148,7 +148,7 @@ async def hidden_ids_look_like_no_ids(workspace: Workspace, arena: Arena) -> Che
                 tally.expect(f"{verb} as {context.user_id}", await _answer(call(target)) == none)
         for target in targets:
             tally.note("list by id", len(await _list(workspace, context, {"id": str(target)})))
-            receipt = await forgetting.delete_matching(
+            receipt = await deletion.delete_matching(
                 workspace, context, layers=None, scope=None, types=None,
                 filters=parse_filters({"id": str(target)}), vacuum=False,
             )  # fmt: skip
@@ -161,16 +161,16 @@ def _calls(
 ) -> dict[str, Callable[[UUID], Awaitable[Any]]]:
     async def get(id: UUID) -> None:
         async with workspace.store.transaction(context) as tx:
-            await reading.list_history(tx, await writing.get_memory(tx, id))
+            await reads.list_history(tx, await writes.get_memory(tx, id))
 
     return {
         "get and history": get,
-        "update": lambda id: changing.update_memory(workspace, context, id, {"importance": 1.0}),
-        "update of the text": lambda id: changing.update_memory(workspace, context, id, {"text": "x"}),
-        "delete": lambda id: forgetting.delete_one(workspace, context, id, vacuum=False),
-        "supersede": lambda id: changing.supersede(workspace, context, id, own),
-        "supersede by": lambda id: changing.supersede(workspace, context, own, id),
-        "restore": lambda id: changing.restore(workspace, context, id),
+        "update": lambda id: changes.update_memory(workspace, context, id, {"importance": 1.0}),
+        "update of the text": lambda id: changes.update_memory(workspace, context, id, {"text": "x"}),
+        "delete": lambda id: deletion.delete_one(workspace, context, id, vacuum=False),
+        "supersede": lambda id: changes.supersede(workspace, context, id, own),
+        "supersede by": lambda id: changes.supersede(workspace, context, own, id),
+        "restore": lambda id: changes.restore(workspace, context, id),
     }
 
 
@@ -255,12 +255,12 @@ async def hostile_text_stays_text(workspace: Workspace, arena: Arena) -> Check:
         )  # fmt: skip
         added += 1
         async with workspace.store.transaction(ana) as tx:
-            memory = await writing.get_memory(tx, stored)
+            memory = await writes.get_memory(tx, stored)
         parts = (memory.subject, memory.predicate, memory.object, memory.trigger, memory.action, memory.speaker,
                  memory.source, memory.conversation, memory.entities[0], memory.text[:-2])  # fmt: skip
         tally.expect(f"add of {text!r}", set(parts) == {text.strip()} | {text} or set(parts) == {text})
         tally.expect(f"metadata {text!r}", memory.metadata == {text: {text: text}})
-        changed = await changing.update_memory(
+        changed = await changes.update_memory(
             workspace, ana, stored, {"text": text + " 2", "subject": text + " 2"}
         )
         tally.expect(f"update to {text!r}", changed.text == text + " 2")
@@ -319,7 +319,7 @@ async def _in_scope(workspace: Workspace, context: TenantContext, text: str) -> 
 
 async def _at_cursor(workspace: Workspace, context: TenantContext, text: str) -> Sequence[Any]:
     async with workspace.store.transaction(context) as tx:
-        return await reading.list_memories(tx, reading.Selection(), limit=10, cursor=text)
+        return await reads.list_memories(tx, reads.Selection(), limit=10, cursor=text)
 
 
 async def _shape_scope(workspace: Workspace, context: TenantContext, text: str) -> Sequence[Any]:

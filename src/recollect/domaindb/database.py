@@ -19,7 +19,7 @@ from recollect.domain.ontology import EMPTY, DeclaredOntology, DomainResults, Ex
 from recollect.domain.ontology_document import parse_ontology
 from recollect.domain.query import Resolution, ResolvedEntity
 from recollect.domain.results import Check
-from recollect.domaindb.answering import Answering
+from recollect.domaindb.answers import AnswerBuilder
 from recollect.domaindb.connection import DomainConnections, DomainFault, Session
 from recollect.domaindb.lookups import FoundRow, Lookups
 from recollect.domaindb.questions import read_question
@@ -61,7 +61,7 @@ class DomainDatabase:
         """The row a mention means, by canonical id, number or label; several are rivals. None if none, or no answer."""
 
         def work(session: Session) -> ResolvedEntity | None:
-            rows, confidence = self._rows_meant(self._answering(session), mention.strip())
+            rows, confidence = self._rows_meant(self._builder(session), mention.strip())
             if not rows:
                 return None
             first, rivals = rows[0], rows[1:]
@@ -81,13 +81,13 @@ class DomainDatabase:
             logger.warning("%s", fault)
             return None
 
-    def _rows_meant(self, answering: Answering, mention: str) -> tuple[list[FoundRow], float]:
+    def _rows_meant(self, builder: AnswerBuilder, mention: str) -> tuple[list[FoundRow], float]:
         if self.ontology.split_id(mention):
-            return answering.rows_of(mention), SURE
-        numbered = answering.rows_numbered(read_question(mention, self.ontology).numbered)
+            return builder.rows_of(mention), SURE
+        numbered = builder.rows_numbered(read_question(mention, self.ontology).numbered)
         if numbered:
             return numbered, SURE
-        rows, exact = answering.rows_named(mention)
+        rows, exact = builder.rows_named(mention)
         return rows, SURE if exact else LIKELY
 
     async def expand(
@@ -101,12 +101,12 @@ class DomainDatabase:
             return Expansion(ids=tuple(given))
 
         def work(session: Session) -> Expansion:
-            answering = self._answering(session)
-            starts = [row for entity in entities for row in answering.rows_of(entity)]
-            related = self._follow(answering, starts, set(given), depth, width)
+            builder = self._builder(session)
+            starts = [row for entity in entities for row in builder.rows_of(entity)]
+            related = self._follow(builder, starts, set(given), depth, width)
             reached = [row.id for row in starts] + [entity.id for entity in related]
             ids = tuple(dict.fromkeys([*given, *reached]))
-            return Expansion(ids=ids, related=tuple(related), notes=answering.notes)
+            return Expansion(ids=ids, related=tuple(related), notes=builder.notes)
 
         try:
             return await self._connections.run_on_the_side(work)
@@ -114,7 +114,7 @@ class DomainDatabase:
             return Expansion(ids=tuple(given), notes=(str(fault),))
 
     def _follow(
-        self, answering: Answering, starts: Sequence[FoundRow], seen: set[str], max_depth: int, fan_out: int
+        self, builder: AnswerBuilder, starts: Sequence[FoundRow], seen: set[str], max_depth: int, fan_out: int
     ) -> list[RelatedEntity]:
         """Breadth first. A row is visited once, so that a loop in the ontology ends where it began."""
         seen |= {row.id for row in starts}
@@ -127,7 +127,7 @@ class DomainDatabase:
                     if statements >= MAX_STATEMENTS or len(related) >= MAX_RELATED:
                         return related
                     statements += 1
-                    for other in answering.rows_related(row, relation, limit=fan_out):
+                    for other in builder.rows_related(row, relation, limit=fan_out):
                         if other.id not in seen and len(related) < MAX_RELATED:
                             seen.add(other.id)
                             reached.append(other)
@@ -144,7 +144,7 @@ class DomainDatabase:
 
         def work(session: Session) -> tuple[str, ...]:
             row = FoundRow(type=declared, key=key, label=key)
-            rows = self._answering(session).rows_related(row, relation, limit=max(0, min(limit, MAX_RELATED)))
+            rows = self._builder(session).rows_related(row, relation, limit=max(0, min(limit, MAX_RELATED)))
             return tuple(other.id for other in rows)
 
         try:
@@ -169,7 +169,7 @@ class DomainDatabase:
             return DomainResults()
         try:
             return await self._connections.run(
-                lambda session: self._answering(session).answer(query, entities, time_range)
+                lambda session: self._builder(session).answer(query, entities, time_range)
             )
         except DomainFault as fault:
             return DomainResults(notes=(str(fault),))
@@ -213,9 +213,9 @@ class DomainDatabase:
             checks.append(_check(f"measure {measure.name}", problems, what))
         return checks
 
-    def _answering(self, session: Session) -> Answering:
+    def _builder(self, session: Session) -> AnswerBuilder:
         lookups = Lookups(session, self.ontology, self._catalogue, max_rows=self.max_rows)
-        return Answering(lookups, self.ontology, self._catalogue, max_rows=self.max_rows)
+        return AnswerBuilder(lookups, self.ontology, self._catalogue, max_rows=self.max_rows)
 
 
 def _related(row: FoundRow, relation: Relation, source: FoundRow, depth: int) -> RelatedEntity:

@@ -20,7 +20,7 @@ from recollect.learning.events import EventLog
 from recollect.learning.rewards import UTILITY_REWARDS
 from recollect.learning.utility import read_baseline
 from recollect.storage import learning as storage
-from recollect.storage.writing import get_memory
+from recollect.storage.writes import get_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

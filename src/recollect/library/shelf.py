@@ -16,7 +16,7 @@ from recollect.domain.results import Receipt
 from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name
 from recollect.errors import DocumentNotFoundError, ForbiddenError, InvalidInputError
-from recollect.storage import erasing, library, scopes
+from recollect.storage import erase, library, scopes
 from recollect.storage.rows import from_row
 from recollect.storage.store import Transaction
 from recollect.workspace import Workspace
@@ -159,7 +159,7 @@ async def remove_document(
             raise ForbiddenError(f"the document {document.name!r} may be read but not removed by this caller")
     vacuumed = "none"
     if vacuum:
-        tables = (*erasing.ORACLE_TABLES, *erasing.LIBRARY_TABLES)
-        vacuumed = await erasing.vacuum(workspace.store, context.tenant_id, tables)
+        tables = (*erase.ORACLE_TABLES, *erase.LIBRARY_TABLES)
+        vacuumed = await erase.vacuum(workspace.store, context.tenant_id, tables)
     what = f"document {document.name} ({document.id})"
-    return erasing.make_receipt(context.tenant_id, what, [], rows, vacuumed, now=workspace.clock())
+    return erase.make_receipt(context.tenant_id, what, [], rows, vacuumed, now=workspace.clock())

@@ -27,14 +27,14 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import text_digest
 from recollect.errors import ConflictError, MemoryNotFoundError, RecollectError, StoreBusyError, StoreError
 from recollect.memories.supersession import StatedFact, hold_subjects, settle_facts, state_fact
-from recollect.storage import reading, scopes, spaces, writing
+from recollect.storage import reads, scopes, spaces, writes
 from recollect.storage.connections import try_twice
 from recollect.storage.entities import declared_names
 from recollect.storage.faults import is_lost_race, is_row_fault
 from recollect.storage.filters import FOREVER
 from recollect.storage.happenings import tell_of
 from recollect.storage.store import Transaction
-from recollect.storage.writing import NewMemory, Vectors
+from recollect.storage.writes import NewMemory, Vectors
 from recollect.text.facts import Statement
 from recollect.text.names import find_names
 from recollect.text.terms import terms
@@ -244,7 +244,7 @@ async def _resolve_scopes(tx: Transaction, items: Sequence[Item]) -> None:
         if (layer, name, owner) not in resolved:
             try:
                 if name is not None and owner is not None:
-                    place = await writing.owned_scope(tx, name, owner)
+                    place = await writes.owned_scope(tx, name, owner)
                 else:
                     place = await scopes.writable_scope(tx, layer, name)
                 resolved[layer, name, owner] = place
@@ -264,7 +264,7 @@ async def _find_repeats(tx: Transaction, items: Sequence[Item]) -> None:
     for item in items:
         item.repeat_of = item.stored_id = None
     plain = [item for item in items if item.draft.conversation is None and not item.extras]
-    stored = await writing.find_repeats(tx, [(_scope(item), item.digest) for item in plain])
+    stored = await writes.find_repeats(tx, [(_scope(item), item.digest) for item in plain])
     first: dict[tuple[UUID, bytes], Item] = {}
     for item in plain:
         key = (_scope(item), item.digest)
@@ -336,7 +336,7 @@ async def _write(tx: Transaction, items: Sequence[Item], prepared: Prepared, now
     await hold_subjects(tx, [(_scope(item), item.statement.subject) for item in fresh if item.statement])
     places = await _take_places(tx, fresh)
     memories = [_new_memory(item, prepared, places.get(item.index), now) for item in fresh]
-    inserted = await writing.insert_memories(tx, memories)
+    inserted = await writes.insert_memories(tx, memories)
     unseen = set(inserted)
     for item in fresh:
         assert item.stored_id is not None
@@ -347,7 +347,7 @@ async def _write(tx: Transaction, items: Sequence[Item], prepared: Prepared, now
             item.stored_id = await _known_as(tx, item)
         else:
             # Somebody stored the same text meanwhile: this one is the repeat.
-            stored = await writing.find_repeats(tx, [(_scope(item), item.digest)])
+            stored = await writes.find_repeats(tx, [(_scope(item), item.digest)])
             item.repeat_of = item.stored_id = stored.get((_scope(item), item.digest), item.stored_id)
     repeats: dict[UUID, list[Draft]] = {}
     for item in items:
@@ -358,11 +358,11 @@ async def _write(tx: Transaction, items: Sequence[Item], prepared: Prepared, now
         drafts = repeats[memory_id]
         joined = _joined(drafts)
         until = _until(joined, prepared.retention)
-        scope_id = await writing.reinforce(tx, memory_id, joined, times=len(drafts), until=until, now=now)
+        scope_id = await writes.reinforce(tx, memory_id, joined, times=len(drafts), until=until, now=now)
         repeated.append((memory_id, scope_id, joined))
     await _settle_facts(tx, fresh, inserted, now)
-    await writing.link_inserted(tx, memories, inserted, repeated)
-    await writing.count_inserted(tx, memories, inserted)
+    await writes.link_inserted(tx, memories, inserted, repeated)
+    await writes.count_inserted(tx, memories, inserted)
     added = [(_scope(item), item.stored_id) for item in fresh if item.stored_id in inserted]
     await tell_of(tx, MemoryEvent.ADDED, [(scope, id) for scope, id in added if id is not None])
 
@@ -387,9 +387,9 @@ async def _settle_facts(tx: Transaction, fresh: Sequence[Item], inserted: Set[UU
 async def _known_as(tx: Transaction, item: Item) -> UUID:
     """Under which id a line is stored that was not inserted: its own, or that of the same text."""
     assert item.stored_id is not None
-    if await reading.get_memories(tx, [item.stored_id]):
+    if await reads.get_memories(tx, [item.stored_id]):
         return item.stored_id
-    stored = await writing.find_repeats(tx, [(_scope(item), item.digest)])
+    stored = await writes.find_repeats(tx, [(_scope(item), item.digest)])
     if stored:
         return next(iter(stored.values()))
     raise _TakenIdError(f"the id {item.stored_id} is taken by a memory this caller can't see")
@@ -423,7 +423,7 @@ async def _take_places(tx: Transaction, items: Sequence[Item]) -> dict[int, tupl
         given = [item.extras["position"] for item in group if item.extras.get("position") is not None]
         fresh = [item for item in group if item.extras.get("position") is None]
         at_least = max(given, default=-1) + 1
-        conversation, position = await writing.take_positions(
+        conversation, position = await writes.take_positions(
             tx, scope_id, name, len(fresh), at_least=at_least
         )
         for item in group:

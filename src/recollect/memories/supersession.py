@@ -17,7 +17,7 @@ from uuid import UUID
 from recollect.domain.memory import Draft, MemoryType
 from recollect.domain.results import Conflict, Decision
 from recollect.domain.tenancy import TenantContext
-from recollect.storage import facts, reading, writing
+from recollect.storage import facts, reads, writes
 from recollect.storage.store import Row, Transaction
 from recollect.text.facts import Known, Relation, Statement, read_fact, relate
 from recollect.text.facts.predicates import spellings, subject_key
@@ -148,10 +148,10 @@ async def _settle(tx: Transaction, fact: StatedFact, row: Row, *, now: datetime)
     new, old = fact.memory_id, row["memory_id"]
     match verdict.relation:
         case Relation.REPLACES:
-            await writing.supersede(tx, old, new, now=now, reason=verdict.reason)
+            await writes.supersede(tx, old, new, now=now, reason=verdict.reason)
             return Decision(kind="supersede", reason=verdict.reason, memory_id=new, other_id=old)
         case Relation.OLDER:
-            await writing.supersede(tx, new, old, now=now, reason=verdict.reason)
+            await writes.supersede(tx, new, old, now=now, reason=verdict.reason)
             return Decision(kind="supersede", reason=verdict.reason, memory_id=old, other_id=new)
         case Relation.SAME:
             await facts.restate(tx, old, fact.scope_id, turn=None, reason=verdict.reason, now=now)
@@ -181,7 +181,7 @@ async def list_conflicts(workspace: Workspace, context: TenantContext, *, limit:
     async with workspace.store.transaction(context) as tx:
         rows = await tx.fetch("list_conflicts", limit=limit, now=workspace.clock())
         ids = list({id for row in rows for id in (row["memory_id"], row["other_id"])})
-        memories = {memory.id: memory for memory in await reading.get_memories(tx, ids)}
+        memories = {memory.id: memory for memory in await reads.get_memories(tx, ids)}
     return [
         Conflict(
             memory=memories[row["memory_id"]],

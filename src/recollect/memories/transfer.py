@@ -24,7 +24,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_metadata, check_name
 from recollect.errors import ConflictError, InvalidInputError, RecollectError
 from recollect.memories.intake import Given, Kept, add_items
-from recollect.storage import reading, scopes, summaries, writing
+from recollect.storage import reads, scopes, summaries, writes
 from recollect.workspace import Workspace
 
 FORMAT = 1
@@ -66,10 +66,8 @@ async def export_jsonl(
     cursor: str | None = None
     while True:
         async with workspace.store.transaction(context) as tx:
-            page = await reading.list_memories(
-                tx, reading.Selection(filters=filters), limit=_PAGE, cursor=cursor
-            )
-            details = await reading.fetch_details(tx, [memory.id for memory in page])
+            page = await reads.list_memories(tx, reads.Selection(filters=filters), limit=_PAGE, cursor=cursor)
+            details = await reads.fetch_details(tx, [memory.id for memory in page])
         for memory in page:
             if memory.id in details:  # another caller may have erased it between the two queries
                 _write(target, {"kind": "memory", **details[memory.id]})
@@ -234,7 +232,7 @@ async def _import_scope(workspace: Workspace, context: TenantContext, record: Ma
     async with workspace.store.transaction(context) as tx:
         if name.layer in OWNED_LAYERS:
             owner = record.get("owner")
-            await writing.owned_scope(tx, name, "" if not owner else check_name(owner, what="owner"))
+            await writes.owned_scope(tx, name, "" if not owner else check_name(owner, what="owner"))
         elif name.layer in PERSONAL_LAYERS:
             await scopes.writable_scope(tx, name.layer, name)
         else:

@@ -24,7 +24,7 @@ from recollect.library.material import DOCUMENT, FILE
 from recollect.library.reading.markdown import split_pages
 from recollect.oracle.shelves import Shelves
 from recollect.runs.citations import read_citations, verify
-from recollect.storage.reading import get_memories
+from recollect.storage.reads import get_memories
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import TenantContext

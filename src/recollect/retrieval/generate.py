@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from recollect.domain.names import entity_key
 from recollect.domain.ontology import RelatedEntity
 from recollect.domain.query import Understanding
-from recollect.domaindb.answering import unapplied_notes
+from recollect.domaindb.answers import unapplied_notes
 from recollect.domaindb.database import DomainDatabase
 from recollect.retrieval.asking import Stopwatch
 from recollect.retrieval.rank import Calibration, Pool, calibration_for, links_between

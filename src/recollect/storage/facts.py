@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 from recollect.storage.search import tables
 from recollect.storage.sql import compose
 from recollect.storage.store import Row, Transaction
-from recollect.storage.writing import record
+from recollect.storage.writes import record
 
 #: What the source of a derived memory begins with.
 DERIVED = "memory:"

@@ -23,9 +23,9 @@ from recollect.domain.text import check_name
 from recollect.errors import ForbiddenError, InvalidInputError, ModelError, ModelOutputError, StoreBusyError
 from recollect.memories.summaries.abstract import Written, compose, most_shown, rephrase
 from recollect.memories.summaries.extract import Chosen, Passage, choose
-from recollect.memories.summaries.keeping import keep
+from recollect.memories.summaries.keep import keep
 from recollect.providers.models import ChatModel, Purse
-from recollect.storage import erasing, scopes, summaries
+from recollect.storage import erase, scopes, summaries
 from recollect.storage.faults import is_lost_race
 from recollect.storage.rows import from_row
 from recollect.storage.store import Transaction
@@ -253,7 +253,7 @@ class _Maker:
     async def remove(self, memory_id: UUID) -> bool:
         """Take a summary away; False when somebody else did."""
         async with self.workspace.store.transaction(self.context) as tx:
-            erasure = erasing.Erasure(tx)
+            erasure = erase.Erasure(tx)
             await erasure.memories([memory_id])
             await erasure.traces()
         return bool(erasure.ids)

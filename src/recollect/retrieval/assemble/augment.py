@@ -25,7 +25,7 @@ from recollect.retrieval.assemble.recalled import Recalled
 from recollect.retrieval.assemble.text import assemble, check_max_tokens
 from recollect.retrieval.pipeline import SearchRequest, search
 from recollect.runs.router import ComplexityRouter
-from recollect.storage.reading import get_memories
+from recollect.storage.reads import get_memories
 from recollect.workspace import Workspace
 
 _log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from recollect.runs.environment import CallContext, Observation, Tool
 from recollect.runs.match import Sentence, match_sentences
 from recollect.runs.pieces import Piece
 from recollect.runs.row_book import MapParameters, RowBook
-from recollect.storage import reading, scopes
+from recollect.storage import reads, scopes
 from recollect.storage.filters import Moment
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ async def read_memories(
     async with workspace.store.transaction(context) as tx:
         await scopes.describe_caller(tx)
         place = None if wanted.scope is None else await scopes.get_scope(tx, wanted.scope)
-        chosen = reading.Selection(
+        chosen = reads.Selection(
             scopes=None if place is None else [place["scope_id"]],
             layers=wanted.layers,
             types=request.types if request is not None else None,
@@ -82,7 +82,7 @@ async def read_memories(
             moment=Moment.as_of(past) if past else Moment.now(workspace.clock()),
         )
         while True:
-            page = await reading.list_memories(tx, chosen, limit=_PAGE, cursor=cursor)
+            page = await reads.list_memories(tx, chosen, limit=_PAGE, cursor=cursor)
             listed += len(page.items)
             for memory in page.items:
                 at = memory.valid_from or memory.created_at
@@ -94,7 +94,7 @@ async def read_memories(
             if cursor is None:
                 return memories, []
             if wanted.max_tokens is not None and read > wanted.max_tokens:
-                left = await reading.count_memories(tx, chosen) - listed
+                left = await reads.count_memories(tx, chosen) - listed
                 return memories, [f"{left:,} older memories were not read (rows_max_tokens)"]
 
 

@@ -16,7 +16,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_name
 from recollect.errors import ConflictError, ForbiddenError, InvalidInputError, TenantNotFoundError
 from recollect.memories.summaries.consolidate import rebuild
-from recollect.storage import erasing, happenings, learning, replies, scopes, writing
+from recollect.storage import erase, happenings, learning, replies, scopes, writes
 from recollect.storage.library import erase_documents_of
 from recollect.storage.store import Transaction
 from recollect.storage.summaries import SummaryKey, find_citing
@@ -33,9 +33,9 @@ async def delete_one(
 ) -> Receipt:
     """Erase one memory."""
     async with workspace.store.transaction(context) as tx:
-        await writing.lock_memory(tx, memory_id)
+        await writes.lock_memory(tx, memory_id)
         quoting = await find_citing(tx, [memory_id])
-        erasure = erasing.Erasure(tx)
+        erasure = erase.Erasure(tx)
         await erasure.memories([memory_id])
         await erasure.traces()
     return await _receipt(
@@ -61,7 +61,7 @@ async def delete_matching(
         scope_ids = [(await scopes.get_scope(tx, scope))["scope_id"]] if scope is not None else None
 
     async def pick(tx: Transaction) -> list[UUID]:
-        return await erasing.match_ids(tx, scopes=scope_ids, layers=layers, types=types, filters=filters)
+        return await erase.match_ids(tx, scopes=scope_ids, layers=layers, types=types, filters=filters)
 
     return await _erase_all(workspace, context, "memories by condition", pick, vacuum=vacuum)
 
@@ -71,7 +71,7 @@ async def sweep(workspace: Workspace, context: TenantContext) -> Receipt:
     now = workspace.clock()
 
     async def pick(tx: Transaction) -> list[UUID]:
-        rows = await tx.fetch("expired_memories", now=now, limit=erasing.BATCH)
+        rows = await tx.fetch("expired_memories", now=now, limit=erase.BATCH)
         return [row["memory_id"] for row in rows]
 
     receipt = await _erase_all(workspace, context, "expired memories", pick, vacuum=True)
@@ -103,9 +103,9 @@ async def delete_scope(workspace: Workspace, context: TenantContext, name: Scope
     return await _receipt(workspace, context, f"scope {name}", erasure.ids, erasure.rows, vacuum=True)
 
 
-async def _erase_memories_of(tx: Transaction, scope_ids: Sequence[UUID]) -> erasing.Erasure:
-    erasure = erasing.Erasure(tx)
-    while batch := await erasing.match_ids(tx, scopes=scope_ids):
+async def _erase_memories_of(tx: Transaction, scope_ids: Sequence[UUID]) -> erase.Erasure:
+    erasure = erase.Erasure(tx)
+    while batch := await erase.match_ids(tx, scopes=scope_ids):
         await erasure.memories(batch)
     return erasure
 
@@ -170,7 +170,7 @@ async def forget_tenant(workspace: Workspace, context: TenantContext, tenant_id:
     if not (context.is_operator or (context.is_admin and context.tenant_id == tenant_id)):
         raise ForbiddenError(f"only an operator, or an admin of {tenant_id!r}, may forget it")
     await workspace.events.flush()
-    rows = await erasing.erase_tenant(workspace.store, tenant_id)
+    rows = await erase.erase_tenant(workspace.store, tenant_id)
     if not rows["tenant"]:
         raise TenantNotFoundError(f"no tenant {tenant_id!r}")
     target = context.replace(tenant_id=tenant_id)
@@ -183,7 +183,7 @@ async def _erase_all(
     quoting: list[tuple[UUID, SummaryKey]] = []
     async with workspace.store.transaction(context) as tx:
         await scopes.describe_caller(tx)
-        erasure = erasing.Erasure(tx)
+        erasure = erase.Erasure(tx)
         while batch := await pick(tx):
             quoting += await find_citing(tx, batch)
             if not await erasure.memories(batch):
@@ -208,6 +208,6 @@ async def _receipt(
     # The summaries that quoted it were erased with it; now they are made again from what is left.
     keys = list(dict.fromkeys(key for _, key in quoting))[:_REBUILT_AT_ONCE]
     rebuilt = await rebuild(workspace, context, keys) if keys else 0
-    vacuumed = await erasing.vacuum_after(workspace.store, context.tenant_id, rows) if vacuum else "none"
-    receipt = erasing.make_receipt(context.tenant_id, what, ids, rows, vacuumed, now=workspace.clock())
+    vacuumed = await erase.vacuum_after(workspace.store, context.tenant_id, rows) if vacuum else "none"
+    receipt = erase.make_receipt(context.tenant_id, what, ids, rows, vacuumed, now=workspace.clock())
     return replace(receipt, rebuilt=rebuilt)

@@ -33,7 +33,7 @@ from recollect.storage.happenings import tell
 from recollect.storage.sql import compose
 from recollect.storage.store import Store, Transaction
 from recollect.storage.summaries import find_citing
-from recollect.storage.writing import bump_tallies
+from recollect.storage.writes import bump_tallies
 
 #: Rewriting a table locks it; up to this size it takes about a second here, and is done at once.
 REWRITE_LIMIT_BYTES = 64 * 1024 * 1024

@@ -26,10 +26,10 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import check_metadata, check_text, text_digest
 from recollect.errors import ConflictError, InvalidInputError
 from recollect.memories.intake import retained_until, store_embedded
-from recollect.storage import entities, writing
+from recollect.storage import entities, writes
 from recollect.storage.happenings import tell_of
 from recollect.storage.store import Row, Transaction
-from recollect.storage.writing import Vectors
+from recollect.storage.writes import Vectors
 from recollect.text.names import find_names
 from recollect.text.terms import terms
 from recollect.workspace import Workspace
@@ -52,13 +52,13 @@ async def update_memory(
     if not changes:
         raise InvalidInputError(f"nothing to change; give one of {', '.join(sorted(CHANGEABLE))}")
     async with workspace.store.transaction(context) as tx:
-        current = await writing.get_memory(tx, memory_id)
+        current = await writes.get_memory(tx, memory_id)
     checked = _check(changes, current)
     if "text" in checked and checked["text"] != current.text:
         return await _retext(workspace, context, current, checked)
     checked.pop("text", None)
     async with workspace.store.transaction(context) as tx:
-        before, row = await writing.lock_memory(tx, memory_id)
+        before, row = await writes.lock_memory(tx, memory_id)
         return await _apply(tx, before, row, checked, now=workspace.clock())
 
 
@@ -109,14 +109,14 @@ async def _retext(
     async def store(tx: Transaction, vectors: Vectors) -> Memory:
         now = workspace.clock()
         digest = text_digest(text)
-        before, row = await writing.lock_memory(tx, current.id)
+        before, row = await writes.lock_memory(tx, current.id)
         await _refuse_repeat(tx, row, digest)
         if row["superseded_at"] is None:
-            await writing.archive_version(tx, current.id, row, at=now)
-            await writing.change_memory(tx, current.id, {"since": now}, now=now)
+            await writes.archive_version(tx, current.id, row, at=now)
+            await writes.change_memory(tx, current.id, {"since": now}, now=now)
         else:
-            await writing.unindex_memory(tx, current.id)
-        await writing.index_memory(tx, current.id, row["scope_id"], Counter(terms(indexed)), [vectors])
+            await writes.unindex_memory(tx, current.id)
+        await writes.index_memory(tx, current.id, row["scope_id"], Counter(terms(indexed)), [vectors])
         return await _apply(tx, before, row, {**checked, "digest": digest}, now=now)
 
     return await store_embedded(workspace, context, indexed, store)
@@ -126,7 +126,7 @@ async def _refuse_repeat(tx: Transaction, row: Row, digest: bytes) -> None:
     """The same text in the same scope is one memory; turns and what is retired may say the same."""
     if row["conversation_id"] is not None or row["superseded_at"] is not None:
         return
-    repeats = await writing.find_repeats(tx, [(row["scope_id"], digest)])
+    repeats = await writes.find_repeats(tx, [(row["scope_id"], digest)])
     others = [repeat for repeat in repeats.values() if repeat != row["memory_id"]]
     if others:
         raise ConflictError(f"the same text is stored already as memory {others[0]}")
@@ -143,20 +143,20 @@ async def _apply(
         columns["mentions"] = [name.text for name in names]
         after = replace(before, **{key: columns[key] for key in ("entities", "subject") if key in columns})
         unlinked = await entities.unlink(tx, [before.id])
-        await entities.link(tx, [writing.linked(before.id, row["scope_id"], after, names)])
+        await entities.link(tx, [writes.linked(before.id, row["scope_id"], after, names)])
     if "entities" in columns:
         columns["entities"] = list(columns["entities"])
     if "expires_at" in columns and before.superseded_at is None:
         columns["until"] = await retained_until(tx, before.layer, before.created_at, columns["expires_at"])
     if columns:
-        await writing.change_memory(tx, before.id, columns, now=now)
+        await writes.change_memory(tx, before.id, columns, now=now)
         await tx.execute("align_embeddings", ids=[before.id])
     await entities.forget_unmentioned(tx, unlinked)
     old = {name: _plain(getattr(before, name)) for name in checked if name != "digest"}
     if old:
-        await writing.record(tx, before.id, row["scope_id"], "updated", old, at=now)
+        await writes.record(tx, before.id, row["scope_id"], "updated", old, at=now)
         await tell_of(tx, MemoryEvent.UPDATED, [(row["scope_id"], before.id)])
-    return await writing.get_memory(tx, before.id)
+    return await writes.get_memory(tx, before.id)
 
 
 def _plain(value: Any) -> Any:
@@ -168,12 +168,12 @@ def _plain(value: Any) -> Any:
 async def supersede(workspace: Workspace, context: TenantContext, memory_id: UUID, by: UUID) -> Memory:
     """Retire a memory in favour of another."""
     async with workspace.store.transaction(context) as tx:
-        return await writing.supersede(tx, memory_id, by, now=workspace.clock())
+        return await writes.supersede(tx, memory_id, by, now=workspace.clock())
 
 
 async def restore(workspace: Workspace, context: TenantContext, memory_id: UUID) -> Memory:
     """Believe a superseded memory again."""
     async with workspace.store.transaction(context) as tx:
-        memory, _ = await writing.lock_memory(tx, memory_id)
+        memory, _ = await writes.lock_memory(tx, memory_id)
         until = await retained_until(tx, memory.layer, memory.created_at, memory.expires_at)
-        return await writing.restore(tx, memory_id, until=until, now=workspace.clock())
+        return await writes.restore(tx, memory_id, until=until, now=workspace.clock())

@@ -1,7 +1,7 @@
 """Memories into the database: rows through COPY and staging, repeats, conversations, changes.
 
 What arrives here is checked, embedded and split into terms; this file only makes it durable, keeps the
-counts right and records history. Erasing is in erasing.py.
+counts right and records history. Erasing is in erase.py.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from recollect.memories.infer.revision import revise
 from recollect.memories.intake import Given, Stated, add_items
 from recollect.memories.supersession import hold_subjects, kept_predicate, known_fact
 from recollect.providers.models.purse import Purse
-from recollect.storage import entities, facts, reading, writing
+from recollect.storage import entities, facts, reads, writes
 from recollect.storage.entities import Linked
 from recollect.storage.facts import DERIVED
 from recollect.text.facts import Relation, Statement, relate
@@ -37,7 +37,7 @@ async def infer(
     if report.errors:
         raise report.errors[0].to_error()
     async with workspace.store.transaction(context) as tx:
-        memories = await reading.get_memories(tx, [id for id in report.ids if id is not None])
+        memories = await reads.get_memories(tx, [id for id in report.ids if id is not None])
     if len(memories) < len(items):
         raise ConflictError("what was added is gone again: another caller deleted it in this moment")
     findings = find_by_rule(memories, context)
@@ -120,7 +120,7 @@ async def _derive(
     if report.reinforced:
         return [(Decision(kind="reinforce", reason="known already", text=text, memory_id=stored), None)]
     async with workspace.store.transaction(context) as tx:
-        memories = await reading.get_memories(tx, [stored])
+        memories = await reads.get_memories(tx, [stored])
     done = Decision(kind="add", reason=claim.why, text=text, memory_id=stored)
     rest: list[tuple[Decision, Memory | None]] = [(decision, None) for decision in report.decisions]
     if claim.replaces is not None and claim.replaces not in {
@@ -135,7 +135,7 @@ async def _replace(workspace: Workspace, context: TenantContext, claim: Claim, s
     assert claim.replaces is not None
     try:
         async with workspace.store.transaction(context) as tx:
-            await writing.supersede(tx, claim.replaces, stored, now=workspace.clock(), reason=claim.why)
+            await writes.supersede(tx, claim.replaces, stored, now=workspace.clock(), reason=claim.why)
     except RecollectError as error:  # somebody else retired it, or deleted it, in this moment
         return Decision(kind="skip", reason=str(error), memory_id=stored, other_id=claim.replaces)
     return Decision(kind="supersede", reason=claim.why, memory_id=stored, other_id=claim.replaces)

@@ -22,10 +22,10 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import text_digest
 from recollect.memories.intake import retained_until, store_embedded
 from recollect.memories.summaries.abstract import Written
-from recollect.storage import entities, erasing, summaries, writing
+from recollect.storage import entities, erase, summaries, writes
 from recollect.storage.store import Transaction
 from recollect.storage.summaries import Place, Target
-from recollect.storage.writing import NewMemory, Vectors
+from recollect.storage.writes import NewMemory, Vectors
 from recollect.text.names import find_names
 from recollect.text.terms import terms
 from recollect.workspace import Workspace
@@ -129,17 +129,17 @@ async def _insert(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:
         until=await retained_until(tx, ready.place.layer, ready.now, ready.ends_at),
         updated_at=ready.now,
     )
-    inserted = await writing.insert_memories(tx, [memory])
-    await writing.link_inserted(tx, [memory], inserted)
-    await writing.count_inserted(tx, [memory], inserted)
+    inserted = await writes.insert_memories(tx, [memory])
+    await writes.link_inserted(tx, [memory], inserted)
+    await writes.count_inserted(tx, [memory], inserted)
 
 
 async def _replace(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:
     """New words under the same id. Former versions (somebody changed it by hand) go with the old words."""
-    before, row = await writing.lock_memory(tx, memory_id)
+    before, row = await writes.lock_memory(tx, memory_id)
     versions = [version["memory_id"] for version in await tx.fetch("versions_of", ids=[memory_id])]
     if versions:
-        erasure = erasing.Erasure(tx)
+        erasure = erase.Erasure(tx)
         await erasure.memories(versions)
         await erasure.traces()
     columns: dict[str, Any] = {
@@ -154,16 +154,16 @@ async def _replace(tx: Transaction, memory_id: UUID, ready: _Ready) -> None:
         "superseded_by": None,
         "superseded_at": None,
     }
-    await writing.change_memory(tx, memory_id, columns, now=ready.now)
+    await writes.change_memory(tx, memory_id, columns, now=ready.now)
     scope_id: UUID = row["scope_id"]
     # Entities before counts, as everybody does.
     unlinked = await entities.unlink(tx, [memory_id])
-    await entities.link(tx, [writing.linked(memory_id, scope_id, before, ready.names)])
+    await entities.link(tx, [writes.linked(memory_id, scope_id, before, ready.names)])
     await entities.forget_unmentioned(tx, unlinked)
-    await writing.unindex_memory(tx, memory_id)
-    await writing.index_memory(tx, memory_id, scope_id, ready.terms, [ready.vectors])
+    await writes.unindex_memory(tx, memory_id)
+    await writes.index_memory(tx, memory_id, scope_id, ready.terms, [ready.vectors])
     # Not what it said: that may be the words of a memory that is being forgotten.
-    await writing.record(tx, memory_id, scope_id, "updated", None, at=ready.now)
+    await writes.record(tx, memory_id, scope_id, "updated", None, at=ready.now)
 
 
 def _entities(target: Target) -> tuple[str, ...]:

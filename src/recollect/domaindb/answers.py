@@ -46,8 +46,8 @@ def unapplied_notes(question: str, ontology: Ontology, known: Sequence[str]) -> 
     ]
 
 
-class Answering:
-    """The work on one question."""
+class AnswerBuilder:
+    """Collects the tables that answer one question."""
 
     def __init__(self, lookups: Lookups, ontology: Ontology, catalogue: Catalogue, *, max_rows: int) -> None:
         self._lookups = lookups
