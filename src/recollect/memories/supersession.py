@@ -18,6 +18,7 @@ from recollect.domain.memory import Draft, MemoryType
 from recollect.domain.results import Conflict, Decision
 from recollect.domain.tenancy import TenantContext
 from recollect.storage import facts, reads, writes
+from recollect.storage.rows import from_row
 from recollect.storage.store import Row, Transaction
 from recollect.text.facts import Known, Relation, Statement, read_fact, relate
 from recollect.text.facts.predicates import spellings, subject_key
@@ -166,14 +167,7 @@ async def _settle(tx: Transaction, fact: StatedFact, row: Row, *, now: datetime)
 
 def known_fact(row: Row) -> Known:
     """A stored fact as the rules see it."""
-    return Known(
-        subject=row["subject"],
-        predicate=row["predicate"],
-        object=row["object"],
-        created_at=row["created_at"],
-        since=row["valid_from"],
-        until=row["valid_to"],
-    )
+    return from_row(Known, row, since=row["valid_from"], until=row["valid_to"])
 
 
 async def list_conflicts(workspace: Workspace, context: TenantContext, *, limit: int) -> list[Conflict]:

@@ -25,7 +25,7 @@ from recollect.runs.row_book import ITEM, ask_all
 from recollect.runs.source import Question, Told
 from recollect.runs.synthesis import compare, put_into_words, synthesise
 from recollect.runs.tables import write_tables
-from recollect.storage import reading
+from recollect.storage import reads
 from recollect.text.aim import wants_count, wants_rows
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class MemorySource:
         settings, request = self._workspace.settings, self._request(question)
         async with self._workspace.store.transaction(self._context) as tx:
             caller = await caller_of(tx, request)
-            tokens = await reading.memories_tokens(tx, now=request.now)
+            tokens = await reads.memories_tokens(tx, now=request.now)
         rows = rows_room(tokens, settings.budget.rows_max_tokens)
         words = "" if question.depth == "quick" else chosen_name(settings, question.model) or ""
         planner = (

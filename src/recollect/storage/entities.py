@@ -27,7 +27,7 @@ from recollect.domain.names import (
     prefixes,
     stored_keys,
 )
-from recollect.domain.ontology import DeclaredOntology
+from recollect.domain.ontology import EMPTY, DeclaredOntology
 from recollect.domain.ontology_document import parse_ontology, to_document
 from recollect.errors import ForbiddenError, InvalidInputError, NotFoundError
 from recollect.storage import scopes
@@ -368,18 +368,8 @@ async def find_ontology(tx: Transaction) -> DeclaredOntology | None:
     try:
         ontology = parse_ontology(row["document"])
     except InvalidInputError as error:
-        ontology, notes = (
-            parse_ontology({}),
-            (f"the stored ontology can't be used: {error}; declare it anew",),
-        )
-    return DeclaredOntology(
-        ontology=ontology,
-        document=row["document"],
-        source="stored",
-        updated_at=row["updated_at"],
-        by=row["by"],
-        notes=notes,
-    )
+        ontology, notes = EMPTY, (f"the stored ontology can't be used: {error}; declare it anew",)
+    return from_row(DeclaredOntology, row, ontology=ontology, source="stored", notes=notes)
 
 
 async def store_ontology(tx: Transaction, document: Mapping[str, Any]) -> None:

@@ -14,32 +14,14 @@ from typing import Any
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from recollect.domain.filters import Condition, Filter, Group, Negation, Operator
+from recollect.domain.filters import COLUMNS, Condition, Filter, Group, Negation, Operator
 from recollect.domain.layers import Layer, ScopeName
 from recollect.domain.memory import MemoryType
 from recollect.domain.names import entity_key
 
 _COMPARE = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: "<="}
-_COLUMNS = {
+_COLUMNS = {name: f"m.{name}" for name in COLUMNS} | {
     "id": "m.memory_id",
-    "layer": "m.layer",
-    "type": "m.type",
-    "subject": "m.subject",
-    "predicate": "m.predicate",
-    "object": "m.object",
-    "trigger": "m.trigger",
-    "action": "m.action",
-    "source": "m.source",
-    "speaker": "m.speaker",
-    "position": "m.position",
-    "importance": "m.importance",
-    "use_count": "m.use_count",
-    "utility": "m.utility",
-    "created_at": "m.created_at",
-    "valid_from": "m.valid_from",
-    "valid_to": "m.valid_to",
-    "expires_at": "m.expires_at",
-    "superseded_by": "m.superseded_by",
     "status": "case when m.superseded_at is null then 'active' else 'superseded' end",
     "conversation": "(select c.name from recollect.conversation c"
     " where c.tenant_id = m.tenant_id and c.conversation_id = m.conversation_id)",

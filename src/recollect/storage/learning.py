@@ -152,14 +152,12 @@ async def list_decompositions(tx: Transaction) -> list[DecompositionStatus]:
 async def list_experiments(tx: Transaction) -> list[Experiment]:
     """Experiments, the latest first."""
     return [
-        Experiment(
-            name=row["name"],
+        from_row(
+            Experiment,
+            row,
             arms={arm: row["plan"]["arms"][arm] for arm in row["plan"]["order"]},
             shares={arm: row["plan"]["shares"][arm] for arm in row["plan"]["order"]},
             unit=row["plan"]["unit"],
-            state=row["state"],
-            created_at=row["created_at"],
-            stopped_at=row["stopped_at"],
         )
         for row in await tx.fetch("list_experiments")
     ]

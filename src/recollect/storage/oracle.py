@@ -53,16 +53,8 @@ async def insert_consultation(
     if not stored:
         return False
     if events:
-        rows = [
-            {
-                "number": event.number,
-                "at": event.at.isoformat(),
-                "type": event.type.value,
-                "detail": dict(event.detail),
-            }
-            for event in events
-        ]
-        await tx.execute("insert_consultation_events", id=consultation.id, user=user, events=_json(rows))
+        happened = _json([event.document() for event in events])
+        await tx.execute("insert_consultation_events", id=consultation.id, user=user, events=happened)
     if requests:
         missing = _json([request.document() for request in requests])
         await tx.execute("insert_capability_requests", id=consultation.id, user=user, requests=missing)

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from recollect.domain.layers import Layer
 from recollect.storage.filters import FOREVER
+from recollect.storage.rows import from_row
 from recollect.storage.store import Row, Transaction
 
 KINDS = ("session", "scope", "entity")
@@ -60,10 +61,7 @@ class Kept:
 async def list_places(tx: Transaction, scope_id: UUID | None = None) -> list[Place]:
     """The scopes the caller may write summaries into."""
     rows = await tx.fetch("summary_scopes", scope=scope_id)
-    return [
-        Place(scope_id=row["scope_id"], layer=Layer.from_precedence(row["layer"]), name=row["name"])
-        for row in rows
-    ]
+    return [from_row(Place, row, layer=Layer.from_precedence(row["layer"])) for row in rows]
 
 
 async def list_targets(
@@ -72,13 +70,7 @@ async def list_targets(
     """What has at least `least` memories, of one kind."""
     rows = await tx.fetch(f"{kind}_targets", scopes=list(scopes), about=about, least=least, now=now)
     return [
-        Target(
-            key=SummaryKey(scope_id=row["scope_id"], kind=kind, about=row["about"]),
-            title=row["title"],
-            memories=row["memories"],
-            inputs=bytes(row["inputs"]),
-        )
-        for row in rows
+        from_row(Target, row, key=_key({**row, "kind": kind}), inputs=bytes(row["inputs"])) for row in rows
     ]
 
 
@@ -92,10 +84,7 @@ async def list_kept(
         kinds=list(kinds),
         abouts=None if abouts is None else list(abouts),
     )
-    return [
-        Kept(memory_id=row["memory_id"], key=_key(row), inputs=bytes(row["inputs"]), stale=row["stale"])
-        for row in rows
-    ]
+    return [from_row(Kept, row, key=_key(row), inputs=bytes(row["inputs"])) for row in rows]
 
 
 async def read_inputs(tx: Transaction, key: SummaryKey, *, limit: int, now: datetime) -> list[Row]:
@@ -107,9 +96,7 @@ async def read_inputs(tx: Transaction, key: SummaryKey, *, limit: int, now: date
 async def find_kept(tx: Transaction, key: SummaryKey) -> Kept | None:
     """The summary of one thing."""
     row = await tx.fetch_one("find_summary", scope=key.scope_id, kind=key.kind, about=key.about)
-    if row is None:
-        return None
-    return Kept(memory_id=row["memory_id"], key=key, inputs=bytes(row["inputs"]), stale=row["stale"])
+    return None if row is None else from_row(Kept, row, key=key, inputs=bytes(row["inputs"]))
 
 
 async def hold_sources(
@@ -166,4 +153,4 @@ def earliest_end(rows: Sequence[Row]) -> datetime | None:
 
 
 def _key(row: Row) -> SummaryKey:
-    return SummaryKey(scope_id=row["scope_id"], kind=row["kind"], about=row["about"])
+    return from_row(SummaryKey, row)

@@ -249,24 +249,6 @@ class PydanticChatModel:
         deadline: float,
     ) -> T:
         """In one way: with the cap, and if that was not enough with twice as much."""
-        more = self.profile.bounded(2 * cap)
-        try:
-            return await self._request(mode, instructions, text, output, cap, counted, deadline)
-        except _CappedError:
-            if more <= cap:
-                raise
-        return await self._request(mode, instructions, text, output, more, counted, deadline)
-
-    async def _request(
-        self,
-        mode: str,
-        instructions: str,
-        text: str,
-        output: type[T],
-        cap: int,
-        counted: int,
-        deadline: float,
-    ) -> T:
         from pydantic_ai import Agent, NativeOutput, PromptedOutput, ToolOutput, capture_run_messages
         from pydantic_ai.messages import ModelResponse
 
@@ -289,7 +271,13 @@ class PydanticChatModel:
                         None,
                     )
 
-        return await self._send(send, counted, cap, deadline)
+        more = self.profile.bounded(2 * cap)
+        try:
+            return await self._send(send, counted, cap, deadline)
+        except _CappedError:
+            if more <= cap:
+                raise
+        return await self._send(send, counted, more, deadline)
 
     async def _send(
         self, send: Callable[[_Sending], Awaitable[R]], counted: int, cap: int, deadline: float
