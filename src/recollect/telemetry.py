@@ -56,83 +56,54 @@ class Metric:
     buckets: tuple[float, ...] = ()
 
 
+def _counter(name: str, help: str) -> Metric:
+    return Metric(name=name, kind="counter", help=help)
+
+
+def _gauge(name: str, help: str) -> Metric:
+    return Metric(name=name, kind="gauge", help=help)
+
+
+def _histogram(name: str, help: str, *buckets: float) -> Metric:
+    return Metric(name=name, kind="histogram", help=help, buckets=buckets)
+
+
+# A table: the name, what is measured, and for a histogram the upper ends of its buckets.
+# fmt: off
 METRICS = (
-    Metric(name=ROUTING_DECISION, kind="counter", help="Searches by path; label decision: standard, rlm."),
-    Metric(
-        name=COMPLEXITY_SCORE,
-        kind="histogram",
-        help="Complexity of questions, from 0 to 1.",
-        buckets=(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
-    ),
-    Metric(
-        name=EXECUTION_DURATION_MS,
-        kind="histogram",
-        help="Milliseconds that a decomposed question took.",
-        buckets=(5, 10, 25, 50, 100, 200, 400, 800, 1_600, 5_000, 15_000, 30_000, 60_000),
-    ),
-    Metric(
-        name=EXECUTION_DEPTH,
-        kind="histogram",
-        help="Levels that a decomposed question went down.",
-        buckets=(0, 1, 2, 3, 4, 5, 10),
-    ),
-    Metric(
-        name=EXECUTION_TOKENS,
-        kind="histogram",
-        help="Tokens that a decomposed question read or had written.",
-        buckets=(100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
-    ),
-    Metric(
-        name=CACHE_LOOKUP, kind="counter", help="Tool calls by what the cache said; label result: hit, miss."
-    ),
-    Metric(
-        name=TRAINING_REWARD,
-        kind="histogram",
-        # OpenTelemetry's histograms refuse negative numbers, and a reward may be one.
-        help="Sizes of the rewards that decomposition is trained by, from 0 to 1; label sign: positive, negative.",
-        buckets=(0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
-    ),
-    Metric(
-        name=TRAINING_EXPLORATION_RATE,
-        kind="gauge",
-        help="Share of decomposition steps that are tried rather than known.",
-    ),
-    Metric(
-        name=EXPLORE_OUTCOME,
-        kind="counter",
-        help="Explorations of code by how they ended; label stopped_by: done, subcalls, timeout, ...",
-    ),
-    Metric(
-        name=EXPLORE_DURATION_MS,
-        kind="histogram",
-        help="Milliseconds that an exploration of code took.",
-        buckets=(50, 100, 250, 500, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000),
-    ),
-    Metric(
-        name=EXPLORE_SUBCALLS,
-        kind="histogram",
-        help="Tool calls that an exploration of code made, without those that the cache answered.",
-        buckets=(0, 1, 2, 5, 10, 20, 30, 50, 100, 500),
-    ),
-    Metric(
-        name=EXPLORE_CACHE_HIT_RATE,
-        kind="histogram",
-        help="Share of an exploration's tool calls that the cache answered, from 0 to 1.",
-        buckets=(0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0),
-    ),
-    Metric(
-        name=HTTP_REQUESTS,
-        kind="counter",
-        help="Requests to the server; labels route, method, status (0: the client went away before an answer).",
-    ),
-    Metric(
-        name=HTTP_DURATION_MS,
-        kind="histogram",
-        help="Milliseconds from a request to the end of its answer, waiting included; label route.",
-        buckets=(2, 5, 10, 25, 50, 100, 200, 400, 800, 1_600, 5_000, 15_000, 60_000),
-    ),
-    Metric(name=HTTP_WAITING, kind="gauge", help="Requests that wait for their turn."),
+    _counter(ROUTING_DECISION, "Searches by path; label decision: standard, rlm."),
+    _histogram(COMPLEXITY_SCORE, "Complexity of questions, from 0 to 1.",
+        0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    _histogram(EXECUTION_DURATION_MS, "Milliseconds that a decomposed question took.",
+        5, 10, 25, 50, 100, 200, 400, 800, 1_600, 5_000, 15_000, 30_000, 60_000),
+    _histogram(EXECUTION_DEPTH, "Levels that a decomposed question went down.",
+        0, 1, 2, 3, 4, 5, 10),
+    _histogram(EXECUTION_TOKENS, "Tokens that a decomposed question read or had written.",
+        100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
+    _counter(CACHE_LOOKUP, "Tool calls by what the cache said; label result: hit, miss."),
+    # OpenTelemetry's histograms refuse negative numbers, and a reward may be one.
+    _histogram(TRAINING_REWARD,
+        "Sizes of the rewards that decomposition is trained by, from 0 to 1; label sign: positive, negative.",
+        0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    _gauge(TRAINING_EXPLORATION_RATE, "Share of decomposition steps that are tried rather than known."),
+    _counter(EXPLORE_OUTCOME,
+        "Explorations of code by how they ended; label stopped_by: done, subcalls, timeout, ..."),
+    _histogram(EXPLORE_DURATION_MS, "Milliseconds that an exploration of code took.",
+        50, 100, 250, 500, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000),
+    _histogram(EXPLORE_SUBCALLS,
+        "Tool calls that an exploration of code made, without those that the cache answered.",
+        0, 1, 2, 5, 10, 20, 30, 50, 100, 500),
+    _histogram(EXPLORE_CACHE_HIT_RATE,
+        "Share of an exploration's tool calls that the cache answered, from 0 to 1.",
+        0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0),
+    _counter(HTTP_REQUESTS,
+        "Requests to the server; labels route, method, status (0: the client went away before an answer)."),
+    _histogram(HTTP_DURATION_MS,
+        "Milliseconds from a request to the end of its answer, waiting included; label route.",
+        2, 5, 10, 25, 50, 100, 200, 400, 800, 1_600, 5_000, 15_000, 60_000),
+    _gauge(HTTP_WAITING, "Requests that wait for their turn."),
 )
+# fmt: on
 
 
 @dataclass(slots=True)

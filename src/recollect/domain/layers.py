@@ -12,7 +12,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recollect.domain.text import check_name
+from recollect.domain.text import check_name, parse_member
 from recollect.errors import InvalidInputError
 
 
@@ -40,11 +40,7 @@ class Layer(enum.StrEnum):
     @classmethod
     def parse(cls, value: str) -> Layer:
         """Read a layer's name; an unknown one is an error that lists the known ones."""
-        try:
-            return cls(value)
-        except ValueError:
-            known = ", ".join(layer.value for layer in cls)
-            raise InvalidInputError(f"unknown layer {value!r}; layers are {known}") from None
+        return parse_member(cls, value, "layer")
 
 
 _LAYERS = list(Layer)

@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from recollect.domain.query import SIGNALS, QueryType, Strategy
+from recollect.domain.text import parse_member
 from recollect.errors import InvalidInputError
 
 
@@ -30,11 +31,7 @@ class FeedbackKind(StrEnum):
     @classmethod
     def parse(cls, value: object) -> FeedbackKind:
         """Read a kind."""
-        try:
-            return cls(value)  # type: ignore[arg-type]
-        except ValueError:
-            kinds = ", ".join(kind.value for kind in cls)
-            raise InvalidInputError(f"unknown feedback kind {value!r}; kinds are {kinds}") from None
+        return parse_member(cls, value, "feedback kind")
 
 
 #: What a kind is worth when no score is given. A wrong memory is worse than an old one, which was right once; an

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from recollect.domain.ids import new_id
 from recollect.domain.layers import Layer, ScopeName, read_place
-from recollect.domain.text import check_metadata, check_name, check_text
+from recollect.domain.text import check_metadata, check_name, check_text, parse_member
 from recollect.errors import InvalidInputError
 
 MAX_ENTITIES = 100
@@ -35,11 +35,7 @@ class MemoryType(enum.StrEnum):
     @classmethod
     def parse(cls, value: str) -> MemoryType:
         """Read a type's name; an unknown one is an error that lists the known ones."""
-        try:
-            return cls(value)
-        except ValueError:
-            known = ", ".join(member.value for member in cls)
-            raise InvalidInputError(f"unknown type {value!r}; types are {known}") from None
+        return parse_member(cls, value, "type")
 
 
 class Status(enum.StrEnum):

@@ -12,15 +12,18 @@ import math
 import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, tzinfo
-from typing import Any
+from enum import StrEnum
+from typing import Any, TypeVar
 
 from recollect.errors import InvalidInputError, InvalidTextError
 
+E = TypeVar("E", bound=StrEnum)
+
 #: A memory is a passage, not a book: about 25,000 English words. Books belong in the library.
 MAX_TEXT_CHARS = 200_000
-#: Names of tenants, users, scopes, speakers, entities.
 #: The most that one page of anything holds.
 MAX_LIMIT = 1_000
+#: Names of tenants, users, scopes, speakers, entities.
 MAX_NAME_CHARS = 200
 #: Metadata is for filters and labels; PostgreSQL would take 1 GB, which nobody means.
 MAX_METADATA_BYTES = 64 * 1024
@@ -128,6 +131,15 @@ def text_digest(text: str) -> bytes:
     """Identity of a text for finding repeats: blanks folded, Unicode composed, case kept."""
     folded = " ".join(unicodedata.normalize("NFC", text).split())
     return hashlib.sha256(folded.encode("utf-8")).digest()
+
+
+def parse_member(kind: type[E], value: object, what: str) -> E:
+    """A member of an enumeration by its value; an unknown one is an error that lists the known ones."""
+    try:
+        return kind(str(value))
+    except ValueError:
+        known = ", ".join(member.value for member in kind)
+        raise InvalidInputError(f"unknown {what} {value!r}; {what.split()[-1]}s are {known}") from None
 
 
 def check_whole(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:

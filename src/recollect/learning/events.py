@@ -256,7 +256,12 @@ class EventLog:
                 seen.append((event, terms))
                 rows.append(_event_row(event, terms, refines))
                 hits += [_hit_row(event.query_id, hit) for hit in event.hits]
-            await storage.insert_events(tx, user=user, session=session, events=rows, hits=hits)
+            await tx.execute("insert_events", user=user, session=session, events=storage.to_json(rows))
+            if hits:
+                await tx.execute("insert_hits", user=user, hits=storage.to_json(hits))
+            refined = [row["refines"] for row in rows if row["refines"] is not None]
+            if refined:
+                await tx.execute("mark_refined", user=user, ids=refined)
 
 
 async def _refined_by(

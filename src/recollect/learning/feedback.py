@@ -59,13 +59,13 @@ async def give_feedback(
             await storage.mark_event(tx, user=search["user_id"], query=query_id, outcome="feedback")
             if score > 0:
                 await log.guesses.confirm(tx, query_id, [memory_id])
-        earlier = await storage.find_feedback(
-            tx, user=user, memory=memory_id, kind=kind, query=query_id, since=now - REPEATED_WITHIN
+        since = now - REPEATED_WITHIN
+        row = await tx.fetch_one(
+            "find_feedback", user=user, memory=memory_id, kind=kind.value, query=query_id, since=since
         )
-        if earlier is not None:
-            again = replace(earlier, score=score, at=now)
-            await tx.execute("rescore_feedback", id=again.id, score=score, at=now)
-            return again
+        if row is not None:
+            await tx.execute("rescore_feedback", id=row["feedback_id"], score=score, at=now)
+            return replace(given, id=row["feedback_id"], applied=row["applied"])
         step = UTILITY_REWARDS.step(score, await read_baseline(tx))
         moved = await storage.reward_memories(tx, {memory_id: (0, step)})
         given = replace(given, applied=bool(moved))

@@ -16,8 +16,6 @@ from uuid import UUID
 from recollect.domain.learning import (
     DecompositionStatus,
     Experiment,
-    Feedback,
-    FeedbackKind,
     Policy,
     RunSummary,
 )
@@ -27,24 +25,6 @@ from recollect.storage.store import Row, Transaction
 
 #: How a session begins that is no caller's own but an hour of their questions; no name of a caller's can.
 HOUR = "\x01"
-
-
-async def insert_events(
-    tx: Transaction,
-    *,
-    user: str,
-    session: str,
-    events: Sequence[Mapping[str, Any]],
-    hits: Sequence[Mapping[str, Any]],
-) -> int:
-    """Store searches with their hits, and what they say about the searches they refine."""
-    stored = await tx.execute("insert_events", user=user, session=session, events=to_json(events))
-    if hits:
-        await tx.execute("insert_hits", user=user, hits=to_json(hits))
-    refined = [event["refines"] for event in events if event["refines"] is not None]
-    if refined:
-        await tx.execute("mark_refined", user=user, ids=refined)
-    return stored
 
 
 async def mark_event(tx: Transaction, *, user: str, query: UUID, outcome: str) -> bool:
@@ -82,16 +62,6 @@ def _summary(row: Row) -> RunSummary:
 
 
 # Feedback -----------------------------------------------------------------------------------------
-
-
-async def find_feedback(
-    tx: Transaction, *, user: str, memory: UUID, kind: FeedbackKind, query: UUID | None, since: datetime
-) -> Feedback | None:
-    """The same judgement by the same user, given since then."""
-    row = await tx.fetch_one(
-        "find_feedback", user=user, memory=memory, kind=kind.value, query=query, since=since
-    )
-    return None if row is None else from_row(Feedback, row, id=row["feedback_id"], kind=kind)
 
 
 # Training -----------------------------------------------------------------------------------------

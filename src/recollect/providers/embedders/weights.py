@@ -6,12 +6,9 @@ neither a copy nor a read of what is not used.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import logging
-import os
-import tempfile
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +19,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import EmbedderFailedError, EmbedderMissingError
 from recollect.files.jail import private_folder
+from recollect.files.whole import whole_file
 
 log = logging.getLogger("recollect.embedders")
 
@@ -66,19 +64,13 @@ def write_note(cache_dir: Path, name: str, note: dict[str, Any]) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    temporary: str | None = None
     try:
         private_folder(path.parent)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
+        with whole_file(path, mode="wb") as file:
             file.write(content)
-        os.replace(temporary, path)
     except OSError as error:
         # The cache only saves time: a read-only folder or a full disk must not stop a search.
         log.warning("can't write %r: %s; it will be made again next time", str(path), error)
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
 
 
 _DTYPES = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
