@@ -181,7 +181,7 @@ class Tally:
         self.note(what, 0 if holds else 1)
 
     def check(self) -> Check:
-        """The finding."""
+        """What the attempts have shown, as one check."""
         if not self.leaks:
             ok, detail = self.tried > 0, f"0 rows leaked in {self.tried} attempts"
         else:

@@ -49,7 +49,7 @@ class Crashes:
     lost: int = 0
 
     def check(self) -> Check:
-        """The finding in words."""
+        """What the kills have shown, as one check."""
         return Check(
             name="crash",
             ok=self.lost == 0,

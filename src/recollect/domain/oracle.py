@@ -201,7 +201,7 @@ class Verification(Value):
 
     @classmethod
     def of(cls, citations: Iterable[Citation]) -> Verification:
-        """What was counted."""
+        """Citations that were read again, counted by what that has shown."""
         checked = tuple(citations)
         counted = Counter(citation.status.value for citation in checked)
         return cls(

@@ -98,7 +98,7 @@ share = amount("number", 0, 1)
 
 
 def one_of(what: str, names: tuple[str, ...]) -> Callable[[object], str]:
-    """One of some words."""
+    """A reader that takes one of some words."""
 
     def parse(value: object) -> str:
         text = line(value).lower()

@@ -60,7 +60,7 @@ class Tabular(Listed[T_co]):
 
     @abstractmethod
     def _rows(self) -> Sequence[Sequence[object]]:
-        """What stands in them."""
+        """The cells of each row."""
 
     @abstractmethod
     def _empty(self) -> str:

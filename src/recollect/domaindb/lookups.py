@@ -183,7 +183,7 @@ class Lookups:
     # Tables that answer ---------------------------------------------------------------------------
 
     def row_table(self, row: FoundRow) -> DomainTable | None:
-        """A row by itself."""
+        """A table that has one row and nothing else."""
         declared = row.type
         table, clause = self._table(declared)
         matched = equals(table.get(declared.key), clause.c[declared.key], [row.key])

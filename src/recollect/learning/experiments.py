@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -191,7 +192,7 @@ def decide(arms: Mapping[str, Measured]) -> tuple[str, str | None]:
                 None,
             )
     control, *others = arms
-    z = _quantile(1 - 0.025 / len(others))
+    z = NormalDist().inv_cdf(1 - 0.025 / len(others))
     better, worse, unclear = [], [], []
     for arm in others:
         treated, usual = arms[arm], arms[control]
@@ -215,9 +216,3 @@ def decide(arms: Mapping[str, Measured]) -> tuple[str, str | None]:
     ]
     winner = max(better)[1] if better else control if worse and not unclear else None
     return "; ".join([*sentences, *worse, *unclear]), winner
-
-
-def _quantile(p: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf(p)

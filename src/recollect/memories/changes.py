@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from recollect.domain.codec import encode
 from recollect.domain.memory import (
     Memory,
     check_entities,
@@ -152,17 +153,11 @@ async def _apply(
         await writes.change_memory(tx, before.id, columns, now=now)
         await tx.execute("align_embeddings", ids=[before.id])
     await entities.forget_unmentioned(tx, unlinked)
-    old = {name: _plain(getattr(before, name)) for name in checked if name != "digest"}
+    old = {name: encode(getattr(before, name)) for name in checked if name != "digest"}
     if old:
         await writes.record(tx, before.id, row["scope_id"], "updated", old, at=now)
         await tell_of(tx, MemoryEvent.UPDATED, [(row["scope_id"], before.id)])
     return await writes.get_memory(tx, before.id)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return list(value)
-    return value.isoformat() if hasattr(value, "isoformat") else value
 
 
 async def supersede(workspace: Workspace, context: TenantContext, memory_id: UUID, by: UUID) -> Memory:

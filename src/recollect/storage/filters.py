@@ -49,7 +49,7 @@ class Moment:
 
     @classmethod
     def as_of(cls, at: datetime) -> Moment:
-        """What was believed then."""
+        """The point of view of a moment in the past: what was believed then."""
         return cls(at=at, known_by=at)
 
 
@@ -86,14 +86,14 @@ def believed(moment: Moment, parameters: Parameters) -> sql.Composable:
 
 
 def of_types(types: Sequence[MemoryType] | None, parameters: Parameters) -> sql.Composable:
-    """Memories of some types."""
+    """The condition that a memory is of one of these types."""
     if types is None:
         return TRUE
     return sql.SQL("m.type = any({})").format(parameters.add([t.value for t in types]))
 
 
 def in_layers(layers: Sequence[Layer] | None, parameters: Parameters) -> sql.Composable:
-    """Memories of some layers."""
+    """The condition that a memory is in one of these layers."""
     if layers is None:
         return TRUE
     return sql.SQL("m.layer = any({}::smallint[])").format(

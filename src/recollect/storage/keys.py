@@ -53,7 +53,7 @@ async def list_keys(tx: Transaction) -> list[Key]:
 
 
 async def find_key(tx: Transaction, key_id: UUID) -> Key | None:
-    """One key, or None."""
+    """A key of the tenant by its id; None if there is none."""
     row = await tx.fetch_one("get_key", key=key_id)
     return None if row is None else _key(tx, row)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from psycopg import sql
 
+from recollect.domain.codec import encode, encode_fields
 from recollect.domain.filters import Filter
 from recollect.domain.layers import OWNED_LAYERS, Layer
 from recollect.domain.memory import Memory, MemoryType
@@ -85,7 +86,7 @@ async def list_memories(
 
 
 async def count_memories(tx: Transaction, chosen: Selection) -> int:
-    """How many there are."""
+    """How many memories are chosen."""
     parameters = Parameters()
     where = chosen.where(parameters)
     scopes = None if chosen.scopes is None else list(chosen.scopes)
@@ -114,17 +115,11 @@ async def fetch_details(tx: Transaction, ids: Sequence[UUID]) -> dict[UUID, dict
     rows = await tx.fetch("export_memories", {"columns": MEMORY_COLUMNS}, ids=list(ids))
     exported = {}
     for row in rows:
-        details = {name: _plain(value) for name, value in asdict(to_memory(row)).items()}
+        details = encode_fields(to_memory(row))
         del details["mentions"]  # found again in the text by whoever imports it
-        details |= {name: _plain(row[name]) for name in ("since", "version_of")}
+        details |= {name: encode(row[name]) for name in ("since", "version_of")}
         if Layer.from_precedence(row["layer"]) in OWNED_LAYERS:
             details["owner"] = row["scope_owner"]
         details["history"] = row["history"] or []
         exported[row["memory_id"]] = {key: value for key, value in details.items() if value is not None}
     return exported
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, UUID):
-        return str(value)
-    return value.isoformat() if isinstance(value, datetime) else value

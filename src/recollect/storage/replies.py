@@ -50,7 +50,7 @@ async def claim(tx: Transaction, key: str, request: bytes, *, now: datetime) -> 
 
 
 async def settle(tx: Transaction, claim: Claim, *, status: int, body: str) -> None:
-    """Keep what was answered."""
+    """Keep the answer to a request."""
     await tx.execute("settle_reply", user=claim.user, key=claim.key, at=claim.at, status=status, body=body)
 
 

@@ -50,7 +50,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """A summary there is."""
+    """A summary as it is stored."""
 
     memory_id: UUID
     key: SummaryKey
@@ -77,7 +77,7 @@ async def list_targets(
 async def list_kept(
     tx: Transaction, scopes: Sequence[UUID], kinds: Sequence[str], abouts: Sequence[str] | None
 ) -> list[Kept]:
-    """The summaries there are."""
+    """The stored summaries of some scopes and kinds."""
     rows = await tx.fetch(
         "list_summaries",
         scopes=list(scopes),

@@ -437,7 +437,7 @@ def _text(value: object) -> str | None:
 
 
 async def get_memory(tx: Transaction, memory_id: UUID) -> Memory:
-    """A visible memory."""
+    """A memory by its id; an error if the caller may not see one."""
     rows = await tx.fetch("select_memories", {"columns": MEMORY_COLUMNS}, ids=[memory_id])
     if not rows:
         raise MemoryNotFoundError(f"no memory {memory_id} for this caller")

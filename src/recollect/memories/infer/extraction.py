@@ -58,7 +58,7 @@ class Findings:
     notes: list[str] = field(default_factory=list)
 
     def skip(self, memory: Memory | None, text: str, reason: str) -> None:
-        """Leave something out."""
+        """Note a statement that is left out, and why."""
         id = memory.id if memory else None
         self.skipped.append(Decision(kind="skip", reason=reason, text=text[:200], memory_id=id))
 

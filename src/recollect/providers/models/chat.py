@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.errors import (
@@ -409,7 +409,7 @@ class PydanticChatModel:
 
         who = f"the model {self.name!r}"
         if isinstance(error, theirs.ModelContextWindowExceededError):
-            self._link.profile = _narrower(self.profile)
+            self._link.profile = replace(self.profile, window=max(self.profile.window // 2, 1_024))
             return ModelWindowError(
                 f"{who} was sent more than its window holds; say its window in model_profile"
             )
@@ -447,12 +447,6 @@ class _UnaskedError(ModelOutputError):
 
 class _CappedError(ModelOutputError):
     """An answer that ended at its cap. Never leaves as this type's own: to callers it is bad output."""
-
-
-def _narrower(profile: Profile) -> Profile:
-    from dataclasses import replace
-
-    return replace(profile, window=max(profile.window // 2, 1_024))
 
 
 def _messages(instructions: str, opening: str, exchanges: Sequence[Exchange]) -> list[ModelMessage]:

@@ -44,12 +44,12 @@ class Answer(Generic[T]):
 
     @property
     def input_tokens(self) -> int:
-        """To the model."""
+        """Tokens that were sent to the model."""
         return self.spent.input_tokens
 
     @property
     def output_tokens(self) -> int:
-        """From the model."""
+        """Tokens that the model sent."""
         return self.spent.output_tokens
 
 

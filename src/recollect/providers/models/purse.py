@@ -64,7 +64,7 @@ class Purse:
 
     @property
     def spent(self) -> Spent:
-        """All of it."""
+        """What was spent on all models together."""
         total = Spent()
         for spent in self.by_model.values():
             total += spent

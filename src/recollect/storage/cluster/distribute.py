@@ -151,7 +151,7 @@ class Plan:
 
     @property
     def bytes(self) -> int:
-        """How much will move."""
+        """How many bytes will move."""
         return sum(step.bytes for step in self.steps)
 
 
