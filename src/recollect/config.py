@@ -303,7 +303,7 @@ class Settings:
             SettingRow(
                 name=item.name,
                 variable=variable_name(item.name),
-                value=_shown(item, getattr(self, item.name)),
+                value=_display_text(item, getattr(self, item.name)),
                 default=_default_text(item),
                 source=self.sources.get(item.name, DEFAULT_SOURCE),
                 help=item.metadata["help"],
@@ -343,7 +343,7 @@ def _is_table(item: dataclasses.Field[Any]) -> bool:
 
 def _default_text(item: dataclasses.Field[Any]) -> str:
     text: str | None = item.metadata["fallback"]
-    return text if text is not None else _shown(item, item.default)
+    return text if text is not None else _display_text(item, item.default)
 
 
 def _masked(item: dataclasses.Field[Any], value: object) -> object:
@@ -352,7 +352,7 @@ def _masked(item: dataclasses.Field[Any], value: object) -> object:
     return mask_url(str(value)) if item.name.endswith("_url") else "***"
 
 
-def _shown(item: dataclasses.Field[Any], value: object) -> str:
+def _display_text(item: dataclasses.Field[Any], value: object) -> str:
     if value is None or not str(value):
         return str(item.metadata["fallback"])
     masked = _masked(item, value)

@@ -189,7 +189,7 @@ def _refuse_shared_words(types: Iterable[EntityType]) -> None:
 
 def _table(value: object, place: str, *, known: tuple[str, ...] | None = None) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidInputError(f"{place} must be a table of names and values, not {_shown(value)}")
+        raise InvalidInputError(f"{place} must be a table of names and values, not {_brief(value)}")
     for key in value:
         if not isinstance(key, str):
             raise InvalidInputError(f"{place} has the key {key!r}; keys are strings")
@@ -213,7 +213,7 @@ def _named(value: object, place: str, limit: int) -> Iterable[tuple[str, object]
 def _known_type(value: object, place: str, types: Mapping[str, EntityType]) -> str:
     if not isinstance(value, str) or value not in types:
         raise InvalidInputError(
-            f"{place} {_shown(value)} is no declared type; types are {', '.join(types) or 'none'}"
+            f"{place} {_brief(value)} is no declared type; types are {', '.join(types) or 'none'}"
         )
     return value
 
@@ -228,7 +228,7 @@ def _read_table(value: object, place: str) -> tuple[str | None, str]:
 def _identifier(value: object, place: str) -> str:
     if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
         raise InvalidInputError(
-            f"{place} {_shown(value)} is not a name of a table or column; use letters, digits and '_' without quotes"
+            f"{place} {_brief(value)} is not a name of a table or column; use letters, digits and '_' without quotes"
         )
     return value
 
@@ -239,7 +239,7 @@ def _optional_identifier(value: object, place: str) -> str | None:
 
 def _identifiers(value: object, place: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, list | tuple):
-        raise InvalidInputError(f"{place} must be a list of columns, not {_shown(value)}")
+        raise InvalidInputError(f"{place} must be a list of columns, not {_brief(value)}")
     columns = tuple(_identifier(item, place) for item in value)
     if len(set(columns)) < len(columns) or len(columns) > MAX_WORDS:
         raise InvalidInputError(f"{place} names a column twice, or more than {MAX_WORDS} of them")
@@ -248,13 +248,13 @@ def _identifiers(value: object, place: str) -> tuple[str, ...]:
 
 def _relation_name(value: object, place: str) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", value):
-        raise InvalidInputError(f"{place} {_shown(value)} is not a relation's name; write it as 'HAS_MANY'")
+        raise InvalidInputError(f"{place} {_brief(value)} is not a relation's name; write it as 'HAS_MANY'")
     return value
 
 
 def _words(value: object, place: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, list | tuple):
-        raise InvalidInputError(f"{place} must be a list of words, not {_shown(value)}")
+        raise InvalidInputError(f"{place} must be a list of words, not {_brief(value)}")
     if len(value) > MAX_WORDS:
         raise InvalidInputError(f"{place} has {len(value)} entries, the limit is {MAX_WORDS}")
     return tuple(dict.fromkeys(_word(item, place) for item in value))
@@ -303,6 +303,6 @@ def _without_dates(value: object, depth: int) -> Any:
     return value
 
 
-def _shown(value: object) -> str:
+def _brief(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

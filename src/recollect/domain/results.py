@@ -70,7 +70,7 @@ class SearchResults(Tabular[Hit]):
 
     def _rows(self) -> list[tuple[object, ...]]:
         return [
-            (hit.score, f"{_said(hit)}{' (outdated)' if hit.outdated else ''}", hit.scope, hit.created_at)
+            (hit.score, f"{_line(hit)}{' (outdated)' if hit.outdated else ''}", hit.scope, hit.created_at)
             for hit in self.hits
         ]
 
@@ -92,7 +92,7 @@ class Page(Tabular[Memory]):
         return ("when", "where", "type", "memory")
 
     def _rows(self) -> list[tuple[object, ...]]:
-        return [(memory.created_at, memory.scope, memory.type.value, _said(memory)) for memory in self.items]
+        return [(memory.created_at, memory.scope, memory.type.value, _line(memory)) for memory in self.items]
 
     def _empty(self) -> str:
         return "No memories here."
@@ -101,7 +101,7 @@ class Page(Tabular[Memory]):
         return () if self.next_cursor is None else ("There are more: pass next_cursor as cursor.",)
 
 
-def _said(memory: Memory | Hit) -> str:
+def _line(memory: Memory | Hit) -> str:
     """A turn with its speaker, as in a script."""
     return f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
 

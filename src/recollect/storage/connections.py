@@ -137,9 +137,9 @@ class Connections:
             connection = await self._begin(begin)
             committed = False
             try:
-                with told_if_broken(connection, undone=True):
+                with break_reported(connection, undone=True):
                     yield connection
-                with told_if_broken(connection, undone=False):
+                with break_reported(connection, undone=False):
                     committed = await _commit(connection)
             finally:
                 await self._release(connection, committed)
@@ -184,7 +184,7 @@ class Connections:
                 return connection
         connection = await self._connect()
         try:
-            with told_if_broken(connection, undone=True):
+            with break_reported(connection, undone=True):
                 await connection.execute(begin(connection))
         except BaseException:
             await connection.close()
@@ -198,7 +198,7 @@ class Connections:
             if connection.pgconn.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
                 await connection.rollback()
         except psycopg.Error as error:
-            _log.warning("a connection that can't be rolled back is closed: %s", _said(error))
+            _log.warning("a connection that can't be rolled back is closed: %s", _message(error))
         finally:
             now = connection.released_at = time.monotonic()
             is_free = connection.pgconn.transaction_status == TransactionStatus.IDLE
@@ -231,7 +231,7 @@ async def _commit(connection: Connection) -> bool:
 
 
 @contextmanager
-def told_if_broken(connection: Connection, *, undone: bool) -> Iterator[None]:
+def break_reported(connection: Connection, *, undone: bool) -> Iterator[None]:
     """Run work on a connection; an error with which it broke says whether what was under way is `undone`."""
     try:
         yield
@@ -243,9 +243,9 @@ def told_if_broken(connection: Connection, *, undone: bool) -> Iterator[None]:
         else:
             advice = "look whether the change is there before you try again"
         raise BrokenConnectionError(
-            f"the connection to the database broke ({_said(error)}); {advice}", undone=undone
+            f"the connection to the database broke ({_message(error)}); {advice}", undone=undone
         ) from error
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return " ".join(str(error).split())[:300]

@@ -31,7 +31,7 @@ from psycopg.types.json import JsonbDumper
 from recollect.domain.layers import ScopeName
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ConflictError, StoreBusyError
-from recollect.storage.connections import Connection, Connections, told_if_broken, try_twice
+from recollect.storage.connections import Connection, Connections, break_reported, try_twice
 from recollect.storage.endpoint import Connector, Door, open_door
 from recollect.storage.faults import translated
 from recollect.storage.sql import compose
@@ -278,7 +278,7 @@ class Store:
         async def connect() -> Connection:
             connection = await connector.connect()
             try:
-                with told_if_broken(connection, undone=True):
+                with break_reported(connection, undone=True):
                     await _configure(connection, settings)
             except BaseException:
                 await connection.close()
@@ -332,7 +332,7 @@ class Store:
         """A connection with the owner's rights, outside any transaction."""
         with translated():
             connection = await self.connector.connect(owner=True)
-            with told_if_broken(connection, undone=False):
+            with break_reported(connection, undone=False):
                 async with connection:
                     yield connection
 

@@ -54,7 +54,7 @@ class Purse:
         self.max_tokens = max_tokens
         self.by_model: dict[str, Spent] = {}
         self._above: Purse | None = None
-        self._held = [0, 0]
+        self._reserved = [0, 0]
 
     def child(self, *, max_usd: float | None = None, max_tokens: int | None = None) -> Purse:
         """A purse for one step or call: what it uses, this one uses."""
@@ -99,14 +99,14 @@ class Purse:
     def hold(self, tokens: int, usd: float) -> None:
         """Set the worst case of a request aside."""
         for purse in self._chain():
-            purse._held[0] += tokens
-            purse._held[1] += _up(usd)
+            purse._reserved[0] += tokens
+            purse._reserved[1] += _up(usd)
 
     def settle(self, name: str, reserved: tuple[int, float], spent: Spent) -> None:
         """What the request was. More than was held is counted all the same: a record must not lie."""
         for purse in self._chain():
-            purse._held[0] -= reserved[0]
-            purse._held[1] -= _up(reserved[1])
+            purse._reserved[0] -= reserved[0]
+            purse._reserved[1] -= _up(reserved[1])
             purse.by_model[name] = purse.by_model.get(name, Spent()) + spent
 
     def _left(self) -> tuple[float, float]:
@@ -114,10 +114,10 @@ class Purse:
         tokens = usd = math.inf
         for purse in self._chain():
             if purse.max_tokens is not None:
-                tokens = min(tokens, purse.max_tokens - purse.spent.tokens - purse._held[0])
+                tokens = min(tokens, purse.max_tokens - purse.spent.tokens - purse._reserved[0])
             if purse.max_usd is not None and math.isfinite(purse.max_usd):
                 most = math.floor(round(purse.max_usd * _PER_USD, 3))
-                usd = min(usd, most - round(purse.spent.usd * _PER_USD) - purse._held[1])
+                usd = min(usd, most - round(purse.spent.usd * _PER_USD) - purse._reserved[1])
         return tokens, usd
 
     def _chain(self) -> Iterator[Purse]:
