@@ -70,7 +70,7 @@ def relate(new: Statement, known: Known, *, said_at: datetime) -> Verdict:
         and _replaceable(new, predicate, other)
     ):
         return _in_order(new, known, said_at, "the statement names the value it replaces")
-    if not _alike(predicate, other, new, known):
+    if not _alike(predicate, other, new):
         return _UNRELATED
     same = same_value(new.object, known.object)
     if new.ends:
@@ -133,7 +133,7 @@ def _predicate(subject: str, predicate: str) -> Predicate:
     return read
 
 
-def _alike(new: Predicate, known: Predicate, statement: Statement, fact: Known) -> bool:
+def _alike(new: Predicate, known: Predicate, statement: Statement) -> bool:
     if new.key != known.key:
         return False
     # "Grace is a senior engineer" does not end her being a mentor; "was promoted to" does.

@@ -192,11 +192,8 @@ def iso_week(year: int, number: int) -> Span | None:
 
 def nth_week(span: Span, number: int) -> Span | None:
     """The nth week of a month, a quarter or a year, from its end when negative: weeks belong to their Thursday."""
-    if number > 0:
-        start = span.start + timedelta(days=(3 - span.start.weekday()) % 7 + 7 * (number - 1))
-    else:
-        start = span.last - timedelta(days=(span.last.weekday() - 3) % 7 + 7 * (-number - 1))
-    return week_of(start) if number and span.start <= start < span.end else None
+    thursday = nth_weekday(span, 3, number)
+    return week_of(thursday.start) if thursday else None
 
 
 def nth_weekday(span: Span, weekday: int, number: int) -> Span | None:

@@ -248,13 +248,10 @@ def _nth(number: int, weekday: int, which: int, offset: int = 0) -> Rule:
     return rule
 
 
-def _advent(weeks: int) -> Rule:
-    def rule(year: int) -> Span:
-        christmas = date(year, 12, 25)
-        fourth = christmas - timedelta(days=christmas.weekday() + 1)
-        return day_of(fourth - timedelta(days=7 * (4 - weeks)))
-
-    return rule
+def _first_advent(year: int) -> Span:
+    """Three weeks before the last Sunday before Christmas."""
+    christmas = date(year, 12, 25)
+    return day_of(christmas - timedelta(days=christmas.weekday() + 1 + 21))
 
 
 _HOLIDAYS: dict[str, Rule] = {
@@ -318,7 +315,7 @@ _HOLIDAYS: dict[str, Rule] = {
     "whit monday|pentecost monday": _easter(50),
     "trinity sunday": _easter(56),
     "corpus christi": _easter(60),
-    "first advent|first sunday of advent": _advent(1),
+    "first advent|first sunday of advent": _first_advent,
 }
 
 
