@@ -176,6 +176,32 @@ def test_a_second_node_gets_its_share_while_the_store_is_in_use(given: str, tmp_
 
 
 @on_cluster
+def test_workers_do_jobs_of_a_cluster(blank: str, tmp_path: Path) -> None:
+    distribute(fill(blank, tmp_path), shards=SHARDS)
+    environ = {
+        **os.environ,
+        "RECOLLECT_HOME": str(tmp_path),
+        "RECOLLECT_DATABASE_URL": blank,
+        "RECOLLECT_EMBEDDER": "wordllama",
+    }
+
+    def work() -> dict[str, int]:
+        command = [sys.executable, "-m", "recollect.surfaces.cli.main", "worker", "--once", "--json"]
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        jobs: dict[str, int] = json.loads(done.stdout)["jobs"]
+        return jobs
+
+    # The first makes the queue.
+    assert work() == {}
+    with Recollect(settings=settings_of(blank, tmp_path)) as client:
+        client.add_many([{"text": f"Plant {n} shipped {n * 7} crates to Gera."} for n in range(20)])
+        assert list(client.list(types=["summary"])) == []
+        assert work() == {"recollect.consolidate": 1}
+        assert list(client.list(types=["summary"])) != []
+
+
+@on_cluster
 def test_a_large_tenant_gets_shards_and_a_worker_of_its_own(blank: str, tmp_path: Path) -> None:
     owner = fill(blank, tmp_path)
     distribute(owner, shards=SHARDS)

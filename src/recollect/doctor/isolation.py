@@ -28,6 +28,7 @@ from recollect.workspace import Workspace
 _FUNCTIONS = {
     "author_in": False,
     "caller_rights": False,  # on a cluster
+    "has_written": False,  # on a cluster
     "enter": False,
     "caller": False, "caller_tenant": False, "caller_is_admin": False, "caller_scopes": True, "enqueue": False,
     "forget_consultations": True,

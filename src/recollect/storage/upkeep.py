@@ -109,6 +109,8 @@ async def make_queue(store: Store, tables: str) -> bool:
         if await cursor.fetchone() != {"to_regclass": None}:
             return False
         schema, role = sql.Identifier(SCHEMA), sql.Identifier(APP_ROLE)
+        # A cluster's queue is the coordinator's alone; where there is no Citus the setting means nothing.
+        await connection.execute("set local citus.enable_ddl_propagation = off")
         await connection.execute(sql.SQL("create schema if not exists {}").format(schema))
         await connection.execute(sql.SQL("set local search_path = {}, pg_catalog").format(schema))
         await connection.execute(sql.SQL(tables))
