@@ -30,7 +30,7 @@ def test_word_headings_are_sections_and_tables_are_markdown() -> None:
     read = read_document(data, name="handbook.docx")
     assert (read.kind, read.title, read.notes) == ("docx", "Handbook", ())
     assert [section.path for section in read.sections] == ["Handbook", "Handbook > Limits"]
-    assert "| Free | 100 |" in read.text_of(read.sections[1])
+    assert "| Plan | Quota |\n| --- | --- |\n| Free | 100 |" in read.text_of(read.sections[1])
     assert read.text_of(read.sections[0]) == "# Handbook\n\nWelcome."
 
 

@@ -43,7 +43,7 @@ def test_text_pages_headings_tables_and_gaps_are_found() -> None:
     read = read_document(write_pdf([LIMITS, PRICES, picture(), ""]), name="manual.pdf")
     assert (read.kind, read.title) == ("pdf", "Rate limits")
     assert read.lines[:10] == [
-        "Rate limits",
+        "# Rate limits",
         "The service limits requests. Every key has a quota, for example one per plan.",
         "",
         "| Plan | Requests | Burst |",

@@ -33,6 +33,8 @@ from recollect.library.reading.sniff import check_archive
 
 _SLIDE = re.compile(r"<!-- Slide number: (\d{1,6}) -->")
 _PICTURE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*\)")
+#: Most tables of Word have no row that is marked as their head, and are converted with an empty one above their first.
+_EMPTY_HEAD = re.compile(r"^\|[ |]*\|\n(\|(?: *-{3,} *\|)+)\n(\|.*\|)$", re.MULTILINE)
 #: Columns further right are formatting, not data.
 _MAX_COLUMNS = 500
 
@@ -52,7 +54,7 @@ def read_office(data: bytes, *, kind: str, name: str, title: str, limits: Readin
 def _read_docx(data: bytes, *, title: str) -> ReadDocument:
     converted = _convert(data, "DocxConverter", ".docx")
     text, pictures = _without_pictures(canonical(converted)[0].replace("\f", "\n"))
-    read = read_markdown(text, title=title, kind="docx")
+    read = read_markdown(_EMPTY_HEAD.sub(r"\2\n\1", text), title=title, kind="docx")
     return _with_gaps(read, _picture_gaps(pictures))
 
 

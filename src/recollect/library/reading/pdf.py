@@ -224,6 +224,10 @@ def read_pdf(data: bytes, *, name: str, title: str, limits: ReadingLimits) -> Re
     blocks = build_blocks(pages.pages, {(mark.page, letters_of(mark.text)) for mark in bookmarks})
     lines = [line.text for line in blocks.lines] or [""]
     headings = find_headings(blocks, bookmarks)
+    for heading in headings:
+        # As in any other document: nobody takes it for the beginning of the sentence below.
+        if lines[heading.line - 1].strip() == heading.text:
+            lines[heading.line - 1] = f"{'#' * min(heading.level, 6)} {heading.text}"
     own = shorten(canonical(str(pdf.get_metadata_value("Title")))[0])
     if _NO_TITLE.fullmatch(own):
         own = largest_line(blocks.lines[: blocks.spans[0].line_end]) if blocks.spans else ""
