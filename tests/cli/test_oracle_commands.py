@@ -41,6 +41,7 @@ def test_a_saved_result_verifies_until_its_document_changes(shelf: Any, tmp_path
 
 def test_what_no_document_says_is_an_answer(shelf: Any) -> None:
     assert shelf("consult", "zebra migration xylophone quarterly").out.startswith("not in the documents")
+    assert "not in the documents" in shelf("consultations").out
 
 
 def test_a_dry_run_says_what_would_be_read_and_cost(shelf: Any) -> None:

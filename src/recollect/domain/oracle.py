@@ -153,6 +153,15 @@ class OracleConsultation(Value):
     settings: Mapping[str, Any] = field(default_factory=dict)
     supported: bool | None = None
 
+    @property
+    def state(self) -> str:
+        """What came of it, in words: a consultation that went well may have found nothing."""
+        if self.outcome == "error":
+            return "failed"
+        if self.advice == NOT_IN_DOCUMENTS:
+            return NOT_IN_DOCUMENTS
+        return "nearest passages" if self.supported is False else "answered"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleConsultResult(Value):

@@ -240,11 +240,11 @@ def _show_list(out: Output, records: Sequence[OracleConsultation]) -> None:
     out.result(records)
     if not records:
         out.aside("nothing was asked yet; try: recollect consult 'How do I ...?'")
-    columns = "when:dim, mode, problem*, outcome, id:dim"
+    columns = "when:dim, mode, problem*, came of it, id:dim"
     out.table(
         columns,
         [
-            (record.timestamp, record.processing_mode, record.problem, record.outcome, record.id)
+            (record.timestamp, record.processing_mode, record.problem, record.state, record.id)
             for record in records
         ],
     )

@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from recollect.domain.oracle import NOT_IN_DOCUMENTS
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import ForbiddenError, InvalidInputError, NotFoundError
 from recollect.learning.runs import MEMORY
@@ -168,19 +167,12 @@ def _begun_consultation(event: Any) -> _Run:
 
 
 def _consultation(consultation: OracleConsultation) -> _Run:
-    state, tone = "answered", "good"
-    if consultation.outcome == "error":
-        state, tone = "failed", "bad"
-    elif consultation.advice == NOT_IN_DOCUMENTS:
-        state, tone = NOT_IN_DOCUMENTS, "warn"
-    elif consultation.supported is False:
-        state, tone = "nearest passages", "warn"
     return _Run(
         kind="consultation",
         title=consultation.problem,
         at=consultation.timestamp,
-        state=state,
-        tone=tone,
+        state=consultation.state,
+        tone={"failed": "bad", "answered": "good"}.get(consultation.state, "warn"),
         detail=consultations.cost(consultation),
         address=f"/consultations/{consultation.id}",
     )
