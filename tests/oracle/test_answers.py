@@ -63,7 +63,7 @@ def test_what_else_bears_on_it_is_marked_and_little(client: Recollect) -> None:
     result = client.oracle_consult("How often is a machine backed up?")
     answer, _, related = result.answer.partition("\nSee also:\n")
     assert answer.startswith("A machine is backed up every four hours unless its policy says otherwise.")
-    assert 1 <= len(related.splitlines()) <= 3
+    assert 1 <= len(related.splitlines()) <= 4
     assert all(re.match(r"- Harbour 4\.2: the manual.*\[\d\]$", line) for line in related.splitlines())
     assert len(result.citations) == len(answer.strip().split("\n\n")) + len(related.splitlines())
 

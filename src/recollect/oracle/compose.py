@@ -27,11 +27,8 @@ from recollect.text.terms import query_terms, terms
 if TYPE_CHECKING:
     from recollect.oracle.consult import Consultation
 
-#: What an answer without a model says in its first lines, and what else it names; more is a search, not an answer.
-MAX_ANSWERS, MAX_RELATED = 2, 3
-MAX_FINDINGS = MAX_ANSWERS + MAX_RELATED
-#: A second place is part of the answer when it is about as sure as the first.
-_AS_SURE = 0.9
+#: Places that an answer without a model names; more is a search, not an answer.
+MAX_FINDINGS = 5
 RELATED = "See also:"
 #: What stands between two blocks of Markdown, how those begin that are no paragraph, and files that are read as text.
 NEXT = "\n\n"
@@ -127,13 +124,10 @@ def _quoted(problem: str, findings: Sequence[Finding], volumes: Mapping[str, Vol
         said = _safe(_said(problem, finding, volumes.get(finding.source_file)))
         if not said:
             continue
-        sure = finding.confidence >= _AS_SURE * findings[0].confidence
-        leads = not related and (len(answers) < sides or (sure and len(answers) < MAX_ANSWERS))
-        if not leads and len(related) >= MAX_RELATED:
-            break
         citations += finding.citations
         mark = "".join(f"[{len(citations) - left}]" for left in reversed(range(len(finding.citations))))
-        if leads:
+        # One answer to every part of the question: a second place may be as near, and is about something else.
+        if not related and len(answers) < sides:
             answers.append(_marked(said, mark))
         else:
             named = ":\n" in finding.description
