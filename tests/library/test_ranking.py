@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.profiles import examples
 
+from recollect.library.lookup import look_through
 from recollect.library.prose import Asked, names_in, read_asked
 from recollect.library.ranking import (
     ANSWERED,
@@ -131,6 +133,35 @@ def test_a_question_about_another_product_is_not_answered_by_what_lacks_its_name
     assert missing_names(rank_sections(without, asked), without, asked) == pytest.approx(9 / 13)
     assert answer_score(rank_sections(without, asked), without, asked) < ANSWERED
     assert answer_score(rank_sections(named, asked), named, asked) >= ANSWERED
+
+
+@pytest.mark.parametrize(
+    ("question", "passages", "answered"),
+    [
+        ("how do I centre a box with flexbox", 40_000, False),
+        # In a small library words that anybody uses are missing.
+        ("how do I centre a box with flexbox", 40, True),
+        ("who has to centre a box with flexbox", 40_000, True),
+    ],
+)
+def test_a_way_with_a_tool_that_a_large_library_never_names_is_not_in_it(
+    question: str, passages: int, answered: bool
+) -> None:
+    asked = read_asked(question)
+    row = {
+        "document_id": UUID(int=1),
+        "section": 1,
+        "document_tokens": 100,
+        "path": "Boxes",
+        "text": "A box is centred by hand.",
+        "cosine": 0.5,
+        "bm25": 2.0,
+        "matched": 1 << asked.terms.index("box"),
+        "passages": passages,
+        "df": [0 if term in ("centr", "flexbox") else 9 for term in asked.terms],
+    }
+    look = look_through(asked, [row], calibration=MINILM, limit=5)
+    assert (answer_curve(look.sureness) >= ANSWERED) is answered
 
 
 def test_a_passage_that_has_the_names_of_a_question_is_likely_about_it() -> None:

@@ -44,11 +44,12 @@ _ASKS_DEFAULT = re.compile(
     re.IGNORECASE,
 )
 _DEFAULT = re.compile(r"\bdefault", re.IGNORECASE)
+_HOW_TO = re.compile(r"\bhow (?:do|can|could|should|would) (?:i|we|you)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A question's terms in order, which of them belong to names, and whether it wants a quantity or a default.
+    """A question's terms in order, which of them belong to names, and whether it wants a quantity, a default or a way.
 
     There are no more terms than a match has bits for.
     """
@@ -57,6 +58,7 @@ class Asked:
     names: frozenset[str]
     quantity: bool
     default: bool
+    how_to: bool = False
 
 
 @lru_cache(maxsize=64)
@@ -67,6 +69,7 @@ def read_asked(question: str) -> Asked:
         names=names_in(question),
         quantity=_QUANTITY.search(question) is not None,
         default=_ASKS_DEFAULT.search(question) is not None,
+        how_to=_HOW_TO.search(question) is not None,
     )
 
 
