@@ -23,7 +23,7 @@ from recollect.codebase.evidence import Pages
 from recollect.codebase.journal import Journal, JournaledEnvironment, JournaledPlanner, Past, read_journal
 from recollect.codebase.planner import Course, RLMAgent
 from recollect.codebase.query import read_query
-from recollect.codebase.refine import anchored, path_of, refine, refused_answers
+from recollect.codebase.refine import is_use, path_of, refine, refused_answers
 from recollect.codebase.request import ExploreRequest
 from recollect.codebase.secrets import mask, mask_values
 from recollect.codebase.synthesis import ResultSynthesizer
@@ -311,13 +311,22 @@ class _Exploration(Inquiry[RLMResult]):
     def _choose(self) -> tuple[Finding, ...]:
         """What answers the question, at the lines that say so."""
         pages, record, claims = Pages(self._tree), self._ended.trajectory, self._agent.claims
-        spans = record.spans()
         chosen = self.place(
             [finding for finding in self._ended.findings if finding in claims],
-            lambda claim: anchored(claim, spans, pages),
+            spans=record.spans(),
+            lines=pages.lines,
+            cite=pages.cite,
         )
-        if any(one.confidence > 0 for one in chosen):
-            return chosen
+        if any(claim.confidence > 0 for claim in chosen):
+            # What a search calls its matches is no part of the tree that a claim could speak for.
+            return tuple(
+                replace(
+                    claim,
+                    evidence=claim.citations[0].quote,
+                    group=claim.source_file if claim.group is None or is_use(claim) else claim.group,
+                )
+                for claim in chosen
+            )
         preset = self._request.preset
         if preset is None and (nearest := refused_answers(record)):
             self._refused = True

@@ -18,7 +18,6 @@ from recollect.codebase.search_tools import MATCHES, USED_IN
 from recollect.codebase.words import asks_for_uses, best_window, weights_of
 from recollect.domain.findings import Finding
 from recollect.domain.trajectory import Trajectory
-from recollect.runs.quotes import locate
 
 #: Files an answer names, and uses elsewhere.
 MAX_FILES = 8
@@ -47,11 +46,11 @@ def refine(
 ) -> tuple[Finding, ...]:
     """The findings of a run without a model, for its question. `tests`: uses in tests come first, and more of them."""
     ranked = ranks_of(record)
-    uses = [finding for finding in findings if _is_file(finding) and (_is_use(finding) or not ranked)]
+    uses = [finding for finding in findings if _is_file(finding) and (is_use(finding) or not ranked)]
     places = [
         finding
         for finding in findings
-        if _is_file(finding) and not _is_use(finding) and finding.source_file in ranked
+        if _is_file(finding) and not is_use(finding) and finding.source_file in ranked
     ]
     # Where the definitions stand that answer the question, best first; nothing when files were ranked instead.
     answers = [(str(path), (first, last)) for path, first, last in map_of(record).get("answers", ())]
@@ -188,23 +187,6 @@ def _is_file(finding: Finding) -> bool:
     return bool(finding.citations) and finding.citations[0].kind == FILE
 
 
-def _is_use(finding: Finding) -> bool:
+def is_use(finding: Finding) -> bool:
     """Whether a finding is a use of a name or a line that matches: not a place of a definition."""
     return finding.group in (USED_IN, MATCHES)
-
-
-def anchored(finding: Finding, spans: Sequence[tuple[str, int, int]], pages: Pages) -> Finding | None:
-    """A claim at the lines that hold its quote: among those it cites, then among all that were read."""
-    cited = [
-        (citation.file_path, citation.line_start, citation.line_end)
-        for citation in finding.citations
-        if citation.kind == FILE
-    ]
-    for path, first, last in [*cited, *spans]:
-        lines = (pages.lines(path) or [])[first - 1 : last]
-        where = locate(finding.evidence, lines, first=first)
-        if where is not None:
-            citation = cite(path, where[0], lines[where[0] - first : where[1] - first + 1])
-            group = path if finding.group is None or _is_use(finding) else finding.group
-            return replace(move_finding(finding, citation), group=group)
-    return finding if cited and finding.confidence > 0 else None

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from recollect.codebase.languages import language_of
 from recollect.domain.context import guarded, quoted
-from recollect.domain.findings import Citation, Finding
+from recollect.domain.findings import Finding
 from recollect.domain.rows import Rows
 from recollect.library.leads import parts_of, sides_of
 from recollect.library.material import FILE, Volume
 from recollect.library.prose import answer_in, answer_of, fenced_code
 from recollect.runs.ask import CODE
-from recollect.runs.synthesis import Synthesis, compare
+from recollect.runs.synthesis import Marks, Synthesis, compare
 from recollect.runs.tables import write_tables
 from recollect.text.sentences import split_sentences
 from recollect.text.terms import query_terms, terms
@@ -87,12 +87,9 @@ async def compose(asked: Consultation, findings: Sequence[Finding], *, threshold
 
 def _spoken(findings: Sequence[Finding]) -> Synthesis:
     """The model's own passages, in its order, each with the marks of its citations."""
-    citations: dict[Citation, int] = {}
-    parts = []
-    for finding in findings:
-        numbers = [citations.setdefault(citation, len(citations) + 1) for citation in finding.citations]
-        parts.append(_marked(finding.description, "".join(f"[{number}]" for number in numbers)))
-    return Synthesis(text=NEXT.join(parts), citations=tuple(citations))
+    marks = Marks()
+    parts = [marks.behind(finding.description, finding.citations) for finding in findings]
+    return Synthesis(text=NEXT.join(parts), citations=marks.citations)
 
 
 def _compared(asked: Consultation, findings: Sequence[Finding]) -> Synthesis | None:
@@ -118,24 +115,23 @@ def _quoted(problem: str, findings: Sequence[Finding], volumes: Mapping[str, Vol
     sides = min(max(len(parts_of(problem)), 1), MAX_FINDINGS)
     answers: list[str] = []
     related: list[str] = []
-    citations: list[Citation] = []
+    marks = Marks()
     for finding in findings[:MAX_FINDINGS]:
         place = quoted(finding.description.partition(":\n")[0])
         said = _safe(_said(problem, finding, volumes.get(finding.source_file)))
         if not said:
             continue
-        citations += finding.citations
-        mark = "".join(f"[{len(citations) - left}]" for left in reversed(range(len(finding.citations))))
+        marked = marks.behind(said, finding.citations)
         # One answer to every part of the question: a second place may be as near, and is about something else.
         if not related and len(answers) < sides:
-            answers.append(_marked(said, mark))
+            answers.append(marked)
         else:
             named = ":\n" in finding.description
             before = f"{place}:{NEXT if said.startswith(_BLOCK) else ' '}" if named else ""
-            related.append("- " + indent(f"{before}{_marked(said, mark)}", "  ").lstrip())
+            related.append("- " + indent(f"{before}{marked}", "  ").lstrip())
     if related:
         answers.append("\n".join([RELATED, *related]))
-    return Synthesis(text=NEXT.join(answers), citations=tuple(citations))
+    return Synthesis(text=NEXT.join(answers), citations=marks.citations)
 
 
 def _said(problem: str, finding: Finding, volume: Volume | None) -> str:
@@ -153,11 +149,6 @@ def _safe(text: str) -> str:
     """A quoted text without marks of its own; in code a [7] is a [7], and nobody takes it for one."""
     parts = enumerate(CODE.split(text))
     return "".join(guarded(part) if place % 2 else quoted(part) for place, part in parts)
-
-
-def _marked(text: str, mark: str) -> str:
-    """A passage with the marks of its citations; behind a table or a piece of code they are a paragraph."""
-    return f"{text}{NEXT if text.endswith(_BLOCK) else ' '}{mark}"
 
 
 def _nearest(findings: Sequence[Finding]) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from recollect.oracle.compose import compose, distinct, texts_of, with_tables
 from recollect.oracle.direct import ask_once, look_once
 from recollect.oracle.gather import Gathered, decide, gather
 from recollect.oracle.record import coverage_of, record_of, store, tools_used
-from recollect.oracle.recursive import LIMITS, anchored, environment_of, listed, max_subcalls, own_planner
+from recollect.oracle.recursive import LIMITS, environment_of, listed, max_subcalls, own_planner
 from recollect.oracle.request import ConsultRequest
 from recollect.oracle.sessions import cache_of, take_up, write_answers
 from recollect.oracle.shelves import Shelves
@@ -224,7 +224,13 @@ class Consultation(Inquiry[OracleConsultResult]):
             self.notes += [f"sections: {mapped.coverage}", *mapped.notes]
         if ended.error:
             self.notes.append(f"the run ended early: {ended.error}")
-        found = self.place(ended.findings, lambda claim: anchored(claim, material))
+        opened = material.opened
+        found = self.place(
+            ended.findings,
+            spans=[(name, 1, len(volume.lines)) for name, volume in opened.items()],
+            lines=lambda name: opened[name].lines if name in opened else None,
+            cite=lambda name, first, last: opened[name].cite(first, last),
+        )
         if ended.stopped_by == "done" or any(finding.confidence > 0 for finding in found):
             return found
         # A planner that failed is no reason to say that the documents don't.

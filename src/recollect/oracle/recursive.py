@@ -1,12 +1,10 @@
-"""What the loop of a consultation goes by: its tools, who plans it, and where claims stand."""
+"""What the loop of a consultation goes by: its tools, and who plans it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from recollect.domain.findings import Finding
 from recollect.learning.policy import DecompositionPolicy
 from recollect.library.environment import LibraryEnvironment
 from recollect.library.leads import Leads
@@ -14,11 +12,9 @@ from recollect.library.passages import MAX_TEXT_CHARS
 from recollect.oracle.material import ConsultedMaterial
 from recollect.runs.budget import Limits
 from recollect.runs.pieces import rows_room
-from recollect.runs.planners.claims import OBSERVATION
 from recollect.runs.planners.contract import Planner
 from recollect.runs.planners.learned import LearnedPlanner
 from recollect.runs.planners.rows import RowsPlanner
-from recollect.runs.quotes import locate
 from recollect.text.aim import wants_rows
 
 if TYPE_CHECKING:
@@ -76,32 +72,3 @@ def listed(material: ConsultedMaterial) -> str:
     rest = f"\n{len(entries) - _LISTED} more: see list_documents" if len(entries) > _LISTED else ""
     others = ", or any other that list_documents shows" if material.whole_library else ""
     return f"The documents to begin with, by doc_id{others}:\n{lines}{rest}"
-
-
-def anchored(finding: Finding, material: ConsultedMaterial) -> Finding | None:
-    """A claim that quotes an observation, at the lines it was observed from; None when they are nowhere."""
-    real = tuple(citation for citation in finding.citations if citation.kind != OBSERVATION)
-    if real:
-        return _narrowed(replace(finding, citations=real), material)
-    for volume in material.opened.values():
-        placed = locate(finding.evidence, volume.lines)
-        if placed is not None:
-            return replace(
-                finding, source_file=volume.doc_id, line_range=placed, citations=(volume.cite(*placed),)
-            )
-    return None
-
-
-def _narrowed(finding: Finding, material: ConsultedMaterial) -> Finding:
-    """A claim at the very lines it quotes, where the passage that was offered has more of them."""
-    [cited, *rest] = finding.citations
-    volume = material.opened.get(cited.file_path)
-    if rest or volume is None or cited.line_start < 1:
-        return finding
-    placed = locate(
-        finding.evidence, volume.lines[cited.line_start - 1 : cited.line_end], first=cited.line_start
-    )
-    if placed is None or placed == (cited.line_start, cited.line_end):
-        return finding
-    narrow = replace(volume.cite(*placed), supports=cited.supports)
-    return replace(finding, line_range=placed, citations=(narrow,))

@@ -23,6 +23,7 @@ from recollect.runs.budget import Limits
 from recollect.runs.citations import standing
 from recollect.runs.engine import Run, run
 from recollect.runs.events import Announcer, Words
+from recollect.runs.planners.claims import anchored
 from recollect.runs.synthesis import NO_MORE_QUESTIONS, Synthesis, put_into_words
 from recollect.runs.times import utc_now
 
@@ -194,16 +195,25 @@ class Inquiry(ABC, Generic[Result]):
         return ended
 
     def place(
-        self, claims: Sequence[Finding], placed: Callable[[Finding], Finding | None]
+        self,
+        claims: Sequence[Finding],
+        *,
+        spans: Sequence[tuple[str, int, int]],
+        lines: Callable[[str], Sequence[str] | None],
+        cite: Callable[[str, int, int], Citation | None],
     ) -> tuple[Finding, ...]:
-        """Claims at the lines that they quote; those that quote none are dropped, and said."""
-        found = tuple(there for claim in claims if (there := placed(claim)) is not None)
-        lost = sum(one.confidence > 0 for one in claims) - sum(one.confidence > 0 for one in found)
+        """Claims at the lines that they quote; those that quote none are dropped, and said.
+
+        A quote is looked for where a claim says that it stands, else in all `spans` that were read.
+        """
+        placed = [anchored(claim, spans, lines, cite) for claim in claims]
+        kept = tuple(finding for finding in placed if finding is not None)
+        lost = sum(claim.confidence > 0 for claim in claims) - sum(claim.confidence > 0 for claim in kept)
         if lost:
             self.notes.append(
                 f"{lost} findings of the model quote no line of {self.material_name} and were dropped"
             )
-        return found
+        return kept
 
     async def verify(self, findings: Sequence[Finding]) -> Sequence[Finding]:
         """Those whose every citation stands where it is read now."""

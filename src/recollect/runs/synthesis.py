@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 MAX_CHARS = 4_000
 #: A long memory is whole in a cell; a page is not.
 _CELL_CHARS = 400
+#: How blocks of Markdown end that are no paragraph.
+_BLOCK_ENDS = ("|", "```", "~~~")
 #: From so many marks in a row on only the first and the last are written.
 LONG_RUN = 6
 #: Ends of a run after which a model is not asked for an answer: it failed, its budget is used up, or nobody waits.
@@ -147,6 +149,11 @@ class Marks:
         if len(marks) > LONG_RUN:
             return f" {''.join(_runs(sorted(set(marks))))}"
         return f" {''.join(f'[{number}{doubt}]' for number, doubt in marks)}"
+
+    def behind(self, text: str, citations: Sequence[Citation]) -> str:
+        """A passage with its marks at the end; behind a table or a piece of code they are a paragraph."""
+        marks = self.of(citations)
+        return f"{text}\n\n{marks.strip()}" if text.endswith(_BLOCK_ENDS) and marks else f"{text}{marks}"
 
 
 def _runs(marks: Sequence[tuple[int, str]]) -> Iterator[str]:
@@ -309,10 +316,7 @@ def _marked(words: str, known: dict[int, tuple[Citation, ...]], marks: Marks) ->
     text = _MARK.sub(mark, words)
     if placed:
         return text
-    behind = marks.of([one for cited in known.values() for one in cited])
-    # Behind a table or a piece of code a mark needs a line of its own.
-    own_line = words.endswith(("|", "```"))
-    return f"{words}\n{behind.strip()}" if own_line else f"{words}{behind}"
+    return marks.behind(words, [citation for cited in known.values() for citation in cited])
 
 
 def _request(

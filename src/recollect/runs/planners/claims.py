@@ -8,13 +8,13 @@ makes the claim unsupported: it is kept for the record, without confidence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from recollect.domain.findings import Citation, CitationStatus, Finding, span_hash
 from recollect.runs.planners.contract import Seen, Situation
-from recollect.runs.quotes import MIN_QUOTE_CHARS, plain, spellings
+from recollect.runs.quotes import MIN_QUOTE_CHARS, locate, plain, spellings
 
 #: The kind of a citation that names a call of the run instead of a place in the material.
 OBSERVATION = "observation"
@@ -72,6 +72,29 @@ def _found(claim: Claim, situation: Situation, plains: dict[int, str]) -> Findin
                 cited = _citation(name, span_hash(seen.text), evidence, CitationStatus.UNCHECKED)
                 return replace(found, source_file=name, citations=(cited,))
     return unsupported
+
+
+def anchored(
+    claim: Finding,
+    spans: Sequence[tuple[str, int, int]],
+    lines: Callable[[str], Sequence[str] | None],
+    cite: Callable[[str, int, int], Citation | None],
+) -> Finding | None:
+    """A claim at the very lines that it quotes: of those it cites, else of `spans`; None when they are nowhere.
+
+    One that cites several places, as a count does, rests on all of them.
+    """
+    cited = tuple(citation for citation in claim.citations if citation.kind != OBSERVATION)
+    if len(cited) < 2:
+        own = [(citation.file_path, citation.line_start, citation.line_end) for citation in cited]
+        for path, first, last in own or spans:
+            read = (lines(path) or ())[first - 1 : last] if first else ()
+            where = locate(claim.evidence, read, first=first)
+            citation = cite(path, *where) if where else None
+            if citation is not None:
+                citation = replace(citation, supports=any(place.supports for place in cited))
+                return replace(claim, source_file=path, line_range=where, citations=(citation,))
+    return replace(claim, citations=cited) if cited else None
 
 
 def _offered(quote: str, seen: Seen, plains: dict[int, str]) -> Finding | None:
