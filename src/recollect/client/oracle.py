@@ -361,10 +361,10 @@ class AsyncExplorations(Face):
 
         check_whole("limit", limit, most=MAX_LIMIT)
         audits = await asyncio.to_thread(list_audits, self._folder(), limit=limit)
-        found = {result.task_id: result for result in await self._stored(None, limit)}
+        results = {result.task_id: result for result in await self._stored(None, limit)}
         for _, result in audits:
-            found.setdefault(result.task_id, result)
-        return sorted(found.values(), key=lambda one: one.trajectory.start_time, reverse=True)[:limit]
+            results.setdefault(result.task_id, result)
+        return sorted(results.values(), key=lambda result: result.trajectory.start_time, reverse=True)[:limit]
 
     async def get(self, task_id: str) -> RLMResult:
         """An exploration as it was, with its steps."""
@@ -391,10 +391,10 @@ class AsyncExplorations(Face):
             return []
         async with workspace.store.transaction(self._context) as tx:
             documents = await list_explorations(tx, task=task_id, limit=limit)
-        files = [audit_path(folder, one["task_id"]) for one in documents]
+        files = [audit_path(folder, document["task_id"]) for document in documents]
         return [
-            result_of(one, file=str(file) if file.exists() else None)
-            for one, file in zip(documents, files, strict=True)
+            result_of(document, file=str(file) if file.exists() else None)
+            for document, file in zip(documents, files, strict=True)
         ]
 
     def _folder(self) -> Path:

@@ -136,12 +136,12 @@ def _keep_verifiable(masked: Any, real: Any) -> None:
     if isinstance(real, Mapping):
         if "content_hash" in real and "quote" in real:
             masked["quote"] = masked_citation(real)["quote"]
-        for name, one in real.items():
+        for name, value in real.items():
             if name in masked:
-                _keep_verifiable(masked[name], one)
+                _keep_verifiable(masked[name], value)
     elif isinstance(real, list):
-        for ours, one in zip(masked, real, strict=True):
-            _keep_verifiable(ours, one)
+        for ours, value in zip(masked, real, strict=True):
+            _keep_verifiable(ours, value)
 
 
 def _moment(when: datetime) -> str:
@@ -174,15 +174,15 @@ async def replay_result(result: RLMResult) -> RLMResult:
 def list_audits(folder: Path, *, limit: int = 50) -> list[tuple[str, RLMResult]]:
     """The newest records of a folder, with their files; what is no record is passed over."""
     try:
-        files = [(one.stat().st_mtime_ns, one) for one in folder.glob("*.json") if one.is_file()]
+        files = [(file.stat().st_mtime_ns, file) for file in folder.glob("*.json") if file.is_file()]
     except OSError:
         return []
-    found: list[tuple[str, RLMResult]] = []
+    records: list[tuple[str, RLMResult]] = []
     for _, file in sorted(files, reverse=True):
-        if len(found) >= limit:
+        if len(records) >= limit:
             break
         try:
-            found.append((str(file), result_of(read_audit(file), file=str(file))))
+            records.append((str(file), result_of(read_audit(file), file=str(file))))
         except (InvalidInputError, NotFoundError):
             continue
-    return found
+    return records

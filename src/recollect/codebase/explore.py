@@ -214,7 +214,7 @@ class _Exploration(Inquiry[RLMResult]):
 
     async def read_again(self, citations: Sequence[Citation]) -> Texts:
         """The files as they are now."""
-        pages, places = Pages(self._tree), {(one.kind, one.file_path) for one in citations}
+        pages, places = Pages(self._tree), {(citation.kind, citation.file_path) for citation in citations}
         texts = await asyncio.to_thread(lambda: {place: pages.text(place[1]) for place in places})
         return {place: text for place, text in texts.items() if text is not None}
 
@@ -386,8 +386,8 @@ class _Exploration(Inquiry[RLMResult]):
         """Files that could not be read, apart from pictures and the like."""
         if not self._tree.was_walked:
             return []
-        skipped = [one for one in self._tree.skipped if "binary" not in one.why]
-        few = "; ".join(f"{one.path}: {one.why}" for one in skipped[:3])
+        skipped = [file for file in self._tree.skipped if "binary" not in file.why]
+        few = "; ".join(f"{file.path}: {file.why}" for file in skipped[:3])
         more = f"; and {len(skipped) - 3} more" if len(skipped) > 3 else ""
         return [f"{len(skipped)} files were left out ({few}{more})"] if skipped else []
 
@@ -461,7 +461,7 @@ class _Exploration(Inquiry[RLMResult]):
         left = request.max_subcalls - past.subcalls
         tokens = None if request.max_tokens is None else request.max_tokens - past.tokens
         usd = None if request.max_usd is None else request.max_usd - past.usd
-        spent = past.resumed and any(one is not None and one <= 0 for one in (left, tokens, usd))
+        spent = past.resumed and any(rest is not None and rest <= 0 for rest in (left, tokens, usd))
         limits = Limits(
             # What is in the journal is played even when nothing is left; the planner sees to it that no more runs.
             max_subcalls=max(left, 1) if spent else left,

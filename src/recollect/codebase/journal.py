@@ -128,25 +128,27 @@ def _take(past: Past, entry: Mapping[str, Any]) -> None:
     if "begun" in entry:
         past.subcalls += 1
     elif "plan" in entry:
-        told = entry["plan"]
-        past.tokens += told["tokens"]
-        past.usd += told["usd"]
-        past.model_calls += told["model_calls"]
-        found = told["findings"]
-        past.plans[told["query"], told["depth"], told["step"]] = Plan(
-            thought=told["thought"],
-            calls=tuple(Call(tool=tool, parameters=parameters) for tool, parameters in told["calls"]),
-            findings=None if found is None else tuple(Finding.read(one) for one in found),
-            next_direction=told["next_direction"],
-            done=told["done"],
+        document = entry["plan"]
+        past.tokens += document["tokens"]
+        past.usd += document["usd"]
+        past.model_calls += document["model_calls"]
+        findings = document["findings"]
+        past.plans[document["query"], document["depth"], document["step"]] = Plan(
+            thought=document["thought"],
+            calls=tuple(Call(tool=tool, parameters=parameters) for tool, parameters in document["calls"]),
+            findings=None if findings is None else tuple(Finding.read(finding) for finding in findings),
+            next_direction=document["next_direction"],
+            done=document["done"],
         )
     elif "call" in entry:
-        told = entry["call"]
-        past.tokens += told["tokens"]
-        past.usd += told["usd"]
-        past.model_calls += told["model_call"]
-        observation = Observation.read(told)
-        past.observations.append((told["tool"], told["parameters"], told["content_hash"], observation))
+        document = entry["call"]
+        past.tokens += document["tokens"]
+        past.usd += document["usd"]
+        past.model_calls += document["model_call"]
+        observation = Observation.read(document)
+        past.observations.append(
+            (document["tool"], document["parameters"], document["content_hash"], observation)
+        )
 
 
 class JournaledPlanner:

@@ -83,8 +83,8 @@ class RLMAgent:
             self.claims |= set(plan.findings or ()) - set(situation.offered)
 
     def _first(self, situation: Situation) -> Plan:
-        asked = (self._course.question if situation.depth == 0 else "") or situation.query
-        focus = asked if self._course.focused else ""
+        question = (self._course.question if situation.depth == 0 else "") or situation.query
+        focus = question if self._course.focused else ""
         # The hints were given for the question at the root; those below it are questions of their own.
         hints = self._course.hints if situation.depth == 0 else ()
         return Plan(
@@ -116,13 +116,13 @@ class RLMAgent:
 
     def _names(self, situation: Situation, places: Sequence[tuple[str, int, int, str]]) -> list[str]:
         """Whose uses to look up: what the question names, when it asks for uses; else what the map points at."""
-        asked = (self._course.question if situation.depth == 0 else "") or situation.query
-        found = list(dict.fromkeys(name for *_, name in places if name))
-        if asks_for_uses(asked):
-            query = read_query(asked, self._course.hints if situation.depth == 0 else ())
+        question = (self._course.question if situation.depth == 0 else "") or situation.query
+        mapped = list(dict.fromkeys(name for *_, name in places if name))
+        if asks_for_uses(question):
+            query = read_query(question, self._course.hints if situation.depth == 0 else ())
             named = list(dict.fromkeys([*query.dotted, *query.identifiers, *query.hinted_names]))
-            found = named or found
-        return found[: self._course.uses]
+            mapped = named or mapped
+        return mapped[: self._course.uses]
 
     def _plan(self, situation: Situation, calls: Sequence[Call], thought: str, direction: str) -> Plan:
         left = max(situation.remaining.subcalls_this_step, 1)

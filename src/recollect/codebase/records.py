@@ -109,8 +109,8 @@ def _refined(path: str, language: str | None, text: str) -> str | None:
     """The language, where the name alone does not say it."""
     if language == "c" and path.endswith(".h") and _CPP_HEADER.search(text[:100_000]):
         return "cpp"
-    if language is None and text.startswith("#!") and (found := _SHEBANG.match(text[:200])):
-        return _SHEBANG_LANGUAGES.get(found[1], found[1])
+    if language is None and text.startswith("#!") and (shebang := _SHEBANG.match(text[:200])):
+        return _SHEBANG_LANGUAGES.get(shebang[1], shebang[1])
     return language
 
 
@@ -193,12 +193,12 @@ def comment_start(lines: Sequence[str], start_line: int) -> int:
 
 
 def _keys(word: str) -> tuple[int, ...]:
-    found = _KEYS.get(word)
-    if found is None:
+    keys = _KEYS.get(word)
+    if keys is None:
         if len(_KEYS) > _MAX_KEYS:
             _KEYS.clear()
-        found = _KEYS[word] = tuple(term_key(term) for term in identifier_terms(word))
-    return found
+        keys = _KEYS[word] = tuple(term_key(term) for term in identifier_terms(word))
+    return keys
 
 
 def _numbers(
@@ -267,7 +267,7 @@ def references_to(references: bytes, name: str) -> list[Reference]:
     if not references:
         return []
     names, numbers, places, kinds, _, _ = json.loads(zlib.decompress(references))
-    wanted = {number for number, one in enumerate(names) if one == name}
+    wanted = {number for number, other in enumerate(names) if other == name}
     return [
         Reference(name=name, line=line, kind=REFERENCE_KINDS[kind])
         for number, line, kind in zip(numbers, places, kinds, strict=True)

@@ -49,19 +49,19 @@ class ExploreRequest:
     ) -> ExploreRequest:
         """Raise for what makes no sense."""
         chosen = None if preset is None else get_role(preset, PRESETS)
-        asked = query if isinstance(query, str) else ""
-        if not asked.strip() and chosen is not None:
-            asked = chosen.question
-        if not asked.strip():
+        question = query if isinstance(query, str) else ""
+        if not question.strip() and chosen is not None:
+            question = chosen.question
+        if not question.strip():
             raise InvalidTextError("the query is empty; say in words what to look for")
-        if len(asked) > MAX_QUERY_CHARS:
+        if len(question) > MAX_QUERY_CHARS:
             raise InvalidTextError(
-                f"the query has {len(asked):,} characters, the limit is {MAX_QUERY_CHARS:,}; "
+                f"the query has {len(question):,} characters, the limit is {MAX_QUERY_CHARS:,}; "
                 "give long material such as stack traces as hints"
             )
         return cls(
             task_id=check_task_id(task_id),
-            query=asked,
+            query=question,
             context_hints=_hints(context_hints),
             max_subcalls=_whole("max_subcalls", max_subcalls, settings.budget.max_subcalls),
             max_subcalls_per_iteration=_whole(
@@ -104,8 +104,8 @@ def _hints(hints: Sequence[str] | None) -> tuple[str, ...]:
             )
     # A pasted trace may be of any length; its innermost frames, at one end or the other, say the most.
     half = MAX_QUERY_CHARS // 2
-    cut = (one if len(one) <= MAX_QUERY_CHARS else f"{one[: half - 1]}\n{one[-half:]}" for one in given)
-    return tuple(one for one in cut if one.strip())
+    cut = (hint if len(hint) <= MAX_QUERY_CHARS else f"{hint[: half - 1]}\n{hint[-half:]}" for hint in given)
+    return tuple(hint for hint in cut if hint.strip())
 
 
 def _whole(name: str, value: object, default: int) -> int:

@@ -57,8 +57,8 @@ def _words(pattern: str) -> Sign:
     form = re.compile(pattern, re.IGNORECASE | re.VERBOSE)
 
     def sign(task: Task) -> str:
-        found = form.search(task.text)
-        return f"it says {found[0]!r}" if found else ""
+        match = form.search(task.text)
+        return f"it says {match[0]!r}" if match else ""
 
     return sign
 
@@ -69,8 +69,10 @@ def _named(task: Task) -> str:
 
 def _only_noted(task: Task) -> str:
     """Documents that the notes name in one sentence alone: that is no explanation."""
-    said = [set(_WORD.findall(one.casefold())) for one in split_sentences(task.notes)]
-    bare = [one for one in task.noted if sum(_subject(one) <= words for words in said) < 2]
+    sentences = [set(_WORD.findall(sentence.casefold())) for sentence in split_sentences(task.notes)]
+    bare = [
+        document for document in task.noted if sum(_subject(document) <= words for words in sentences) < 2
+    ]
     return f"the notes only name {', '.join(bare[:5])}" if bare else ""
 
 
@@ -157,16 +159,16 @@ async def advise(
     advice = []
     for name in SIGNS if agent is None else (agent,):
         seen = [sign(task) for sign in SIGNS[name]]
-        held = [pair for pair in zip(get_role(name).triggers, seen, strict=True) if pair[1]]
-        if held:
-            advice.append(_advice(name, task, held, path))
-    return sorted(advice, key=lambda one: -len(one.triggers))
+        signs = [pair for pair in zip(get_role(name).triggers, seen, strict=True) if pair[1]]
+        if signs:
+            advice.append(_advice(name, task, signs, path))
+    return sorted(advice, key=lambda advised: -len(advised.triggers))
 
 
 def _advice(
-    name: str, task: Task, held: Sequence[tuple[str, str]], path: str | PathLike[str] | None
+    name: str, task: Task, signs: Sequence[tuple[str, str]], path: str | PathLike[str] | None
 ) -> Advice:
-    triggers, reasons = zip(*held, strict=True)
+    triggers, reasons = zip(*signs, strict=True)
     if name in PRESETS:
         more = {} if path is None else {"path": fspath(path)}
         given = {"query": task.text, "preset": name, **more}

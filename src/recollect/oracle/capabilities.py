@@ -31,28 +31,28 @@ _PER_DOCUMENT = 5
 class Wanted:
     """Collects the requests of one consultation."""
 
-    def __init__(self, asked: Consultation) -> None:
+    def __init__(self, consultation: Consultation) -> None:
         self.requests: list[CapabilityRequest] = []
-        self._asked = asked
+        self._asked = consultation
 
     def add(self, description: str, context: Mapping[str, Any], *, raised_by: str) -> None:
         """Something is missing; the same for the same document counts once."""
         about = (description, context.get("doc_id"))
         if any((request.description, request.context.get("doc_id")) == about for request in self.requests):
             return
-        asked, told = self._asked, {**context, "problem": self._asked.question}
+        consultation, told = self._asked, {**context, "problem": self._asked.question}
         request = CapabilityRequest(
             id=new_id(),
-            at=asked.workspace.clock(),
+            at=consultation.workspace.clock(),
             description=description,
             raised_by=raised_by,
             context=told,
-            consultation_id=asked.id,
-            workflow=asked.request.workflow,
-            agent=asked.request.agent,
+            consultation_id=consultation.id,
+            workflow=consultation.request.workflow,
+            agent=consultation.request.agent,
         )
         self.requests.append(request)
-        asked.say(
+        consultation.say(
             EventType.ORACLE_CAPABILITY_REQUESTED,
             description=description,
             raised_by=raised_by,
@@ -122,7 +122,7 @@ def group_by_meaning(
         centre = int(np.argmax(np.where(left, near @ (weights * left), -1)))
         taken = np.flatnonzero(near[centre] & left)
         members = [
-            at for place in (centre, *(int(one) for one in taken if one != centre)) for at in places[place]
+            at for place in (centre, *(int(row) for row in taken if row != centre)) for at in places[place]
         ]
         groups.append(
             CapabilityGroup(

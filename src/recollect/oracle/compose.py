@@ -41,7 +41,7 @@ _FAR_OFF = 0.25
 def distinct(findings: Sequence[Finding], *, limit: int | None = MAX_FINDINGS) -> tuple[Finding, ...]:
     """The surest first; one whose lines another one has is left out."""
     kept: list[Finding] = []
-    for finding in sorted(findings, key=lambda one: -one.confidence):
+    for finding in sorted(findings, key=lambda finding: -finding.confidence):
         least = _FAR_OFF * kept[0].confidence if kept else 0.0
         if limit is not None and (len(kept) >= limit or finding.confidence < least):
             break
@@ -65,24 +65,24 @@ def texts_of(volumes: Mapping[str, Volume]) -> dict[tuple[str, str], str]:
     return {(volume.kind, volume.doc_id): "\n".join(volume.lines) for volume in volumes.values()}
 
 
-async def compose(asked: Consultation, findings: Sequence[Finding], *, threshold: float) -> Synthesis:
+async def compose(consultation: Consultation, findings: Sequence[Finding], *, threshold: float) -> Synthesis:
     """The answer of findings that stand; no words where the documents do not say.
 
     Without a model the best finding must reach the threshold, or they do not.
     """
-    model = asked.speaker()
-    if not findings or (not asked.spoken and model is None and findings[0].confidence < threshold):
-        asked.notes += _nearest(findings)
+    model = consultation.speaker()
+    if not findings or (not consultation.spoken and model is None and findings[0].confidence < threshold):
+        consultation.notes += _nearest(findings)
         return Synthesis(text="", citations=())
-    if asked.spoken:
+    if consultation.spoken:
         return _spoken(findings)
-    made = await asked.put_into_words(findings, model)
+    made = await consultation.put_into_words(findings, model)
     if made is not None:
         return made
     if model is None:
         # What is listed as it stands must answer by itself.
         findings = [finding for finding in findings if finding.confidence >= threshold]
-    return _compared(asked, findings) or _quoted(asked.question, findings, asked.opened)
+    return _compared(consultation, findings) or _quoted(consultation.question, findings, consultation.opened)
 
 
 def _spoken(findings: Sequence[Finding]) -> Synthesis:
@@ -92,22 +92,24 @@ def _spoken(findings: Sequence[Finding]) -> Synthesis:
     return Synthesis(text=NEXT.join(parts), citations=marks.citations)
 
 
-def _compared(asked: Consultation, findings: Sequence[Finding]) -> Synthesis | None:
+def _compared(consultation: Consultation, findings: Sequence[Finding]) -> Synthesis | None:
     """The sides of a comparison in a table, each by what is said of it; None where fewer than two are spoken of."""
-    sides = sides_of(asked.question)
-    said: dict[str, Finding] = {}
+    sides = sides_of(consultation.question)
+    sides_said: dict[str, Finding] = {}
     for side in sides:
         wanted = set(query_terms(side))
         for finding in findings:
-            volume, lines = asked.opened.get(finding.source_file), finding.line_range
+            volume, lines = consultation.opened.get(finding.source_file), finding.line_range
             if volume is None or lines is None or not wanted <= set(terms(volume.text_of(*lines))):
                 continue
             words = _safe(answer_in(side, volume.lines, *lines))
-            said[side] = replace(finding, group=side, description=words, evidence=words)
+            sides_said[side] = replace(finding, group=side, description=words, evidence=words)
             break
-    if said:
-        asked.notes += [f"nothing was found about {side!r}" for side in sides if side not in said]
-    return compare(list(said.values())) if len(said) > 1 else None
+    if sides_said:
+        consultation.notes += [
+            f"nothing was found about {side!r}" for side in sides if side not in sides_said
+        ]
+    return compare(list(sides_said.values())) if len(sides_said) > 1 else None
 
 
 def _quoted(problem: str, findings: Sequence[Finding], volumes: Mapping[str, Volume]) -> Synthesis:
@@ -118,16 +120,16 @@ def _quoted(problem: str, findings: Sequence[Finding], volumes: Mapping[str, Vol
     marks = Marks()
     for finding in findings[:MAX_FINDINGS]:
         place = quoted(finding.description.partition(":\n")[0])
-        said = _safe(_said(problem, finding, volumes.get(finding.source_file)))
-        if not said:
+        words = _safe(_said(problem, finding, volumes.get(finding.source_file)))
+        if not words:
             continue
-        marked = marks.behind(said, finding.citations)
+        marked = marks.behind(words, finding.citations)
         # One answer to every part of the question: a second place may be as near, and is about something else.
         if not related and len(answers) < sides:
             answers.append(marked)
         else:
             named = ":\n" in finding.description
-            before = f"{place}:{NEXT if said.startswith(_BLOCK) else ' '}" if named else ""
+            before = f"{place}:{NEXT if words.startswith(_BLOCK) else ' '}" if named else ""
             related.append("- " + indent(f"{before}{marked}", "  ").lstrip())
     if related:
         answers.append("\n".join([RELATED, *related]))
@@ -161,11 +163,11 @@ def _nearest(findings: Sequence[Finding]) -> tuple[str, ...]:
     return (f"the nearest places are {'; '.join(places)}",) if places else ()
 
 
-def _overlap(one: Finding, other: Finding) -> bool:
-    if one.source_file != other.source_file or one.line_range is None or other.line_range is None:
+def _overlap(finding: Finding, other: Finding) -> bool:
+    if finding.source_file != other.source_file or finding.line_range is None or other.line_range is None:
         return False
-    if one.description != other.description and one.description not in other.description:
-        inside = other.line_range[0] <= one.line_range[0] and one.line_range[1] <= other.line_range[1]
-        around = one.line_range[0] <= other.line_range[0] and other.line_range[1] <= one.line_range[1]
+    if finding.description != other.description and finding.description not in other.description:
+        inside = other.line_range[0] <= finding.line_range[0] and finding.line_range[1] <= other.line_range[1]
+        around = finding.line_range[0] <= other.line_range[0] and other.line_range[1] <= finding.line_range[1]
         return inside or around
-    return one.line_range[0] <= other.line_range[1] and other.line_range[0] <= one.line_range[1]
+    return finding.line_range[0] <= other.line_range[1] and other.line_range[0] <= finding.line_range[1]

@@ -155,12 +155,12 @@ class Consultation(Inquiry[OracleConsultResult]):
 
     async def look(self) -> Sequence[Finding]:
         """One look, one request, or the loop."""
-        found = await (self._once() if self.mode == "direct" else self._step_by_step())
+        findings = await (self._once() if self.mode == "direct" else self._step_by_step())
         # What was read is at hand, also where an answer came from the cache.
         await self._open([doc_id for doc_id, _, _ in self.spans])
         # What a model chose is a choice already; without one, places that lie in each other are one.
-        claimed = self.models.root is not None and any(finding.confidence > 0 for finding in found)
-        return found if self.spoken or claimed else distinct(found)
+        claimed = self.models.root is not None and any(finding.confidence > 0 for finding in findings)
+        return findings if self.spoken or claimed else distinct(findings)
 
     async def _once(self) -> Sequence[Finding]:
         gathered, model = self._gathered, self.models.root
@@ -225,14 +225,14 @@ class Consultation(Inquiry[OracleConsultResult]):
         if ended.error:
             self.notes.append(f"the run ended early: {ended.error}")
         opened = material.opened
-        found = self.place(
+        findings = self.place(
             ended.findings,
             spans=[(name, 1, len(volume.lines)) for name, volume in opened.items()],
             lines=lambda name: opened[name].lines if name in opened else None,
             cite=lambda name, first, last: opened[name].cite(first, last),
         )
-        if ended.stopped_by == "done" or any(finding.confidence > 0 for finding in found):
-            return found
+        if ended.stopped_by == "done" or any(finding.confidence > 0 for finding in findings):
+            return findings
         # A planner that failed is no reason to say that the documents don't.
         if models.root:
             self.notes.append(_WITHOUT_MODEL)
@@ -243,11 +243,12 @@ class Consultation(Inquiry[OracleConsultResult]):
         material = self._gathered.material
         rows = [row for table in self.tables for row in table.rows]
         cited = dict.fromkeys(
-            one.file_path for one in (*citations, *(cited for row in rows for cited in row.citations))
+            citation.file_path
+            for citation in (*citations, *(cited for row in rows for cited in row.citations))
         )
-        files = {name: one for name, one in material.opened.items() if one.kind == FILE}
+        files = {name: volume for name, volume in material.opened.items() if volume.kind == FILE}
         entries = material.entries
-        documents = [one for one in cited if one in entries and entries[one].kind != FILE]
+        documents = [name for name in cited if name in entries and entries[name].kind != FILE]
         texts = texts_of(files) | await self.shelves.texts(documents)
         self.tables, lost = standing_tables(self.tables, lambda kind, path: texts.get((kind, path)))
         self.notes += lost
@@ -270,7 +271,7 @@ class Consultation(Inquiry[OracleConsultResult]):
             await self._open(named)
             read |= set(named)
         self.wanted.add_gaps(
-            [one for name, one in gathered.material.opened.items() if name in read],
+            [volume for name, volume in gathered.material.opened.items() if name in read],
             attempted_tools=tools_used(self.trajectory),
         )
         self.say(

@@ -77,11 +77,11 @@ class Injected:
 
 async def look_once(material: ConsultedMaterial, leads: Sequence[Lead]) -> tuple[Finding, ...]:
     """The places of a first look as findings."""
-    found = []
+    findings = []
     for lead in leads:
         volume = await material.open(lead.doc_id)
-        found.append(volume.find_lead(lead))
-    return tuple(found)
+        findings.append(volume.find_lead(lead))
+    return tuple(findings)
 
 
 async def ask_once(

@@ -67,8 +67,8 @@ def _bound(
     """The most requests to a model, tokens to it and tokens from it."""
     if mode == "direct":
         room = min(direct_room(profile, request.max_input_tokens), max(material_tokens, 1))
-        asked = profile.counted(room + PROMPT_TOKENS + count_tokens(request.problem))
-        return priced(profile, 1, asked, profile.output_tokens(direct_output(profile)))
+        input_tokens = profile.counted(room + PROMPT_TOKENS + count_tokens(request.problem))
+        return priced(profile, 1, input_tokens, profile.output_tokens(direct_output(profile)))
     run = bound_run(
         profile,
         subcalls=max_subcalls(profile),

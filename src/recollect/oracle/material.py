@@ -65,7 +65,7 @@ class ConsultedMaterial:
             for entry in await self._door.describe([doc_id]):
                 self.entries[entry.doc_id] = entry
         if self._door is None or doc_id not in self.entries:
-            raise NotFoundError(unknown_document(doc_id, [one.doc_id for one in await self.catalogue()]))
+            raise NotFoundError(unknown_document(doc_id, [entry.doc_id for entry in await self.catalogue()]))
         self.opened[doc_id] = await self._door.open(doc_id)
         return self.opened[doc_id]
 
@@ -79,7 +79,7 @@ class ConsultedMaterial:
         return list(
             {
                 **self.entries,
-                **{id: one for id, one in self._known.items() if id not in self.entries},
+                **{id: entry for id, entry in self._known.items() if id not in self.entries},
             }.values()
         )
 
@@ -89,11 +89,11 @@ class ConsultedMaterial:
         """Places that a question's meaning leads to; the same question is looked up once."""
         key = (question, None if doc_ids is None else tuple(doc_ids))
         if key not in self._looks:
-            found = [
+            leads = [
                 *await self._look_in_library(question, doc_ids, limit),
                 *await self._look_in_files(*key, limit),
             ]
-            self._looks[key] = sorted(found, key=lambda lead: -lead.score)[:limit]
+            self._looks[key] = sorted(leads, key=lambda lead: -lead.score)[:limit]
         return self._looks[key]
 
     async def _look_in_library(

@@ -48,7 +48,7 @@ class ConsultRequest:
         agent: str | None = None,
     ) -> ConsultRequest:
         """The request, or what is wrong with it."""
-        hint = next((one for one in DEPTH_HINTS if one == depth_hint), None)
+        hint = next((hint_name for hint_name in DEPTH_HINTS if hint_name == depth_hint), None)
         if hint is None:
             raise InvalidInputError(f"depth_hint {depth_hint!r} is none of {', '.join(DEPTH_HINTS)}")
         if files is not None and working_dir is None:

@@ -74,10 +74,10 @@ def write_answers(cache: Cache, before: Collection[CacheKey], roles: Iterable[st
     """What models answered since `before`, as JSON; None when nothing. The latest are kept when they are too many."""
     rows: list[dict[str, Any]] = []
     chars = 0
-    for key, one in reversed(cache.entries().items()):
-        if key in before or key.tool not in _ASKING_TOOLS or {"note", "error"} & set(one.value):
+    for key, observation in reversed(cache.entries().items()):
+        if key in before or key.tool not in _ASKING_TOOLS or {"note", "error"} & set(observation.value):
             continue  # there already, no model's, or not answered
-        row = {"key": list(key), **one.document()}
+        row = {"key": list(key), **observation.document()}
         chars += len(json.dumps(row))
         if chars > _MAX_STORED_CHARS:
             break
@@ -118,12 +118,12 @@ async def take_up(
         )
     named = {
         str(span[0])
-        for one in stored
-        for row in one.get("calls", ())
+        for answers in stored
+        for row in answers.get("calls", ())
         if isinstance(row.get("value"), Mapping)
         for span in row["value"].get("spans", ())
     }
     documents = await Shelves(workspace, context).describe(sorted(named - set(files)))
     seen = {*files, *(document.doc_id for document in documents)}
-    for one in stored:
-        read_answers(cache, one, roles=context.roles, seen=seen)
+    for answers in stored:
+        read_answers(cache, answers, roles=context.roles, seen=seen)

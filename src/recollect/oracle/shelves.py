@@ -42,27 +42,32 @@ class Shelves:
         """Documents by name or id, in order; an unknown one is a `DocumentNotFoundError` with suggestions."""
         async with self._workspace.store.transaction(self._context) as tx:
             documents = await shelf.get_documents(tx, names)
-            return [await _entry(tx, one) for one in {one.id: one for one in documents}.values()]
+            return [
+                await _entry(tx, document)
+                for document in {document.id: document for document in documents}.values()
+            ]
 
     async def describe(self, doc_ids: Sequence[str]) -> Sequence[Entry]:
         """Documents that a look found; one that is gone by now is left out."""
         async with self._workspace.store.transaction(self._context) as tx:
-            found = [await shelf.find_document(tx, id_) for id_ in doc_ids]
+            documents = [await shelf.find_document(tx, id_) for id_ in doc_ids]
             return [
-                _described(one, id_) if id_ == one.name else await _entry(tx, one)
-                for id_, one in zip(doc_ids, found, strict=True)
-                if one is not None
+                _described(document, id_) if id_ == document.name else await _entry(tx, document)
+                for id_, document in zip(doc_ids, documents, strict=True)
+                if document is not None
             ]
 
     async def list(self) -> Sequence[Entry]:
         """Every document that the caller sees, by name."""
         async with self._workspace.store.transaction(self._context) as tx:
             documents = await shelf.list_documents(tx)
-            names = Counter(one.name for one in documents)
+            names = Counter(document.name for document in documents)
             # Only of one name that several have it must be asked which of them it means.
             return [
-                _described(one, one.name) if names[one.name] == 1 else await _entry(tx, one)
-                for one in documents
+                _described(document, document.name)
+                if names[document.name] == 1
+                else await _entry(tx, document)
+                for document in documents
             ]
 
     async def open(self, doc_id: str) -> Volume:
@@ -87,9 +92,15 @@ class Shelves:
     async def texts(self, doc_ids: Sequence[str]) -> dict[tuple[str, str], str]:
         """The texts of documents as they are now, as citations name them; those that are gone are left out."""
         async with self._workspace.store.transaction(self._context) as tx:
-            found = {id_: await shelf.find_document(tx, id_) for id_ in doc_ids}
-            texts = await shelf.load_texts(tx, [one for one in found.values() if one is not None])
-        return {(DOCUMENT, name): texts.get(one.id, "") for name, one in found.items() if one is not None}
+            documents = {id_: await shelf.find_document(tx, id_) for id_ in doc_ids}
+            texts = await shelf.load_texts(
+                tx, [document for document in documents.values() if document is not None]
+            )
+        return {
+            (DOCUMENT, name): texts.get(document.id, "")
+            for name, document in documents.items()
+            if document is not None
+        }
 
     async def size(self) -> tuple[int, int]:
         """How many documents the caller sees, and their tokens."""

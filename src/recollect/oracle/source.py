@@ -50,7 +50,7 @@ class LibrarySource:
         )
         return Told(
             text=result.answer,
-            sure=not judged or any(one.supports for one in result.citations),
+            sure=not judged or any(citation.supports for citation in result.citations),
             citations=result.citations,
             notes=result.notes,
             coverage=coverage,

@@ -62,15 +62,15 @@ async def verify_result(
             pages=_is_exploration(document),
         )
     )
-    documents = [one for one in _named(citations, DOCUMENT) if _could_be_a_name(one)]
-    memories = [id for one in _named(citations, _MEMORY) if (id := _uuid(one)) is not None]
+    documents = [name for name in _named(citations, DOCUMENT) if _could_be_a_name(name)]
+    memories = [id for name in _named(citations, _MEMORY) if (id := _uuid(name)) is not None]
     if documents:
         texts |= await Shelves(await open_workspace(), context).texts(documents)
     if memories:
         async with (await open_workspace()).store.transaction(context) as tx:
-            texts |= {(_MEMORY, str(one.id)): one.text for one in await get_memories(tx, memories)}
+            texts |= {(_MEMORY, str(memory.id)): memory.text for memory in await get_memories(tx, memories)}
     return Verification.of(
-        tuple(verify(one, lambda kind, path: texts.get((kind, path))) for one in citations)
+        tuple(verify(citation, lambda kind, path: texts.get((kind, path))) for citation in citations)
     )
 
 

@@ -98,13 +98,13 @@ class MemorySource:
         if model is not None and wants_rows(question.text):
             try:
                 async with asyncio.timeout(_ROWS_SHARE * question.seconds_left()):
-                    told, covered = await tell_rows(
+                    answer, covered = await tell_rows(
                         self._workspace, self._context, question.text, question.aim, model
                     )
             except TimeoutError:
-                told, late = None, (_NOT_ALL,)
-            if told is not None:
-                return replace(told, coverage=covered)
+                answer, late = None, (_NOT_ALL,)
+            if answer is not None:
+                return replace(answer, coverage=covered)
         results = await search(
             self._workspace,
             self._context,
@@ -112,17 +112,17 @@ class MemorySource:
             purse=purse,
             seconds=question.seconds_left(),
         )
-        told = await tell_memories(question, results, model) or Told()
-        notes = (*late, *results.notes, *models.notes, *told.notes)
-        return replace(told, notes=notes, coverage={**covered, "found": len(results)})
+        answer = await tell_memories(question, results, model) or Told()
+        notes = (*late, *results.notes, *models.notes, *answer.notes)
+        return replace(answer, notes=notes, coverage={**covered, "found": len(results)})
 
 
 async def tell_memories(question: Question, results: SearchResults, model: ChatModel | None) -> Told | None:
     """The answer of what a search found; None when it found nothing."""
     if not results:
         return None
-    aim, found = question.aim, [_finding(hit) for hit in results]
-    words, notes = await put_into_words(model, question.text, found, seconds=question.seconds_left())
+    aim, findings = question.aim, [_finding(hit) for hit in results]
+    words, notes = await put_into_words(model, question.text, findings, seconds=question.seconds_left())
     if words is not None:
         return Told(text=words.text, citations=words.citations, notes=notes)
     current = [hit for hit in results if not hit.outdated]
@@ -133,7 +133,7 @@ async def tell_memories(question: Question, results: SearchResults, model: ChatM
         sides = [*current, *older]
         made = compare([_finding(hit, group=hit.group) for hit in sides])
     else:
-        made = synthesise(found)
+        made = synthesise(findings)
     text = made.text
     if aim.want is Want.NUMBER and len(current) > 1:
         text = f"{len(current)}:\n{text}"
@@ -156,8 +156,8 @@ async def tell_rows(
     text, citations = write_tables([rows])
     if aim.want is Want.NUMBER or wants_count(question):
         text = f"{len(rows.rows)}:\n{text}"
-    said = f"memories: {rows.coverage}"
-    return Told(text=text, citations=citations, notes=(said, *rows.notes, *notes)), covered
+    coverage = f"memories: {rows.coverage}"
+    return Told(text=text, citations=citations, notes=(coverage, *rows.notes, *notes)), covered
 
 
 def _sentences(listed: str, current: Sequence[Hit], results: Sequence[Hit]) -> str:
@@ -165,13 +165,13 @@ def _sentences(listed: str, current: Sequence[Hit], results: Sequence[Hit]) -> s
     lines = [line.removeprefix("- ") for line in listed.splitlines()]
     if len(lines) != len(results):
         return listed
-    held = [line for line, hit in zip(lines, results, strict=True) if hit.outdated]
+    outdated = [line for line, hit in zip(lines, results, strict=True) if hit.outdated]
     holds = [line for line, hit in zip(lines, results, strict=True) if not hit.outdated]
-    return "\n".join([*holds, *(f"{BEFORE} {line}" for line in held)] if current else lines)
+    return "\n".join([*holds, *(f"{BEFORE} {line}" for line in outdated)] if current else lines)
 
 
 def _finding(hit: Hit, *, group: str | None = None) -> Finding:
-    said = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
+    words = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
     citation = cite_memory(hit.id, hit.text, supports=not hit.outdated)
-    dated = f"{said} ({hit.created_at:%-d %B %Y})"
+    dated = f"{words} ({hit.created_at:%-d %B %Y})"
     return Finding.on(citation, description=dated, confidence=hit.score, group=group)

@@ -59,18 +59,18 @@ class AskRequest:
         model: str | None,
     ) -> AskRequest:
         """The request, or an error that says what is wrong."""
-        asked = (sources,) if isinstance(sources, str) else tuple(dict.fromkeys(sources))
-        if strange := [name for name in asked if name not in SOURCES]:
+        names = (sources,) if isinstance(sources, str) else tuple(dict.fromkeys(sources))
+        if strange := [name for name in names if name not in SOURCES]:
             raise InvalidInputError(
                 f"unknown source {strange[0]!r}: 'memories' and 'library' can be asked, and code by `working_dir`"
             )
-        if not asked and working_dir is None:
+        if not names and working_dir is None:
             raise InvalidInputError("nothing is asked: name a source, or a `working_dir` with code")
         if depth not in DEPTH_HINTS:
             raise InvalidInputError(f"depth must be one of {', '.join(DEPTH_HINTS)}, not {depth!r}")
         return cls(
             question=check_text(question, what="question", limit=MAX_PROBLEM_CHARS),
-            sources=asked,
+            sources=names,
             working_dir=None if working_dir is None else fspath(working_dir),
             depth=depth,
             model=model,
@@ -85,14 +85,14 @@ async def ask(
     `on_event` hears what they do, and each answer when it is there.
     """
     question = _question(settings, request, on_event)
-    told: dict[str, Told] = {}
+    answers: dict[str, Told] = {}
     texts: dict[str, str] = {}
     citations: dict[Citation, int] = {}
     for source in sources:
-        one = told[source.name] = await _told(source, question)
-        if one.text and (one.sure or not texts):
+        answer = answers[source.name] = await _told(source, question)
+        if answer.text and (answer.sure or not texts):
             before = len(citations)
-            texts[source.name] = _renumbered(one, citations)
+            texts[source.name] = _renumbered(answer, citations)
             await _hand_out(on_event, source.name, texts[source.name], tuple(citations)[before:], before)
     parts = [
         text if len(texts) == 1 else f"**{HEADINGS.get(name, name)}**\n\n{text}"
@@ -105,8 +105,8 @@ async def ask(
         found=bool(parts),
         citations=tuple(citations),
         sources=tuple(texts),
-        coverage={name: one.coverage for name, one in told.items()},
-        notes=tuple(dict.fromkeys(note for name in told for note in _notes(name, told[name], texts))),
+        coverage={name: answer.coverage for name, answer in answers.items()},
+        notes=tuple(dict.fromkeys(note for name in answers for note in _notes(name, answers[name], texts))),
         cost_usd=None if spent.unpriced else spent.usd,
     )
 
@@ -140,11 +140,11 @@ async def dry_run(settings: Settings, sources: Sequence[Source], request: AskReq
     )
 
 
-def _notes(name: str, told: Told, texts: Mapping[str, str]) -> tuple[str, ...]:
+def _notes(name: str, answer: Told, texts: Mapping[str, str]) -> tuple[str, ...]:
     """What to know of a source; of one that was not heard, only that."""
-    if told.text and name not in texts:
+    if answer.text and name not in texts:
         return (f"{name}: what came nearest does not answer it",)
-    return told.notes
+    return answer.notes
 
 
 async def _told(source: Source, question: Question) -> Told:
@@ -170,15 +170,15 @@ async def _hand_out(
             await heard
 
 
-def _renumbered(told: Told, citations: dict[Citation, int]) -> str:
+def _renumbered(answer: Told, citations: dict[Citation, int]) -> str:
     """The words of one source with its marks counted on from those of the sources before it."""
     numbers = {
         place: citations.setdefault(citation, len(citations) + 1)
-        for place, citation in enumerate(told.citations, 1)
+        for place, citation in enumerate(answer.citations, 1)
     }
 
     def counted(words: str) -> str:
         return _MARK.sub(lambda mark: f"[{numbers.get(int(mark[1]), int(mark[1]))}", words)
 
-    parts = enumerate(CODE.split(told.text))
+    parts = enumerate(CODE.split(answer.text))
     return "".join(part if place % 2 else counted(part) for place, part in parts)

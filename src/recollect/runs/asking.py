@@ -55,8 +55,8 @@ class PlannerCosts:
     def settle_rest(self) -> tuple[int, float, int]:
         """What it was; if nobody said, all that was set aside: a request that was sent has to be paid."""
         if self._used is None:
-            held = self._reserved
-            self.settle(held.tokens if held else 0, held.usd if held else 0.0, self._granted)
+            reserved = self._reserved
+            self.settle(reserved.tokens if reserved else 0, reserved.usd if reserved else 0.0, self._granted)
         assert self._used is not None
         return self._used
 

@@ -81,21 +81,29 @@ def bound_run(
     A request shows no more than the window holds, and no more than all of the material, some of it twice.
     """
     plans = min(profile.steps, max(subcalls, 1)) * (MAX_RETRIES + 1)
-    shown = min(profile.input_tokens(), 2 * material_tokens + _AROUND_TOKENS)
+    prompt_tokens = min(profile.input_tokens(), 2 * material_tokens + _AROUND_TOKENS)
     part = min(profile.part_tokens, material_tokens) + _AROUND_TOKENS
-    asked = profile.counted(plans * shown + subcalls * part)
-    said = plans * profile.output_tokens() + subcalls * profile.output_tokens(reading_tokens(profile))
+    input_tokens = profile.counted(plans * prompt_tokens + subcalls * part)
+    output_tokens = plans * profile.output_tokens() + subcalls * profile.output_tokens(
+        reading_tokens(profile)
+    )
     if max_tokens is not None:
         # The run's limit is of tokens to and from the model together.
-        asked, said = min(asked, max_tokens), min(said, max_tokens)
-    return priced(profile, plans + subcalls, asked, said, answer=True)
+        input_tokens, output_tokens = min(input_tokens, max_tokens), min(output_tokens, max_tokens)
+    return priced(profile, plans + subcalls, input_tokens, output_tokens, answer=True)
 
 
-def priced(profile: Profile, requests: int, asked: int, said: int, *, answer: bool = False) -> Bound:
+def priced(
+    profile: Profile, requests: int, input_tokens: int, output_tokens: int, *, answer: bool = False
+) -> Bound:
     """With its price; `answer`: one more request writes the answer from what was found."""
     if answer:
         requests += 1
-        asked += profile.counted(min(profile.input_tokens(), profile.findings * 120 + _AROUND_TOKENS))
-        said += profile.output_tokens(profile.answer_tokens)
-    usd = None if profile.price is None else round(profile.price.worst(input=asked, output=said), 6)
-    return Bound(requests=requests, input_tokens=asked, output_tokens=said, usd=usd)
+        input_tokens += profile.counted(min(profile.input_tokens(), profile.findings * 120 + _AROUND_TOKENS))
+        output_tokens += profile.output_tokens(profile.answer_tokens)
+    usd = (
+        None
+        if profile.price is None
+        else round(profile.price.worst(input=input_tokens, output=output_tokens), 6)
+    )
+    return Bound(requests=requests, input_tokens=input_tokens, output_tokens=output_tokens, usd=usd)

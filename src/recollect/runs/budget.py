@@ -115,7 +115,7 @@ class Budget:
         most: Any = {"max_usd": self.limits.max_usd, "max_tokens": self.limits.max_tokens}
         #: What was read, and what models have used.
         self.purse: Purse = Purse(**most) if parent is None else parent.purse.child(**most)
-        limited = any(one is not None for one in most.values())
+        limited = any(limit is not None for limit in most.values())
         self._priced: bool = limited or (parent is not None and parent._priced)
         self._clock, self._parent = clock, parent
         self._started = clock()
@@ -155,9 +155,9 @@ class Budget:
         if self.refusal(subcalls=subcalls, tokens=tokens, usd=usd) is not None:
             return None
         self._count(subcalls)
-        held = Reservation(self, subcalls)
-        held.extend(tokens=tokens, usd=usd)
-        return held
+        reservation = Reservation(self, subcalls)
+        reservation.extend(tokens=tokens, usd=usd)
+        return reservation
 
     def refusal(self, *, subcalls: int = 1, tokens: int = 0, usd: float = 0.0) -> str | None:
         """Which limit a call of this worst case would pass, as a word of `STOPPED_BY`."""

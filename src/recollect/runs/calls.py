@@ -148,8 +148,8 @@ class LiveCalls:
             return _Attempt(tool=tool, parameters=parameters, dumped=dumped, worst=worst)
         except ValidationError as error:
             wrong = "; ".join(
-                f"{'.'.join(str(part) for part in one['loc']) or 'parameters'}: {one['msg']}"
-                for one in error.errors(include_url=False, include_input=False)[:5]
+                f"{'.'.join(str(part) for part in error['loc']) or 'parameters'}: {error['msg']}"
+                for error in error.errors(include_url=False, include_input=False)[:5]
             )
             raise InvalidInputError(f"the parameters of {call.tool!r} are wrong: {wrong}") from error
         except Exception as error:
@@ -157,17 +157,17 @@ class LiveCalls:
 
     def _invalid(self, call: Call, span: Span, error: str) -> Answered:
         """A call that can't run is a sub-call: a planner that never gets one right must come to an end."""
-        held = self._budget.reserve()
-        refused = None if held else self._budget.refusal()
-        if held:
-            held.settle()
+        reservation = self._budget.reserve()
+        refused = None if reservation else self._budget.refusal()
+        if reservation:
+            reservation.settle()
         record = CallRecord(
             tool=str(call.tool),
             parameters=_as_json(call.parameters),
             started_at=span.started_at,
             duration_ms=span.end()[1],
             error=_short(error),
-            refused=held is None,
+            refused=reservation is None,
         )
         return Answered(record=record, text=f"error: {_short(error)}", refused_by=refused)
 
@@ -176,9 +176,9 @@ class LiveCalls:
         if key is None:
             return await self._run(attempt)
         attempt.cached = True
-        found = await self._cache.answer(key, partial(self._run, attempt), depth=self._budget.depth)
+        observation = await self._cache.answer(key, partial(self._run, attempt), depth=self._budget.depth)
         telemetry.looked_up(attempt.cached)
-        return found
+        return observation
 
     async def _key(self, attempt: _Attempt) -> CacheKey | None:
         name, environment = attempt.tool.name, self._environment
@@ -196,8 +196,8 @@ class LiveCalls:
         attempt.cached = False
         tool = attempt.tool
         tokens, usd = attempt.worst
-        held = self._budget.reserve(tokens=tokens, usd=usd)
-        if held is None:
+        reservation = self._budget.reserve(tokens=tokens, usd=usd)
+        if reservation is None:
             word = self._budget.refusal(tokens=tokens, usd=usd) or "subcalls"
             raise _RefusedError(word, f"refused: the budget has no room for it ({word})")
         attempt.ran = True
@@ -211,7 +211,7 @@ class LiveCalls:
             query=self._query,
             depth=self._budget.depth,
             recurse=recurse,
-            afford=lambda more_tokens, more_usd: held.extend(tokens=more_tokens, usd=more_usd) is None,
+            afford=lambda more_tokens, more_usd: reservation.extend(tokens=more_tokens, usd=more_usd) is None,
             cache=self._cache,
         )
         # What a call that fails has used is not known: the worst case stays spent.
@@ -225,13 +225,13 @@ class LiveCalls:
             )
             if not isinstance(observation, Observation):
                 raise TypeError(f"{tool.name} gave {type(observation).__name__}, not an Observation")
-            held.settle(tokens=observation.tokens, usd=observation.usd)
+            reservation.settle(tokens=observation.tokens, usd=observation.usd)
         except DepthLimitError:
-            held.release()
+            reservation.release()
             attempt.tokens, attempt.usd, attempt.ran = 0, 0.0, False
             raise
         except BaseException:
-            held.settle(tokens=held.tokens, usd=held.usd)
+            reservation.settle(tokens=reservation.tokens, usd=reservation.usd)
             raise
         attempt.tokens, attempt.usd = observation.tokens, observation.usd
         return self._bounded(attempt, observation)
@@ -258,10 +258,10 @@ class LiveCalls:
         self, attempt: _Attempt, span: Span, error: str, *, refused_by: str | None = None
     ) -> Answered:
         # A run that the call started may have found things before the call failed.
-        found = tuple(finding for child in attempt.children for finding in child.findings)
+        findings = tuple(finding for child in attempt.children for finding in child.findings)
         error = _short(error)
         record = self._record(attempt, span, error=error, refused=refused_by is not None)
-        return Answered(record=record, text=f"error: {error}", findings=found, refused_by=refused_by)
+        return Answered(record=record, text=f"error: {error}", findings=findings, refused_by=refused_by)
 
     def _record(
         self,

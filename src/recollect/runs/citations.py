@@ -69,9 +69,9 @@ def read_citations(document: object) -> tuple[Citation, ...]:
     if len(document["citations"]) > MAX_CITATIONS:
         raise InvalidInputError(f"{len(document['citations'])} citations, the limit is {MAX_CITATIONS}")
     try:
-        citations = tuple(Citation.read(one) for one in document["citations"])
-        for one in citations:
-            _check(one)
+        citations = tuple(Citation.read(row) for row in document["citations"])
+        for citation in citations:
+            _check(citation)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidInputError(f"the result has a citation that can't be read: {error}") from error
     return citations
@@ -108,12 +108,12 @@ def _read_again(citation: Citation, read: Read) -> Citation:
         if there.status is not CitationStatus.STALE:
             return there
     lines = lines_of(text)
-    found = _find_quote(citation, lines) if not citation.content_hash else _find_span(citation, lines)
-    if found is None:
+    place = _find_quote(citation, lines) if not citation.content_hash else _find_span(citation, lines)
+    if place is None:
         # Without a hash nobody knows what the span once said; only that the quote is nowhere.
         gone = CitationStatus.STALE if citation.content_hash else CitationStatus.UNSUPPORTED
         return replace(citation, status=gone)
-    start, end = found
+    start, end = place
     moved = replace(citation, line_start=start, line_end=end)
     return _judge(moved, "\n".join(lines[start - 1 : end]), elsewhere=CitationStatus.MOVED)
 
@@ -153,7 +153,7 @@ def reread(cited: Sequence[Sequence[Citation]], read: Read) -> list[tuple[Citati
     read_once = cache(read)
     verify_once = cache(lambda citation: verify(citation, read_once))
     checked = [tuple(verify_once(citation) for citation in citations) for citations in cited]
-    return [some if all(one.status in _UNCHANGED for one in some) else () for some in checked]
+    return [some if all(citation.status in _UNCHANGED for citation in some) else () for some in checked]
 
 
 def is_supported(citations: Sequence[Citation]) -> bool:

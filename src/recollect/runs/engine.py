@@ -258,7 +258,7 @@ class Loop:
                     stop=self._stop,
                 )
         finally:
-            answers = [outcome(*one) for one in zip(tasks, calls, spans, strict=True)]
+            answers = [outcome(*call_parts) for call_parts in zip(tasks, calls, spans, strict=True)]
             added = self._record.add_step(
                 plan, answers, iteration=iteration, span=span, claimed=bool(claimed)
             )

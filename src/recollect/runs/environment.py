@@ -44,7 +44,7 @@ class Observation:
     def read(cls, document: Mapping[str, Any]) -> Observation:
         """From its JSON; of another version it raises what reading JSON raises."""
         kept = {name: document[name] for name in ("value", "text", "tokens", "usd")}
-        return cls(**kept, findings=tuple(Finding.read(one) for one in document["findings"]))
+        return cls(**kept, findings=tuple(Finding.read(row) for row in document["findings"]))
 
 
 #: Starts a run one level deeper, on the parent's budget: `recurse(query)`.

@@ -264,8 +264,8 @@ class Announcer(Publisher):
         self._words, self._make = words, make
         self._engine_events = engine_events
         if not engine_events or subscriber is None:
-            told = {FindingAdded: words.finding, BudgetUpdated: words.budget}
-            more = {kind for kind, word in told.items() if word is not None}
+            words_of = {FindingAdded: words.finding, BudgetUpdated: words.budget}
+            more = {kind for kind, word in words_of.items() if word is not None}
             self.heard = frozenset({StepPlanned, CallEnded, *more})
         self._waiting_for_store: list[tuple[str, Any]] = []
         self._keeper: asyncio.Task[None] | None = None
@@ -273,12 +273,12 @@ class Announcer(Publisher):
 
     def say(self, type: str, /, **detail: Any) -> None:
         """Something happened."""
-        said = self._make(type=type, number=len(self.said) + 1, at=self.now(), detail=detail)
-        self.said.append(said)
+        event = self._make(type=type, number=len(self.said) + 1, at=self.now(), detail=detail)
+        self.said.append(event)
         if not self._engine_events:
-            super().__call__(said)
+            super().__call__(event)
         if self._store is not None and len(self._waiting_for_store) < _MAX_WAITING:
-            self._waiting_for_store.append((type, said))
+            self._waiting_for_store.append((type, event))
             if self._keeper is None or self._keeper.done():
                 self._keeper = asyncio.get_running_loop().create_task(self._keep())
 

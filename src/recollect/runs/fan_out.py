@@ -91,7 +91,7 @@ class FanOut:
             self.bound.input_tokens + self.bound.output_tokens,
         )
         self._found: dict[int, list[Row]] = {}
-        self._missed = {one.unit for one in self._left_off}
+        self._missed = {piece.unit for piece in self._left_off}
         self._spans: list[tuple[str, int, int]] = []
         self._unquoted = self._unfit = self._failed_in_a_row = 0
         self._stopped = self._failure = ""
@@ -161,16 +161,16 @@ class FanOut:
                 return [row for half in halves for row in await self._ask(half)]
             self._fail(error)
         if seen is None:
-            self._missed.update(one.unit for one in batch)
+            self._missed.update(piece.unit for piece in batch)
             return []
-        self._spans += [one.span for one in batch if one.span]
+        self._spans += [piece.span for piece in batch if piece.span]
         return self._read(seen.value["rows"], batch)
 
     def _key(self, batch: Sequence[Piece]) -> CacheKey:
-        asked = {"question": self._question, "columns": [_asked(column) for column in self._columns]}
-        text = "\0".join([self._model.name, *(f"{one.label}\0{one.text}" for one in batch)])
+        key = {"question": self._question, "columns": [_asked(column) for column in self._columns]}
+        text = "\0".join([self._model.name, *(f"{piece.label}\0{piece.text}" for piece in batch)])
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return CacheKey("rows", "map_rows", canonical(asked), digest)
+        return CacheKey("rows", "map_rows", canonical(key), digest)
 
     async def _request(self, batch: list[Piece], key: CacheKey) -> Observation | None:
         profile = self._model.profile
@@ -182,9 +182,9 @@ class FanOut:
             return None
         self._flying[0], self._flying[1] = self._flying[0] + worst[0], self._flying[1] + worst[1]
         try:
-            told = read_prompt(__package__, "fan_out.md")
+            instructions = read_prompt(__package__, "fan_out.md")
             answer = await self._model.charged_to(self._purse).answer(
-                told, self._text(batch), _form(self._columns), max_tokens=rows_output(profile)
+                instructions, self._text(batch), _form(self._columns), max_tokens=rows_output(profile)
             )
         except ModelBudgetError:
             self._stopped = self._stopped or "the cost that was said before is used up"
@@ -197,7 +197,7 @@ class FanOut:
         finally:
             self._flying[0], self._flying[1] = self._flying[0] - worst[0], self._flying[1] - worst[1]
         self._failed_in_a_row = 0
-        spans = [list(one.span) for one in batch if one.span]
+        spans = [list(piece.span) for piece in batch if piece.span]
         made = Observation(value={"rows": [row.model_dump() for row in answer.value.rows], "spans": spans})
         if self._cache is not None:
             self._cache.put(key, made)
@@ -222,35 +222,35 @@ class FanOut:
     def _text(self, batch: Sequence[Piece]) -> str:
         boundary = new_boundary()
         columns = "\n".join(_described(column) for column in self._columns)
-        shown: list[str] = []
+        texts: list[str] = []
         number = 0
         for piece in batch:
-            shown.append(f"[{piece.label}]")
+            texts.append(f"[{piece.label}]")
             for line in piece.lines:
                 number += 1
-                shown.append(f"{number}: {line}")
+                texts.append(f"{number}: {line}")
         return "\n\n".join(
             [
                 preface(boundary),
                 fence("question", first_tokens(self._question, 1_000), boundary),
                 fence("columns", columns, boundary),
-                fence("pieces", "\n".join(shown), boundary),
+                fence("pieces", "\n".join(texts), boundary),
             ]
         )
 
-    def _read(self, said: Sequence[Mapping[str, Any]], batch: Sequence[Piece]) -> list[Row]:
+    def _read(self, values_of: Sequence[Mapping[str, Any]], batch: Sequence[Piece]) -> list[Row]:
         rows = []
-        for one in said:
-            placed = _place(str(one.get("quote") or ""), int(one.get("line") or 0), batch)
+        for row_read in values_of:
+            placed = _place(str(row_read.get("quote") or ""), int(row_read.get("line") or 0), batch)
             if placed is None:
                 self._unquoted += 1
                 continue
             try:
-                values = {column.name: column.read(one.get(column.name)) for column in self._columns}
+                values = {column.name: column.read(row_read.get(column.name)) for column in self._columns}
             except ValueError:
                 self._unfit += 1
                 continue
-            rows.append(Row(values=values, quote=str(one["quote"]).strip(), citations=(placed,)))
+            rows.append(Row(values=values, quote=str(row_read["quote"]).strip(), citations=(placed,)))
         return rows
 
 
@@ -260,14 +260,14 @@ def _place(quote: str, line: int, batch: Sequence[Piece]) -> Citation | None:
     for piece in batch:
         at = line - before
         if 1 <= at <= len(piece.lines):
-            found = locate(quote, piece.lines[at - 1 : at - 1 + _QUOTE_LINES], first=at)
-            if found is not None:
-                return piece.cite(*found)
+            place = locate(quote, piece.lines[at - 1 : at - 1 + _QUOTE_LINES], first=at)
+            if place is not None:
+                return piece.cite(*place)
         before += len(piece.lines)
     for piece in batch:
-        found = locate(quote, piece.lines)
-        if found is not None:
-            return piece.cite(*found)
+        place = locate(quote, piece.lines)
+        if place is not None:
+            return piece.cite(*place)
     return None
 
 

@@ -97,8 +97,8 @@ class Inquiry(ABC, Generic[Result]):
         """Everything, in order."""
         try:
             await self.gather()
-            found = await self.look()
-            kept = await self.verify(found)
+            findings = await self.look()
+            kept = await self.verify(findings)
             return await self.conclude(kept)
         except BaseException as error:
             # Whoever cancels waits for this: what was paid for is there when it is asked again.
@@ -180,11 +180,11 @@ class Inquiry(ABC, Generic[Result]):
         self, environment: Environment, planner: Planner, limits: Limits, cache: Cache, *beside: str
     ) -> Run:
         """One run of the engine. A planning model is told the guidance and what stands `beside` the question."""
-        asked = self.question
+        question = self.question
         if planner.name.startswith("model:"):
-            asked = "\n\n".join(part for part in (self.question, self.guidance, *beside) if part)
+            question = "\n\n".join(part for part in (self.question, self.guidance, *beside) if part)
         ended = await run(
-            asked,
+            question,
             environment=environment,
             planner=planner,
             limits=limits,
@@ -217,7 +217,7 @@ class Inquiry(ABC, Generic[Result]):
 
     async def verify(self, findings: Sequence[Finding]) -> Sequence[Finding]:
         """Those whose every citation stands where it is read now."""
-        texts = await self.read_again([one for finding in findings for one in finding.citations])
+        texts = await self.read_again([citation for finding in findings for citation in finding.citations])
         kept, notes = standing(findings, lambda kind, path: texts.get((kind, path)))
         self.notes += notes
         return kept

@@ -42,22 +42,22 @@ def match_sentences(
 ) -> Rows:
     """A row for each sentence that holds the question's words: its text is the first column that takes a text."""
     check_columns(columns)
-    asked = query_terms(question)
-    wanted = [one for one in asked if one not in _ASKING] or asked
+    question_terms = query_terms(question)
+    wanted = [term for term in question_terms if term not in _ASKING] or question_terms
     split = [(piece, sentence) for piece in pieces for sentence in sentences(piece.lines)]
-    held = [set(terms(own)) for _, (_, _, _, own) in split]
-    spread = Counter(term for one in held for term in one)
+    term_sets = [set(terms(own)) for _, (_, _, _, own) in split]
+    spread = Counter(term for term_set in term_sets for term in term_set)
     weights = {term: math.log(1.0 + len(split) / (1.0 + spread[term])) for term in wanted}
     least = _HELD * sum(weights.values())
     denied = _denied(question)
     named = next((column.name for column in columns if column.kind == "text" and not column.one_of), None)
     rows: list[Row] = []
-    for (piece, (text, first, last, own)), said in zip(split, held, strict=True):
-        known = said.union(terms(f"{piece.label} {text}"))
+    for (piece, (text, first, last, own)), own_terms in zip(split, term_sets, strict=True):
+        known = own_terms.union(terms(f"{piece.label} {text}"))
         # Below a heading that is what is asked for, a row of a table or an item of a list is one of them.
         item = _ITEM.match(piece.lines[first - 1]) and set(wanted) <= set(terms(piece.heading))
-        speaks = item or said.intersection(wanted)
-        if not speaks or denied(own) or sum(weights[one] for one in wanted if one in known) < least:
+        speaks = item or own_terms.intersection(wanted)
+        if not speaks or denied(own) or sum(weights[term] for term in wanted if term in known) < least:
             continue
         values: dict[str, Value] = dict.fromkeys((column.name for column in columns), None)
         if named is not None:

@@ -90,5 +90,5 @@ def open_models(
         if given is not None:
             raise
         return Models(notes=(f"no model was asked: {error}",))
-    own = {id(one): one for one in (root, sub_call) if one is not None} if opener is None else {}
+    own = {id(model): model for model in (root, sub_call) if model is not None} if opener is None else {}
     return Models(root=root, sub_call=sub_call, opened=tuple(own.values()))

@@ -54,8 +54,8 @@ def rows_output(profile: Profile) -> int:
 
 def batch_tokens(profile: Profile) -> int:
     """The text of one request: if every line of it is a row, quotes and values still fit into the answer."""
-    said = profile.bounded(rows_output(profile))
-    return max(min(profile.part_tokens - AROUND_TOKENS, said // 3), 200)
+    output_tokens = profile.bounded(rows_output(profile))
+    return max(min(profile.part_tokens - AROUND_TOKENS, output_tokens // 3), 200)
 
 
 def batches(pieces: Sequence[Piece], most_tokens: int) -> list[list[Piece]]:
@@ -75,8 +75,8 @@ def batches(pieces: Sequence[Piece], most_tokens: int) -> list[list[Piece]]:
 def bound_rows(profile: Profile, pieces: Sequence[Piece]) -> Bound:
     """The most that asking about these pieces takes: every request with the longest answer."""
     made = batches(pieces, batch_tokens(profile))
-    asked = sum(profile.counted(sum(map(size_of, one)) + AROUND_TOKENS) for one in made)
-    return priced(profile, len(made), asked, len(made) * profile.output_tokens(rows_output(profile)))
+    input_tokens = sum(profile.counted(sum(map(size_of, batch)) + AROUND_TOKENS) for batch in made)
+    return priced(profile, len(made), input_tokens, len(made) * profile.output_tokens(rows_output(profile)))
 
 
 def rows_room(material_tokens: int, max_tokens: int) -> int:
@@ -89,8 +89,8 @@ def estimated_rows(profile: Profile, room: int) -> Bound:
     """The most that reading so much takes, by its size alone, before any of it was opened."""
     # What is left of a request when the next piece does not fit is lost.
     requests = max(math.ceil(2 * room / batch_tokens(profile)), 1)
-    asked = profile.counted(room) + requests * profile.counted(AROUND_TOKENS)
-    return priced(profile, requests, asked, requests * profile.output_tokens(rows_output(profile)))
+    input_tokens = profile.counted(room) + requests * profile.counted(AROUND_TOKENS)
+    return priced(profile, requests, input_tokens, requests * profile.output_tokens(rows_output(profile)))
 
 
 def size_of(piece: Piece) -> int:

@@ -40,8 +40,8 @@ def worst_reading(model: ChatModel | None, tokens: int | None = None) -> tuple[i
     if model is None:
         return 0, 0.0
     profile = model.profile
-    shown = profile.part_tokens if tokens is None else min(tokens, profile.part_tokens)
-    return profile.worst(shown + 1_500, profile.output_tokens(reading_tokens(profile)))
+    prompt_tokens = profile.part_tokens if tokens is None else min(tokens, profile.part_tokens)
+    return profile.worst(prompt_tokens + 1_500, profile.output_tokens(reading_tokens(profile)))
 
 
 async def ask_about(
@@ -63,11 +63,11 @@ async def ask_about(
     # A small one is held to a few sentences, or it would ramble.
     small = profile.shape == "small"
     form: Any = ShortReading if small else LongReading
-    told = instructions.replace(
+    prompt = instructions.replace(
         "{length}", "in one to three short sentences" if small else "as long as it has to be"
     )
     most = max_tokens or reading_tokens(profile)
-    answer = await model.answer(told, "\n\n".join(parts), form, max_tokens=most)
+    answer = await model.answer(prompt, "\n\n".join(parts), form, max_tokens=most)
     return Reading(
         answer=answer.value.answer.strip(),
         quotes=tuple(quote.strip() for quote in answer.value.quotes if quote.strip()),

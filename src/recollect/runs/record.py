@@ -138,21 +138,25 @@ def usage_of(steps: Sequence[Step], *, depth: int, wall_time_ms: float) -> Usage
     """What steps add up to, with the runs that their calls started."""
     calls = [call for step in steps for call in step.tool_calls]
     below = [call.child.usage for call in calls if call.child is not None]
-    usd = [*(call.usd for call in calls), *(step.planner_usd for step in steps), *(one.usd for one in below)]
+    usd = [
+        *(call.usd for call in calls),
+        *(step.planner_usd for step in steps),
+        *(usage.usd for usage in below),
+    ]
     return Usage(
         subcalls=sum(
-            [not (call.cached or call.refused) for call in calls], sum(one.subcalls for one in below)
+            [not (call.cached or call.refused) for call in calls], sum(usage.subcalls for usage in below)
         ),
-        cached_subcalls=sum([call.cached for call in calls], sum(one.cached_subcalls for one in below)),
+        cached_subcalls=sum([call.cached for call in calls], sum(usage.cached_subcalls for usage in below)),
         model_calls=sum(call.model_call for call in calls)
         + sum(step.planner_calls for step in steps)
-        + sum(one.model_calls for one in below),
+        + sum(usage.model_calls for usage in below),
         tokens=sum(call.tokens for call in calls)
         + sum(step.planner_tokens for step in steps)
-        + sum(one.tokens for one in below),
+        + sum(usage.tokens for usage in below),
         usd=round(sum(usd, 0.0), 9),
         wall_time_ms=wall_time_ms,
-        max_depth=max([depth, *(one.max_depth for one in below)]),
+        max_depth=max([depth, *(usage.max_depth for usage in below)]),
     )
 
 

@@ -215,7 +215,8 @@ class RowBook:
         if wanted.join:
             rows = rows.joined(self._table(wanted.join), wanted.on)
         rows = rows.where(
-            Condition(column=one.column, test=one.test, value=one.value) for one in wanted.where
+            Condition(column=condition.column, test=condition.test, value=condition.value)
+            for condition in wanted.where
         )
         if wanted.group_by or wanted.total:
             rows = rows.grouped(wanted.group_by, total=wanted.total or None)

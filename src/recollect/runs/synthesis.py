@@ -112,14 +112,14 @@ def compare(findings: Sequence[Finding], *, max_chars: int = MAX_CHARS, per_grou
 
 def groups(findings: Sequence[Finding]) -> dict[str | None, list[Finding]]:
     """Findings by group: the group with the surest finding first, and in it the surest first; each text once."""
-    found: dict[str | None, list[Finding]] = {}
+    by_group: dict[str | None, list[Finding]] = {}
     seen: set[tuple[str | None, str]] = set()
-    for finding in sorted(findings, key=lambda one: -one.confidence):
+    for finding in sorted(findings, key=lambda finding: -finding.confidence):
         same = (finding.group, " ".join(_words(finding).split()).casefold())
         if same not in seen and same[1]:
             seen.add(same)
-            found.setdefault(finding.group, []).append(finding)
-    return found
+            by_group.setdefault(finding.group, []).append(finding)
+    return by_group
 
 
 class Marks:
@@ -237,10 +237,10 @@ _MARK = re.compile(r"(?<![\w\])])\[(\d+(?:\s*,\s*\d+)*)\]")
 
 def instructions(profile: Profile, guidance: str = "") -> str:
     """What the model is told; `guidance` is what whoever asked wants beside that."""
-    told = read_prompt(__package__, "synthesise.md")
+    prompt = read_prompt(__package__, "synthesise.md")
     for name, text in (_SENTENCES if profile.shape == "small" else _BLOCKS).items():
-        told = told.replace(f"{{{name}}}", text)
-    return f"{told}\n{guidance}".strip()
+        prompt = prompt.replace(f"{{{name}}}", text)
+    return f"{prompt}\n{guidance}".strip()
 
 
 async def put_into_words(
@@ -268,23 +268,25 @@ async def synthesise_with_model(
 ) -> Synthesis:
     """An answer in the model's words, each part with its citations. Raises a `ModelError` when it gave none."""
     profile = model.profile
-    told = instructions(profile, guidance)
-    shown, text = _request(query, findings, profile, told)
-    if not shown:
+    prompt = instructions(profile, guidance)
+    listed, text = _request(query, findings, profile, prompt)
+    if not listed:
         return synthesise(findings)
     small = profile.shape == "small"
     form: Any = ModelSynthesis if small else ModelAnswer
-    answer = await model.answer(told, text, form, max_tokens=profile.answer_tokens)
+    answer = await model.answer(prompt, text, form, max_tokens=profile.answer_tokens)
     marks = Marks()
     parts: list[str] = []
     dropped = 0
     for part in answer.value.sentences if small else answer.value.blocks:
         words = _one_line(part.text) if small else part.text.strip()
-        named = [int(one) for mark in _MARK.findall(words) for one in mark.split(",")] if not small else []
+        named = (
+            [int(digits) for mark in _MARK.findall(words) for digits in mark.split(",")] if not small else []
+        )
         known = {
-            number: shown[number - 1].citations
+            number: listed[number - 1].citations
             for number in dict.fromkeys([*part.sources, *named])
-            if 1 <= number <= len(shown)
+            if 1 <= number <= len(listed)
         }
         if not words or not part.sources or not all(number in known for number in part.sources):
             dropped += bool(words)
@@ -296,7 +298,7 @@ async def synthesise_with_model(
     return Synthesis(
         text=("\n" if small else "\n\n").join(parts),
         citations=marks.citations,
-        left_out=max(holding - len(shown), 0),
+        left_out=max(holding - len(listed), 0),
         dropped=dropped,
     )
 
@@ -305,13 +307,13 @@ def _marked(words: str, known: dict[int, tuple[Citation, ...]], marks: Marks) ->
     """A passage with the marks of its citations: where the model put numbers, else at its end."""
     placed = False
 
-    def mark(found: re.Match[str]) -> str:
+    def mark(match: re.Match[str]) -> str:
         nonlocal placed
-        numbers = [int(one) for one in found[1].split(",")]
+        numbers = [int(digits) for digits in match[1].split(",")]
         if not all(number in known for number in numbers):
-            return found[0]
+            return match[0]
         placed = True
-        return marks.of([one for number in numbers for one in known[number]]).strip()
+        return marks.of([citation for number in numbers for citation in known[number]]).strip()
 
     text = _MARK.sub(mark, words)
     if placed:
@@ -320,13 +322,13 @@ def _marked(words: str, known: dict[int, tuple[Citation, ...]], marks: Marks) ->
 
 
 def _request(
-    query: str, findings: Sequence[Finding], profile: Profile, told: str
+    query: str, findings: Sequence[Finding], profile: Profile, prompt: str
 ) -> tuple[list[Finding], str]:
     """The findings that one request shows, each once and in their order, and its text."""
     boundary = new_boundary()
     question = fence("question", first_tokens(query, max(profile.part_tokens // 4, 64)), boundary)
     room = profile.input_tokens(profile.output_tokens(profile.answer_tokens))
-    room -= count_tokens(told) + count_tokens(question) + 200
+    room -= count_tokens(prompt) + count_tokens(question) + 200
     most_chars = {"small": 600, "medium": 1_500, "large": 6_000}[profile.shape]
     shown: list[Finding] = []
     lines: list[str] = []

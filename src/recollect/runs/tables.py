@@ -36,18 +36,18 @@ def standing_tables(tables: Sequence[Rows], read: Read) -> tuple[tuple[Rows, ...
         lost += len(table.rows) - len(kept)
         made.append(replace(table, rows=tuple(kept)))
     notes = [f"{lost} rows did not hold when read again and were dropped"] if lost else []
-    return tuple(one for one in made if one.rows), notes
+    return tuple(table for table in made if table.rows), notes
 
 
 def _written(table: Rows, marks: Marks) -> str:
-    shown, rest = table.rows[:MAX_ROWS], table.rows[MAX_ROWS:]
+    listed, rest = table.rows[:MAX_ROWS], table.rows[MAX_ROWS:]
     if len(table.columns) == 1:
         name = table.columns[0].name
-        said = [row.quote if row.values.get(name) is None else write(row.values[name]) for row in shown]
-        lines = [f"- {_cell(text)}{marks.of(row.citations)}" for text, row in zip(said, shown, strict=True)]
+        texts = [row.quote if row.values.get(name) is None else write(row.values[name]) for row in listed]
+        lines = [f"- {_cell(text)}{marks.of(row.citations)}" for text, row in zip(texts, listed, strict=True)]
     else:
         lines = [f"| {' | '.join(table.names)} | source |", f"|{'---|' * (len(table.columns) + 1)}"]
-        for row in shown:
+        for row in listed:
             cells = " | ".join(_cell(write(row.values.get(name))) for name in table.names)
             lines.append(f"| {cells} |{marks.of(row.citations)} |")
     if rest:

@@ -65,21 +65,21 @@ async def all_within(
     stop: asyncio.Event | None = None,
 ) -> str | None:
     """Wait until all are done; else end them, and say what cut them short: "timeout" or "cancelled"."""
-    told = None if stop is None else asyncio.create_task(stop.wait())
+    stopped = None if stop is None else asyncio.create_task(stop.wait())
     every: asyncio.Future[Any] = asyncio.gather(*tasks, return_exceptions=True)
-    waiting: set[asyncio.Future[Any]] = {every} if told is None else {every, told}
+    waiting: set[asyncio.Future[Any]] = {every} if stopped is None else {every, stopped}
     try:
         await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if every.done():
             return None
         await _end(tasks, depth=depth)
-        return "cancelled" if told is not None and told.done() else "timeout"
+        return "cancelled" if stopped is not None and stopped.done() else "timeout"
     except asyncio.CancelledError:
         await _end(tasks, depth=depth)
         raise
     finally:
-        if told is not None:
-            told.cancel()
+        if stopped is not None:
+            stopped.cancel()
 
 
 async def _end(tasks: Collection[asyncio.Future[Any]], *, depth: int) -> None:

@@ -132,7 +132,7 @@ class Decomposition:
 
 
 def decompose(
-    asked: Understanding,
+    understanding: Understanding,
     signals: ComplexitySignals,
     *,
     scopes: Sequence[ScopeNode] = (),
@@ -142,16 +142,16 @@ def decompose(
 
     Scopes that hold nothing the search may look at have no memories here; they only hold the tree together.
     """
-    tokens = _TOKEN.findall(asked.query)
+    tokens = _TOKEN.findall(understanding.query)
     folded = [token.casefold() for token in tokens]
     named = _named_scopes(folded, scopes)
     layer = _asked_layer(folded)
     groups, above, used = _groups(layer, named, scopes)
     over_time = not _OVER_TIME.isdisjoint(folded)
     drop = set().union(*(places for node, places in named if node.id in used)) if named else set()
-    topic = _topic(asked, tokens, folded, drop)
+    topic = _topic(understanding, tokens, folded, drop)
     return Decomposition(
-        query=asked.query,
+        query=understanding.query,
         topic=topic,
         signals=signals,
         recent=not _RECENT.isdisjoint(folded),
@@ -162,9 +162,9 @@ def decompose(
         scope_filter=above.name if above else "",
         groups=groups,
         # Sides that are scopes are asked as scopes.
-        sides=() if len(used) > 1 else _sides(asked, signals),
-        periods=_periods(asked, over_time, earliest),
-        clauses=_clauses(asked.query),
+        sides=() if len(used) > 1 else _sides(understanding, signals),
+        periods=_periods(understanding, over_time, earliest),
+        clauses=_clauses(understanding.query),
     )
 
 
@@ -180,16 +180,16 @@ def _asked_layer(folded: Sequence[str]) -> Layer | None:
 
 def _named_scopes(folded: Sequence[str], scopes: Sequence[ScopeNode]) -> list[tuple[ScopeNode, set[int]]]:
     """The scopes whose names stand in the question, and where; a longer name hides a shorter one inside it."""
-    found: list[tuple[ScopeNode, set[int]]] = []
+    places_of: list[tuple[ScopeNode, set[int]]] = []
     for node in scopes:
         words = [word.casefold() for word in re.split(r"[\W_]+", node.name) if word]
         if not words or (len(words) == 1 and len(words[0]) < 2):
             continue
         for place in range(len(folded) - len(words) + 1):
             if _spelled(folded[place : place + len(words)], words):
-                found.append((node, set(range(place, place + len(words)))))
+                places_of.append((node, set(range(place, place + len(words)))))
                 break
-    return [(node, places) for node, places in found if not any(places < other for _, other in found)]
+    return [(node, places) for node, places in places_of if not any(places < other for _, other in places_of)]
 
 
 def _spelled(folded: Sequence[str], words: Sequence[str]) -> bool:
@@ -216,8 +216,8 @@ def _groups(
     for node in chosen:
         members = below(node)
         if sum(member.memories for member in members) > 0:
-            held = tuple(member.id for member in members if member.memories > 0)
-            groups.append(ScopeGroup(label=node.label, scope_ids=held))
+            filled = tuple(member.id for member in members if member.memories > 0)
+            groups.append(ScopeGroup(label=node.label, scope_ids=filled))
     return (tuple(groups) if len(groups) > 1 else ()), above, used
 
 
@@ -228,12 +228,12 @@ def _descendants(scopes: Sequence[ScopeNode]) -> Callable[[ScopeNode], list[Scop
         children.setdefault(node.parent, []).append(node)
 
     def below(node: ScopeNode) -> list[ScopeNode]:
-        found, waiting = [], [node]
+        nodes, waiting = [], [node]
         while waiting:
             current = waiting.pop()
-            found.append(current)
+            nodes.append(current)
             waiting.extend(children.get(current.id, ()))
-        return found
+        return nodes
 
     return below
 
@@ -250,7 +250,7 @@ def scopes_under(
             for node in scopes
             if wanted in _folded_name(node.name) and (from_layer is None or node.layer is from_layer)
         ]
-        inside = list({found.id: found for top in tops for found in below(top)}.values())
+        inside = list({node_below.id: node_below for top in tops for node_below in below(top)}.values())
     groups = []
     for node in inside:
         members = [member.id for member in below(node) if member.memories > 0]
@@ -263,10 +263,12 @@ def _folded_name(name: str) -> str:
     return " ".join(word.casefold() for word in re.split(r"[\W_]+", name) if word)
 
 
-def _topic(asked: Understanding, tokens: Sequence[str], folded: Sequence[str], drop: set[int]) -> str:
+def _topic(understanding: Understanding, tokens: Sequence[str], folded: Sequence[str], drop: set[int]) -> str:
     """What the question is about, without how the answers shall be laid out, by whom and since when."""
     timed = (
-        {word.casefold() for word in _TOKEN.findall(asked.time_range.phrase)} if asked.time_range else set()
+        {word.casefold() for word in _TOKEN.findall(understanding.time_range.phrase)}
+        if understanding.time_range
+        else set()
     )
     kept = [
         token
@@ -284,18 +286,20 @@ def _topic(asked: Understanding, tokens: Sequence[str], folded: Sequence[str], d
     while kept and kept[-1].casefold() in _TRAILING:
         kept.pop()
     topic = " ".join(kept)
-    return topic if query_terms(topic) else asked.query
+    return topic if query_terms(topic) else understanding.query
 
 
-def _sides(asked: Understanding, signals: ComplexitySignals) -> tuple[Side, ...]:
+def _sides(understanding: Understanding, signals: ComplexitySignals) -> tuple[Side, ...]:
     """The things that a question sets side by side, each with the question about it alone."""
     if not signals.has_comparison:
         return ()
-    named = list(dict.fromkeys(entity.name for entity in asked.entities if entity.method != "first_person"))
+    named = list(
+        dict.fromkeys(entity.name for entity in understanding.entities if entity.method != "first_person")
+    )
     if len(named) >= 2:
         others = {name: [other for other in named if other != name] for name in named[:_MOST_SIDES]}
-        return tuple(Side(label=name, query=_without(asked.query, others[name])) for name in others)
-    text = _OPENING.sub("", asked.query).strip(" ?.!")
+        return tuple(Side(label=name, query=_without(understanding.query, others[name])) for name in others)
+    text = _OPENING.sub("", understanding.query).strip(" ?.!")
     shared = _SHARED.search(text)
     tail = shared.group(0) if shared else ""
     parts = [part.strip() for part in _SIDES.split(text[: len(text) - len(tail)] if tail else text)]
@@ -315,16 +319,18 @@ def _without(query: str, names: Sequence[str]) -> str:
     return " ".join(kept)
 
 
-def _periods(asked: Understanding, over_time: bool, earliest: datetime | None) -> tuple[TimeRange, ...]:
+def _periods(
+    understanding: Understanding, over_time: bool, earliest: datetime | None
+) -> tuple[TimeRange, ...]:
     """The time a question is about, in slices that can be told apart."""
     if not over_time:
         return ()
-    given = asked.time_range
+    given = understanding.time_range
     start = (given.start if given else None) or earliest
-    end = (given.end if given else None) or asked.now
+    end = (given.end if given else None) or understanding.now
     if start is None or end - start < timedelta(days=2):
         return ()
-    return periods_of(start, min(end, asked.now) if asked.now > start else end)
+    return periods_of(start, min(end, understanding.now) if understanding.now > start else end)
 
 
 def _clauses(query: str) -> tuple[str, ...]:

@@ -168,10 +168,10 @@ class MemoryEnvironment:
         for claim in claims:
             cited = {citation.file_path for citation in claim.citations if citation.kind == MEMORY}
             quotes = [plain(spelling) for spelling in spellings(claim.evidence)]
-            for held in self._gathered:
-                text = plain(_described(held.hit))
-                if str(held.hit.id) in cited or any(quote and quote in text for quote in quotes):
-                    groups.setdefault(held.hit.id, claim.group)
+            for item in self._gathered:
+                text = plain(_described(item.hit))
+                if str(item.hit.id) in cited or any(quote and quote in text for quote in quotes):
+                    groups.setdefault(item.hit.id, claim.group)
         if groups:
             self._gathered.keep(lambda hit: hit.id in groups)
             self._gathered.label({id: group for id, group in groups.items() if group}, but=self.asked_groups)
@@ -258,8 +258,8 @@ class MemoryEnvironment:
         async def read(wanted: MapMemories) -> tuple[list[Memory], list[str]]:
             layers = looking.request.layers if wanted.layer is None else (wanted.layer,)
             scope = ScopeName.parse(wanted.scope) if wanted.scope else looking.request.scope
-            asked = Range(layers=layers, scope=scope, since=wanted.since, until=wanted.until, max_tokens=most)
-            return await read_memories(looking.workspace, looking.context, asked, looking.request)
+            span = Range(layers=layers, scope=scope, since=wanted.since, until=wanted.until, max_tokens=most)
+            return await read_memories(looking.workspace, looking.context, span, looking.request)
 
         book = RowBook(model=model, room_chars=max(self._room_chars, 6_000), max_tokens=most)
         return memory_row_tools(book, read, self._keep)
@@ -267,10 +267,10 @@ class MemoryEnvironment:
     def _keep(self, memories: Sequence[Memory]) -> None:
         """Memories that a model found rows in, among what was found."""
         same = "id text layer scope type created_at metadata conversation speaker position".split()
-        rows: list[dict[str, Any]] = [{name: getattr(one, name) for name in same} for one in memories]
+        rows: list[dict[str, Any]] = [{name: getattr(memory, name) for name in same} for memory in memories]
         hits = [Hit(**row, score=_ROW_SCORE, group=row["scope"]) for row in rows]
-        shown = [ShownHit(id=hit.id, place=1, score=hit.score, signals={}) for hit in hits]
-        self._gathered.add([self._labelled(hit) for hit in hits], shown, {})
+        shown_hits = [ShownHit(id=hit.id, place=1, score=hit.score, signals={}) for hit in hits]
+        self._gathered.add([self._labelled(hit) for hit in hits], shown_hits, {})
 
     async def _search_layer(self, wanted: SearchLayer, call: CallContext) -> Observation:
         groups = self._named(wanted.scopes)
@@ -280,15 +280,15 @@ class MemoryEnvironment:
         elif wanted.periods:
             part = Part(groups=_by_period(wanted.periods))
         layers = None if wanted.layer is None or groups else (wanted.layer,)
-        found = await self._looking.look(wanted.query, part=part, layers=layers)
+        look = await self._looking.look(wanted.query, part=part, layers=layers)
         group, worth = self._labels.get(call.query, (None, 1.0)) if call.depth else (None, 1.0)
         split = group is not None or part.groups is not None
-        hits = found.hits if split else [self._labelled(hit) for hit in found.hits]
-        new = self._gathered.add(hits, found.shown, found.entities, group=group, split=split, worth=worth)
+        hits = look.hits if split else [self._labelled(hit) for hit in look.hits]
+        new = self._gathered.add(hits, look.shown, look.entities, group=group, split=split, worth=worth)
         progress = self._progress_of(call.depth, call.query)
         progress.used.add("scopes" if groups else "by_period" if wanted.periods else "search")
-        progress.note(new=new, hits=len(found.hits))
-        return observed(found)
+        progress.note(new=new, hits=len(look.hits))
+        return observed(look)
 
     def _named(self, names: Sequence[str]) -> list[ScopeGroup]:
         """Scopes by the labels of drilling down, or their own; an unknown one is an error, not a wider search."""
@@ -347,7 +347,7 @@ class MemoryEnvironment:
         child = await call.recurse(wanted.sub_query)
         # All that it found, also what a sibling found before it: that is its answer.
         answered = _answered(child.trajectory)
-        hits = [held.hit for held in self._gathered.held if str(held.hit.id) in answered]
+        hits = [item.hit for item in self._gathered.held if str(item.hit.id) in answered]
         progress.note(new=len(self._gathered) - before, hits=len(self._gathered))
         return Observation(value={"stopped_by": child.stopped_by, "hits": _ids(hits)}, text=_lines(hits))
 
@@ -357,11 +357,11 @@ class MemoryEnvironment:
         return Observation(value={"strategy": wanted.strategy.value, "hits": len(self._gathered)})
 
 
-def observed(found: Found) -> Observation:
+def observed(look: Found) -> Observation:
     """A look as planners and records see it: ids and scores for the record, texts for a planner that reads."""
     # Characters over four is what English texts have in tokens; counting them would cost more than the search.
-    tokens = sum(len(hit.text) for hit in found.hits) // 4
-    return Observation(value=_ids(found.hits), text=_lines(found.hits), tokens=tokens)
+    tokens = sum(len(hit.text) for hit in look.hits) // 4
+    return Observation(value=_ids(look.hits), text=_lines(look.hits), tokens=tokens)
 
 
 def _answered(trajectory: Trajectory) -> set[str]:

@@ -106,32 +106,32 @@ class RlmExecutor:
         """What a standard search would give, found in many looks; in one, when anything goes wrong with those."""
         heard: list[Understanding] = []
 
-        def understood(asked: Understanding) -> None:
+        def understood(understanding: Understanding) -> None:
             if not heard and on_understood is not None:
-                on_understood(asked)
-            heard.append(asked)
+                on_understood(understanding)
+            heard.append(understanding)
 
         async def standard() -> Found:
-            found = await look(
+            result = await look(
                 self.workspace, self.context, request, query_id, watch=watch, on_understood=understood
             )
-            assert found is not None
-            return found
+            assert result is not None
+            return result
 
         try:
-            found, trajectory = await self.execute(request, query_id, watch=watch, on_understood=understood)
+            result, trajectory = await self.execute(request, query_id, watch=watch, on_understood=understood)
         except Exception as error:
             # A caller's mistake is the caller's on either path: the standard search says it again.
             name = type(error).__name__
             _log.warning("a recursive search failed (%s); the standard one answers", name, exc_info=error)
             plain = await standard()
             return replace(plain, notes=(*plain.notes, _CUT_SHORT.format(name)))
-        if trajectory is None or (trajectory.stopped_by == "done" and found.hits):
-            return found
+        if trajectory is None or (trajectory.stopped_by == "done" and result.hits):
+            return result
         if (by := trajectory.stopped_by) != "done":
             _log.warning("a recursive search was cut short (%s); a standard one is added", by)
-            found = replace(found, notes=(*found.notes, _CUT_SHORT.format(by)))
-        return _merged(found, await standard(), limit=request.limit)
+            result = replace(result, notes=(*result.notes, _CUT_SHORT.format(by)))
+        return _merged(result, await standard(), limit=request.limit)
 
     async def execute(
         self,
@@ -261,25 +261,27 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
                 self._context,
                 trajectory,
                 query_id=self._query_id,
-                memory_ids=[held.hit.id for held in chosen],
+                memory_ids=[item.hit.id for item in chosen],
             )
-        found = Found(
+        result = Found(
             asked=ground.asked,
             choice=ground.choice,
-            hits=tuple(held.hit for held in chosen),
-            shown=tuple(replace(held.shown, place=place) for place, held in enumerate(chosen, 1)),
-            entities={held.hit.id: held.entities for held in chosen},
+            hits=tuple(item.hit for item in chosen),
+            shown=tuple(replace(item.shown, place=place) for place, item in enumerate(chosen, 1)),
+            entities={item.hit.id: item.entities for item in chosen},
             notes=tuple(self.notes),
             empty=ground.empty,
         )
-        return found, self._trajectories[-1] if self._trajectories else None
+        return result, self._trajectories[-1] if self._trajectories else None
 
     async def _prepare(self) -> _Ground:
         workspace, request = self._workspace, self._request
         async with workspace.store.transaction(self._context, keep_plans=True) as tx:
             caller = await caller_of(tx, request)
             with self._watch.stage("understand"):
-                asked, choice = await understand_request(workspace, tx, request, caller, self._query_id)
+                understanding, choice = await understand_request(
+                    workspace, tx, request, caller, self._query_id
+                )
                 personal = {"users", "people", "sessions", "agents", "everyone"}.intersection(
                     request.query.casefold().split()
                 )
@@ -299,9 +301,9 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
         )
         signals = ComplexityRouter().signals(request.query)
         return _Ground(
-            asked=asked,
+            asked=understanding,
             choice=choice,
-            whole=decompose(asked, signals, scopes=scopes, earliest=earliest),
+            whole=decompose(understanding, signals, scopes=scopes, earliest=earliest),
             scopes=scopes,
             policy=policy,
             empty=caller.scope_ids == [] or caller.memories <= 0,
@@ -313,22 +315,24 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
 def _about(request: SearchRequest, ground: _Ground, context: TenantContext) -> str:
     """What a planning model needs beside the question: the day, where memories live, and since when."""
     named = [scope for scope in ground.scopes if scope.memories]
-    listed = [f"{one.layer.value}/{one.name} ({one.memories} memories)" for one in named[:_SCOPES_NAMED]]
+    listed = [
+        f"{scope.layer.value}/{scope.name} ({scope.memories} memories)" for scope in named[:_SCOPES_NAMED]
+    ]
     own = [f"user/{context.user_id} (the asker's own)"] if context.user_id and not request.scope else []
     left = f" and {len(named) - _SCOPES_NAMED} more" if len(named) > _SCOPES_NAMED else ""
     since = f", the oldest of {ground.earliest:%Y-%m-%d}" if ground.earliest else ""
     about = [
         f"Today is {request.now:%A, %Y-%m-%d}. There are {ground.memories:,} memories{since}.",
-        f"Layers, the most specific first: {', '.join(one.value for one in Layer)}.",
+        f"Layers, the most specific first: {', '.join(layer.value for layer in Layer)}.",
         f"Scopes: {', '.join([*own, *listed])}{left}." if own or listed else "",
         "The result is a list of memories: those that your findings quote, or all that your calls found if none does.",
     ]
-    return "\n".join(one for one in about if one)
+    return "\n".join(line for line in about if line)
 
 
 def _merged(partial: Found, standard: Found, *, limit: int) -> Found:
     """What a run that was cut short found, and what one look finds: each memory once, the best first."""
-    shown = {one.id: one for one in (*standard.shown, *partial.shown)}
+    signals = {hit.id: hit for hit in (*standard.shown, *partial.shown)}
     best: dict[UUID, Hit] = {}
     for hit in (*partial.hits, *standard.hits):
         if hit.id not in best or hit.score > best[hit.id].score:
@@ -338,7 +342,7 @@ def _merged(partial: Found, standard: Found, *, limit: int) -> Found:
     return replace(
         standard,
         hits=tuple(chosen),
-        shown=tuple(replace(shown[hit.id], place=place) for place, hit in enumerate(chosen, 1)),
+        shown=tuple(replace(signals[hit.id], place=place) for place, hit in enumerate(chosen, 1)),
         notes=tuple(dict.fromkeys((*partial.notes, *standard.notes))),
         empty=False,
     )

@@ -64,7 +64,7 @@ class Gathered:
     @property
     def groups(self) -> set[str]:
         """What there is something for."""
-        return {held.hit.group for held in self._held.values()}
+        return {item.hit.group for item in self._held.values()}
 
     def add(
         self,
@@ -105,15 +105,15 @@ class Gathered:
     def keep(self, wanted: Callable[[Hit], bool]) -> int:
         """Let go of the other hits; returns how many went."""
         before = len(self._held)
-        self._held = {id: held for id, held in self._held.items() if wanted(held.hit)}
+        self._held = {id: item for id, item in self._held.items() if wanted(item.hit)}
         return before - len(self._held)
 
     def label(self, groups: Mapping[UUID, str], *, but: Collection[str]) -> None:
         """Say what hits speak for, `but` for those that speak for one of these already."""
         for id, group in groups.items():
-            held = self._held[id]
-            if held.hit.group not in but:
-                self._held[id] = replace(held, hit=replace(held.hit, group=group))
+            item = self._held[id]
+            if item.hit.group not in but:
+                self._held[id] = replace(item, hit=replace(item.hit, group=group))
 
     def content_hash(self) -> str:
         """Changes when anything is added or let go."""
@@ -146,42 +146,42 @@ def aggregate(
     if strategy is AggregationStrategy.SUMMARIZE:
         ordered = _condensed(ordered)
     if strategy is not AggregationStrategy.COMBINE:
-        inside = [one for one in ordered if not asked or one.hit.group in asked]
-        ordered = [*_in_turn(inside), *(one for one in ordered if asked and one.hit.group not in asked)]
+        inside = [item for item in ordered if not asked or item.hit.group in asked]
+        ordered = [*_in_turn(inside), *(item for item in ordered if asked and item.hit.group not in asked)]
     chosen = ordered[:limit]
-    return sorted(chosen, key=lambda one: (one.hit.layer.precedence, -one.hit.score))
+    return sorted(chosen, key=lambda item: (item.hit.layer.precedence, -item.hit.score))
 
 
-def _best_first(held: Held) -> tuple[float, int, float, UUID]:
-    hit = held.hit
+def _best_first(item: Held) -> tuple[float, int, float, UUID]:
+    hit = item.hit
     return (-hit.score, hit.layer.precedence, -hit.created_at.timestamp(), hit.id)
 
 
 def _in_turn(ordered: Sequence[Held]) -> list[Held]:
     turns: dict[str, int] = {}
     keyed = []
-    for place, one in enumerate(ordered):
-        turn = turns[one.hit.group] = turns.get(one.hit.group, -1) + 1
-        keyed.append((turn, place, one))
-    return [one for _, _, one in sorted(keyed, key=lambda entry: entry[:2])]
+    for place, item in enumerate(ordered):
+        turn = turns[item.hit.group] = turns.get(item.hit.group, -1) + 1
+        keyed.append((turn, place, item))
+    return [item for _, _, item in sorted(keyed, key=lambda entry: entry[:2])]
 
 
 def _condensed(ordered: Sequence[Held]) -> list[Held]:
     """Without what repeats a better one of its group: the same numbers, and the same words but for a few."""
     kept: list[Held] = []
-    said: dict[tuple[str, frozenset[str]], list[set[str]]] = {}
-    for one in ordered:
-        words = set(query_terms(one.hit.text))
-        known = said.setdefault((one.hit.group, frozenset(_NUMBER.findall(one.hit.text))), [])
+    words_of: dict[tuple[str, frozenset[str]], list[set[str]]] = {}
+    for item in ordered:
+        words = set(query_terms(item.hit.text))
+        known = words_of.setdefault((item.hit.group, frozenset(_NUMBER.findall(item.hit.text))), [])
         if not any(words and len(words & other) >= _SAME * len(words) for other in known):
             known.append(words)
-            kept.append(one)
+            kept.append(item)
     return kept
 
 
 def missing_groups(asked: Collection[str], chosen: Sequence[Held], limit: int) -> list[str]:
     """What to say of groups that the question is about and the answer has nothing of."""
-    absent = sorted(set(asked) - {one.hit.group for one in chosen})
+    absent = sorted(set(asked) - {item.hit.group for item in chosen})
     if not absent:
         return []
     more = f" and {len(absent) - _NAMED} more" if len(absent) > _NAMED else ""

@@ -43,10 +43,10 @@ class Looking:
         if layers is not None:
             own = self.request.layers
             request = replace(request, layers=[layer for layer in layers if own is None or layer in own])
-        found = await look(self.workspace, self.context, request, self.query_id, watch=self.watch, part=part)
-        assert found is not None  # only a look that may leave comes back without anything
-        self.notes.extend(note for note in found.notes if note not in self.notes)
-        return found
+        result = await look(self.workspace, self.context, request, self.query_id, watch=self.watch, part=part)
+        assert result is not None  # only a look that may leave comes back without anything
+        self.notes.extend(note for note in result.notes if note not in self.notes)
+        return result
 
     def part_of(self, query: str) -> Decomposition:
         """A question that another was split into: it is asked as it is, and followed where it leads."""

@@ -106,7 +106,9 @@ def pieces_of(memories: Sequence[Memory]) -> list[Piece]:
             (memory.scope, memory.conversation) if memory.conversation else memory.id, []
         ).append(memory)
     return [
-        _piece(turn) for talk in talks.values() for turn in sorted(talk, key=lambda one: one.position or 0)
+        _piece(turn)
+        for talk in talks.values()
+        for turn in sorted(talk, key=lambda memory: memory.position or 0)
     ]
 
 

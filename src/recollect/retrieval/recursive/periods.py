@@ -22,7 +22,8 @@ def periods_of(start: datetime, end: datetime, *, most: int = MOST) -> tuple[Tim
     width = (end - start) / most
     edges = [start + width * number for number in range(most)] + [end]
     return tuple(
-        TimeRange(start=one, end=other, phrase=f"{one:%Y} to {other:%Y}") for one, other in pairwise(edges)
+        TimeRange(start=start, end=other, phrase=f"{start:%Y} to {other:%Y}")
+        for start, other in pairwise(edges)
     )
 
 

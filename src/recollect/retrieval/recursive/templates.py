@@ -77,8 +77,10 @@ def propose(
             offers += [*_filters(split, progress, gathered, limit, now), _ending(split, gathered, depth)]
     shared = _features(split, progress, gathered, depth=depth, step=step, limit=limit)
     return [
-        replace(one, features={**shared, **one.features, "repeated": float(one.template in progress.used)})
-        for one in offers
+        replace(
+            offer, features={**shared, **offer.features, "repeated": float(offer.template in progress.used)}
+        )
+        for offer in offers
     ]
 
 
@@ -133,12 +135,12 @@ def _hops(
     """What the best hits name and the question does not: each becomes a question of its own."""
     if not split.hops or not progress.looked or progress.hops >= _HOPS or depth + 1 > max_depth:
         return []
-    asked = entity_key(split.query)
+    question = entity_key(split.query)
     bridges: dict[str, str] = {}
-    for held in gathered.held[:5]:
-        for name in held.entities:
+    for item in gathered.held[:5]:
+        for name in item.entities:
             key = entity_key(name)
-            if key and key not in asked and key not in progress.bridged:
+            if key and key not in question and key not in progress.bridged:
                 bridges.setdefault(key, name)
     chosen = list(bridges.values())[:_BRIDGES]
     if not chosen:
@@ -162,7 +164,7 @@ def _filters(
         offers.append(("filter_relevance", call, "drop what is unrelated"))
     if split.recent and "filter_recency" not in progress.used:
         # As old as the last of those that there is room for: what is recent is a matter of what there is.
-        newest = sorted((held.hit.created_at for held in gathered), reverse=True)[limit - 1]
+        newest = sorted((item.hit.created_at for item in gathered), reverse=True)[limit - 1]
         days = max((now - newest).total_seconds() / 86_400, 0.0) + 0.01
         offers.append(("filter_recency", ("filter_by_recency", {"max_age_days": days}), "drop what is old"))
     return [_offer(name, (call,), 0.0, thought) for name, call, thought in offers]

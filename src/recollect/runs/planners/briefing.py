@@ -68,8 +68,8 @@ def brief(situation: Situation, *, boundary: str, max_tokens: int) -> Briefing:
     if situation.findings:
         parts.append(fence("findings so far", _findings(situation, left // 4), boundary))
         left -= count_tokens(parts[-1]) + 2
-    shown, shares = _results(situation, boundary, left)
-    return Briefing(text="\n\n".join([*parts, *shown]), shares=shares)
+    results, shares = _results(situation, boundary, left)
+    return Briefing(text="\n\n".join([*parts, *results]), shares=shares)
 
 
 def share_out(sizes: Sequence[int], room: int) -> list[int]:
@@ -114,7 +114,9 @@ def _results(situation: Situation, boundary: str, left: int) -> tuple[list[str],
     newest = [result for result in results if result.step == last]
     allowed = dict.fromkeys((result.number for result in results), 0)
     for one, room in zip(
-        newest, share_out([one.tokens for one in newest], left - _AROUND_TOKENS * len(newest)), strict=True
+        newest,
+        share_out([result.tokens for result in newest], left - _AROUND_TOKENS * len(newest)),
+        strict=True,
     ):
         allowed[one.number] = room
         left -= room + _AROUND_TOKENS
@@ -143,15 +145,15 @@ def _results(situation: Situation, boundary: str, left: int) -> tuple[list[str],
 def _all(situation: Situation) -> list[_Result]:
     results = []
     for step, seen in zip(situation.steps, situation.observed, strict=True):
-        for place, (call, one) in enumerate(zip(step.tool_calls, seen, strict=True), 1):
+        for place, (call, observation) in enumerate(zip(step.tool_calls, seen, strict=True), 1):
             named = first_tokens(f"{call.tool}({json.dumps(dict(call.parameters), ensure_ascii=False)})", 40)
             results.append(
                 _Result(
                     step=step.iteration,
                     number=f"{step.iteration}.{place}",
                     call=named,
-                    text=one.text,
-                    tokens=count_tokens(one.text),
+                    text=observation.text,
+                    tokens=count_tokens(observation.text),
                 )
             )
     return results
@@ -168,24 +170,24 @@ def _parameters(tool: Tool) -> str:
     schema: dict[str, Any] = tool.parameters.model_json_schema()
     required = set(schema.get("required", ()))
     named = []
-    for name, one in schema.get("properties", {}).items():
-        about = f", {one['description']}" if one.get("description") else ""
+    for name, field in schema.get("properties", {}).items():
+        about = f", {field['description']}" if field.get("description") else ""
         optional = "" if name in required else ", optional"
-        named.append(f"{name} ({_kind(one, schema) or 'value'}{optional}{about})")
+        named.append(f"{name} ({_kind(field, schema) or 'value'}{optional}{about})")
     return "; ".join(named) or "none"
 
 
-def _kind(one: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+def _kind(field: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     """The kind of a value in words; what a schema says elsewhere is looked up."""
-    if "$ref" in one:
-        one = schema.get("$defs", {}).get(str(one["$ref"]).rpartition("/")[2], {})
-    if "enum" in one:
-        return "one of " + ", ".join(str(value) for value in one["enum"])
-    if "anyOf" in one:
-        return " or ".join(dict.fromkeys(filter(None, (_kind(each, schema) for each in one["anyOf"]))))
-    if one.get("type") == "array":
-        return f"list of {_kind(one.get('items', {}), schema) or 'values'}"
-    if one.get("type") == "object" and one.get("properties"):
-        inside = ", ".join(f"{name}: {_kind(each, schema)}" for name, each in one["properties"].items())
+    if "$ref" in field:
+        field = schema.get("$defs", {}).get(str(field["$ref"]).rpartition("/")[2], {})
+    if "enum" in field:
+        return "one of " + ", ".join(str(value) for value in field["enum"])
+    if "anyOf" in field:
+        return " or ".join(dict.fromkeys(filter(None, (_kind(each, schema) for each in field["anyOf"]))))
+    if field.get("type") == "array":
+        return f"list of {_kind(field.get('items', {}), schema) or 'values'}"
+    if field.get("type") == "object" and field.get("properties"):
+        inside = ", ".join(f"{name}: {_kind(each, schema)}" for name, each in field["properties"].items())
         return f"object with {inside}"
-    return str(one.get("type", ""))
+    return str(field.get("type", ""))

@@ -53,7 +53,7 @@ def _found(claim: Claim, situation: Situation, plains: dict[int, str]) -> Findin
         group=" ".join(claim.group.split())[:_MAX_CHARS] or None,
         citations=(unseen,),
     )
-    found = replace(unsupported, confidence=min(max(claim.confidence, 0.0), 1.0))
+    supported = replace(unsupported, confidence=min(max(claim.confidence, 0.0), 1.0))
     for spelling in spellings(evidence):
         quote = plain(spelling)
         if len(quote) < MIN_QUOTE_CHARS:
@@ -62,15 +62,15 @@ def _found(claim: Claim, situation: Situation, plains: dict[int, str]) -> Findin
             offered = _offered(quote, seen, plains)
             if offered is not None:
                 return replace(
-                    found,
+                    supported,
                     source_file=offered.source_file,
                     line_range=offered.line_range,
-                    group=found.group or offered.group,
+                    group=supported.group or offered.group,
                     citations=offered.citations,
                 )
             if quote in _plain_of(seen.text, plains, id(seen)):
                 cited = _citation(name, span_hash(seen.text), evidence, CitationStatus.UNCHECKED)
-                return replace(found, source_file=name, citations=(cited,))
+                return replace(supported, source_file=name, citations=(cited,))
     return unsupported
 
 
@@ -109,7 +109,7 @@ def _offered(quote: str, seen: Seen, plains: dict[int, str]) -> Finding | None:
             id(finding),
         )
     ]
-    return min(holding, key=lambda one: len(one.evidence), default=None)
+    return min(holding, key=lambda finding: len(finding.evidence), default=None)
 
 
 def _plain_of(text: str, plains: dict[int, str], key: int) -> str:
@@ -135,10 +135,10 @@ def _observed(situation: Situation, named: str) -> Iterator[tuple[str, Seen]]:
     match = _NUMBER.search(named)
     wanted = (int(match[1]), int(match[2])) if match else None
     every = [
-        ((step.iteration, place), f"step {step.iteration}, call {place}: {call.tool}", one)
+        ((step.iteration, place), f"step {step.iteration}, call {place}: {call.tool}", observation)
         for step, seen in zip(situation.steps, situation.observed, strict=True)
-        for place, (call, one) in enumerate(zip(step.tool_calls, seen, strict=True), 1)
+        for place, (call, observation) in enumerate(zip(step.tool_calls, seen, strict=True), 1)
         if call.error is None
     ]
-    for _, name, one in sorted(every, key=lambda row: (row[0] != wanted, (-row[0][0], row[0][1]))):
-        yield name, one
+    for _, name, observation in sorted(every, key=lambda row: (row[0] != wanted, (-row[0][0], row[0][1]))):
+        yield name, observation

@@ -62,8 +62,8 @@ def talk_of(situation: Situation, *, boundary: str, max_tokens: int) -> Talk:
     exchanges: list[Exchange] = []
     for step, seen, memo in zip(situation.steps, situation.observed, situation.memos, strict=True):
         texts = [
-            _result(step.iteration, place, call.tool, call.parameters, one.text, boundary)
-            for place, (call, one) in enumerate(zip(step.tool_calls, seen, strict=True), 1)
+            _result(step.iteration, place, call.tool, call.parameters, observation.text, boundary)
+            for place, (call, observation) in enumerate(zip(step.tool_calls, seen, strict=True), 1)
         ]
         if isinstance(memo, Turn):
             results = tuple(

@@ -51,7 +51,7 @@ class LearnedPlanner:
         used = sum(not call.cached for step in situation.steps for call in step.tool_calls)
         unused = max(situation.remaining.subcalls, 0)
         left = unused / (unused + used) if unused + used else 0.0
-        options = clean_options({name: {"left": left, **one.features} for name, one in actions.items()})
+        options = clean_options({name: {"left": left, **action.features} for name, action in actions.items()})
         template, probability = self.policy.draw(options, self._lots(situation))
         action = actions[template]
         return Plan(
@@ -69,6 +69,6 @@ class LearnedPlanner:
 
     def _lots(self, situation: Situation) -> random.Random:
         """Lots of this situation's own."""
-        asked = f"{self._seed}\0{situation.depth}\0{len(situation.steps)}\0{situation.query}"
-        digest = hashlib.blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        seed = f"{self._seed}\0{situation.depth}\0{len(situation.steps)}\0{situation.query}"
+        digest = hashlib.blake2b(seed.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return random.Random(int.from_bytes(digest, "big"))  # noqa: S311 - lots, not secrets

@@ -100,14 +100,14 @@ class ModelPlanner:
     async def _brief(self, model: ChatModel, situation: Situation, complaint: str) -> Plan:
         profile, tools = model.profile, situation.environment.tools
         form = self._form(tools, profile)
-        told = prompt().replace("{tools}", describe_tools(tools) or "none")
-        around = count_tokens(told) + count_tokens(json.dumps(form.model_json_schema())) + 200
-        shown = brief(
+        instructions = prompt().replace("{tools}", describe_tools(tools) or "none")
+        around = count_tokens(instructions) + count_tokens(json.dumps(form.model_json_schema())) + 200
+        briefing = brief(
             situation, boundary=self._boundary, max_tokens=max(profile.input_tokens() - around, 256)
         )
-        asked = f"{shown.text}{complaint}"
-        self._afford(model, situation, around + count_tokens(asked))
-        answer = await model.answer(told, asked, form)
+        text = f"{briefing.text}{complaint}"
+        self._afford(model, situation, around + count_tokens(text))
+        answer = await model.answer(instructions, text, form)
         value: Any = answer.value
         calls = tuple(
             Call(tool=call.tool, parameters=call.parameters.model_dump(mode="json")) for call in value.calls
@@ -158,9 +158,9 @@ class ModelPlanner:
                 except ValidationError as error:
                     places.append(f"error: {_first(error)}")
                     continue
-                found = findings_of(given.findings, situation)
-                claimed += [finding for finding in found if finding.confidence > 0]
-                places.append(conversation.verdict(found))
+                findings = findings_of(given.findings, situation)
+                claimed += [finding for finding in findings if finding.confidence > 0]
+                places.append(conversation.verdict(findings))
             elif call.name == conversation.FINISH:
                 finished, left_open = True, str((call.arguments or {}).get("open", ""))
                 places.append("noted")
@@ -205,7 +205,7 @@ def _plan(
     done: bool,
     notes: Sequence[str] = (),
 ) -> Plan:
-    if done and not any(one.confidence > 0 for one in (*situation.findings, *claimed)):
+    if done and not any(finding.confidence > 0 for finding in (*situation.findings, *claimed)):
         # A weak model looks in the right places and then says nothing; what it was offered is better.
         claimed = (*claimed, *situation.offered)
     spent = model.purse.spent
@@ -230,8 +230,8 @@ def _failed(model: ChatModel, message: str, *, limit: str | None = None) -> Plan
 
 
 def _first(error: Any) -> str:
-    one = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}"
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
 
 
 @cache
