@@ -5,7 +5,7 @@ own OpenTelemetry providers (they are found by themselves), or `configure`. Unti
 variables and returns. Names and labels are those of the table below; docs/telemetry.md explains them.
 
 Spans and metrics carry numbers and the names of stages, tools and decisions; never a word of a question or a memory.
-Who measures what is not known here: the stages are timed in retrieval/asking.py, tool calls in runs/engine.py.
+Who measures what is not known here: the stages are timed in retrieval/look.py, tool calls in runs/engine.py.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.retrieval.asking import Stopwatch
+from recollect.retrieval.look import Stopwatch
 
 
 def test_a_stage_that_runs_several_times_at_once_never_takes_longer_than_the_whole() -> None:

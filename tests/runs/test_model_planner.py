@@ -453,7 +453,7 @@ def test_a_model_s_blocks_carry_the_citations_of_their_findings(server: ModelSer
         },
     )
     assert made.text == (
-        "Room 2 has four horses. [1]\n\n- some [2]\n- more [1]\n\n| room |\n|---|\n| both |\n[2][1]"
+        "Room 2 has four horses. [1]\n\n- some [2]\n- more [1]\n\n| room |\n|---|\n| both |\n\n[2][1]"
     )
     assert [one.file_path for one in made.citations] == ["room/2", "room/1"]
     assert made.notes == ("2 passages of the model's answer rested on nothing and were dropped",)

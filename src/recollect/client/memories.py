@@ -333,7 +333,7 @@ class MemoryVerbs(Session):
 
         Names are looked up in everything the caller sees.
         """
-        from recollect.retrieval.asking import explain_query
+        from recollect.retrieval.look import explain_query
         from recollect.retrieval.request import SearchRequest
 
         workspace = await self._workspace()

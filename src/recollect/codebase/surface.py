@@ -19,9 +19,9 @@ from recollect.domain.codec import decode_fields
 from recollect.errors import BudgetExhaustedError, InvalidInputError, RunError
 from recollect.runs.cache import Cache
 from recollect.runs.calls import LiveCalls
+from recollect.runs.deadline import CutError, within
 from recollect.runs.planners.contract import Call
 from recollect.runs.times import Times
-from recollect.runs.waiting import CutError, within
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel

@@ -23,7 +23,6 @@ from recollect.domain.names import entity_key
 from recollect.domain.query import SIGNALS, Resolution, Understanding, Want
 from recollect.domain.results import Explanation, Hit
 from recollect.domain.tenancy import TenantContext
-from recollect.retrieval.asking import Asking
 from recollect.retrieval.judge import (
     judge_rows,
     rows_of_groups,
@@ -31,6 +30,7 @@ from recollect.retrieval.judge import (
     too_far_behind,
     with_what_is_about_it,
 )
+from recollect.retrieval.look import Look
 from recollect.retrieval.rank import (
     Meaning,
     Pool,
@@ -193,7 +193,7 @@ def to_event(
 
 
 async def judged(
-    asking: Asking,
+    asking: Look,
     asked: Understanding,
     pool: Pool,
     ranking: Ranking,
@@ -252,7 +252,7 @@ def _on_behalf(context: TenantContext, request: SearchRequest) -> TenantContext:
 
 
 async def chosen(
-    asking: Asking,
+    asking: Look,
     asked: Understanding,
     pool: Pool,
     ranking: Ranking,
@@ -312,7 +312,7 @@ def _outdated_after(rows: Sequence[int], outdated_by: Mapping[int, int]) -> list
 
 
 async def _selected(
-    asking: Asking, pool: Pool, order: Sequence[int], limit: int, known: dict[UUID, Row]
+    asking: Look, pool: Pool, order: Sequence[int], limit: int, known: dict[UUID, Row]
 ) -> tuple[dict[UUID, Row], Meanings, Selection]:
     """What some rows show, what they mean, and which of them to return."""
     with asking.watch.stage("show"):
@@ -324,7 +324,7 @@ async def _selected(
         return shown, meanings, select(pool, order, limit=limit, meanings=meanings, apart=apart)
 
 
-async def _show(asking: Asking, pool: Pool, order: Sequence[int], known: dict[UUID, Row]) -> dict[UUID, Row]:
+async def _show(asking: Look, pool: Pool, order: Sequence[int], known: dict[UUID, Row]) -> dict[UUID, Row]:
     """What some rows show; only what is not `known` is fetched."""
     missing = [pool.ids[row] for row in order if pool.ids[row] not in known]
     if not missing:

@@ -22,7 +22,7 @@ from recollect.domain.ontology import RelatedEntity
 from recollect.domain.query import Understanding
 from recollect.domaindb.answers import unapplied_notes
 from recollect.domaindb.database import DomainDatabase
-from recollect.retrieval.asking import Stopwatch
+from recollect.retrieval.look import Stopwatch
 from recollect.retrieval.rank import Calibration, Pool, calibration_for, links_between
 from recollect.retrieval.rank.calibration import PROBES, UNKNOWN, measured
 from recollect.storage.grouped import Grouping, fetch_grouped

@@ -28,7 +28,6 @@ from recollect.domain.results import Hit, SearchResults
 from recollect.domain.tenancy import TenantContext
 from recollect.providers.judge.model import without_runs
 from recollect.providers.models.purse import Purse
-from recollect.retrieval.asking import EVERYTHING, Asking, Part, Stopwatch
 from recollect.retrieval.choose import chosen, judged, missing_sides, to_event, to_hit, to_shown
 from recollect.retrieval.generate import (
     Wanted,
@@ -39,6 +38,7 @@ from recollect.retrieval.generate import (
     generate_grouped,
 )
 from recollect.retrieval.judge import may_have_changed
+from recollect.retrieval.look import EVERYTHING, Look, Part, Stopwatch
 from recollect.retrieval.rank import Pool, Ranking, best_first, first_hits, rank
 from recollect.retrieval.request import Routing, SearchRequest
 from recollect.retrieval.understand import date_by_events, understand
@@ -176,7 +176,7 @@ async def look(
                 if leave is not None and leave(caller):
                     return None
                 if caller.space_id in (None, opened.space.id):
-                    asking = Asking(
+                    asking = Look(
                         workspace=workspace,
                         tx=tx,
                         caller=caller,
@@ -194,7 +194,7 @@ async def look(
 
 
 async def _answer(
-    asking: Asking, embedding: _Embedding, query_id: UUID, on_understood: Listener | None
+    asking: Look, embedding: _Embedding, query_id: UUID, on_understood: Listener | None
 ) -> Found:
     """Understand, generate, rank and show, inside one transaction."""
     with asking.watch.stage("understand"):
@@ -240,7 +240,7 @@ async def _answer(
 
 
 async def _dated(
-    asking: Asking, asked: Understanding, choice: Choice, query_id: UUID
+    asking: Look, asked: Understanding, choice: Choice, query_id: UUID
 ) -> tuple[Understanding, Choice]:
     """What an event in the question says about its time, looked up while the question is being embedded."""
     workspace, tx = asking.workspace, asking.tx
@@ -284,7 +284,7 @@ async def understand_request(
 
 
 async def _ranked(
-    asking: Asking, asked: Understanding, vector: Awaitable[NDArray[np.float32]], notes: list[str]
+    asking: Look, asked: Understanding, vector: Awaitable[NDArray[np.float32]], notes: list[str]
 ) -> tuple[Pool, Ranking, Mapping[str, str]]:
     """The candidates and what they are worth, those included that the best of them lead to.
 
@@ -342,14 +342,14 @@ async def _ranked(
     return pool, ranking, generated.expanded.relations
 
 
-def _replaceable(asking: Asking, asked: Understanding, pool: Pool, ranking: Ranking) -> list[UUID]:
+def _replaceable(asking: Look, asked: Understanding, pool: Pool, ranking: Ranking) -> list[UUID]:
     """The best so far, where something said later may have replaced them."""
     if asking.request.as_of is not None or not may_have_changed(asked.query, asked.aim):
         return []
     return [pool.ids[row] for row in best_first(pool, ranking)[:REPLACEABLE]]
 
 
-def _weigh(asking: Asking, pool: Pool, asked: Understanding) -> Ranking:
+def _weigh(asking: Look, pool: Pool, asked: Understanding) -> Ranking:
     with asking.watch.stage("rank"):
         return rank(pool, understanding=asked, calibration=asking.calibration, off=asking.request.without)
 
@@ -376,7 +376,7 @@ def _other_words(caller: Caller) -> list[str]:
     ]
 
 
-async def _exact(asking: Asking, notes: list[str]) -> bool:
+async def _exact(asking: Look, notes: list[str]) -> bool:
     """Compare every visible vector, unless there are too many and an index is there for them."""
     vectors = asking.caller.vectors
     if vectors <= spaces.EXACT_ROWS:

@@ -20,10 +20,10 @@ from recollect.domain.trajectory import CallRecord
 from recollect.errors import DepthLimitError, InvalidInputError, RecollectError
 from recollect.runs.budget import Budget
 from recollect.runs.cache import Cache, CacheKey, NotRunError, cache_key
+from recollect.runs.deadline import CutError, within
 from recollect.runs.environment import CallContext, Environment, Observation, Tool
 from recollect.runs.planners.contract import Call
 from recollect.runs.times import Span
-from recollect.runs.waiting import CutError, within
 
 if TYPE_CHECKING:
     from recollect.runs.engine import Run
@@ -148,8 +148,8 @@ class LiveCalls:
             return _Attempt(tool=tool, parameters=parameters, dumped=dumped, worst=worst)
         except ValidationError as error:
             wrong = "; ".join(
-                f"{'.'.join(str(part) for part in error['loc']) or 'parameters'}: {error['msg']}"
-                for error in error.errors(include_url=False, include_input=False)[:5]
+                f"{'.'.join(str(part) for part in fault['loc']) or 'parameters'}: {fault['msg']}"
+                for fault in error.errors(include_url=False, include_input=False)[:5]
             )
             raise InvalidInputError(f"the parameters of {call.tool!r} are wrong: {wrong}") from error
         except Exception as error:

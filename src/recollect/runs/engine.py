@@ -7,7 +7,7 @@ Three ways to end it from outside:
 - `stop`, an event that somebody sets: it returns, stopped by "cancelled";
 - cancelling its task: it ends its calls, hands the record to `on_end`, and raises `CancelledError` again.
 
-Calls are `calls.py`, the budget `budget.py`, waiting and cancelling `waiting.py`. Nothing here knows any material.
+Calls are `calls.py`, the budget `budget.py`, waiting and cancelling `deadline.py`. Nothing here knows any material.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from uuid import UUID
 
 from recollect.domain.findings import Finding
 from recollect.domain.trajectory import Trajectory
-from recollect.runs.asking import PlannerCosts, StopError, ask
 from recollect.runs.budget import Budget, Limits
 from recollect.runs.cache import Cache
 from recollect.runs.calls import Answered, Calls, LiveCalls, outcome
+from recollect.runs.deadline import all_within
 from recollect.runs.environment import Environment
 from recollect.runs.events import (
     BudgetUpdated,
@@ -40,10 +40,10 @@ from recollect.runs.events import (
     StepPlanned,
     Subscriber,
 )
+from recollect.runs.plan_request import PlannerCosts, StopError, ask
 from recollect.runs.planners.contract import Call, Plan, Planner, Situation
 from recollect.runs.record import Record, usage_of
 from recollect.runs.times import Span, Times, utc_now
-from recollect.runs.waiting import all_within
 
 _log = logging.getLogger(__name__)
 

@@ -24,11 +24,11 @@ from recollect.domain.names import entity_key
 from recollect.domain.results import Hit
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import InvalidInputError
-from recollect.retrieval.asking import EVERYTHING, Groups, Part
+from recollect.retrieval.look import EVERYTHING, Groups, Part
 from recollect.retrieval.pipeline import Found
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeGroup, scopes_under
 from recollect.retrieval.recursive.gathered import AggregationStrategy, Gathered, older_than
-from recollect.retrieval.recursive.looking import Looking
+from recollect.retrieval.recursive.looks import Looks
 from recollect.retrieval.recursive.memory_rows import (
     MEMORY,
     MapMemories,
@@ -115,15 +115,15 @@ class MemoryEnvironment:
     name = "memory"
 
     def __init__(
-        self, looking: Looking, whole: Decomposition, *, model: ChatModel | None = None, room_chars: int = 0
+        self, looks: Looks, whole: Decomposition, *, model: ChatModel | None = None, room_chars: int = 0
     ) -> None:
         """`model` reads every memory where all are wanted; `room_chars` is what one call shows a planner."""
-        self._looking = looking
+        self._looks = looks
         self._model = model
         self._room_chars = room_chars
         self._whole = whole
         self._gathered = Gathered()
-        labels = {scope.id: scope.label for scope in looking.scopes}
+        labels = {scope.id: scope.label for scope in looks.scopes}
         #: Which group a scope's hits speak for, where the question is put to groups of scopes.
         self._speaks_for = {
             labels[id]: group.label for group in whole.groups for id in group.scope_ids if id in labels
@@ -187,20 +187,20 @@ class MemoryEnvironment:
     def content_hash(self, tool: str, parameters: Mapping[str, Any]) -> str:
         """Looks read the store as it is within this search; filters and aggregation read what was found so far."""
         if tool in ("search_layer", "drill_down"):
-            return self._looking.ground
+            return self._looks.ground
         return self._gathered.content_hash()
 
     def actions(self, query: str, depth: int, step: int) -> Sequence[Action]:
         """What a planner without a model can choose from now."""
         return propose(
-            self._whole if depth == 0 else self._looking.part_of(query),
+            self._whole if depth == 0 else self._looks.part_of(query),
             self._progress_of(depth, query),
             self._gathered,
             depth=depth,
             step=step,
-            limit=self._looking.request.limit,
-            now=self._looking.request.now,
-            max_depth=self._looking.max_depth,
+            limit=self._looks.request.limit,
+            now=self._looks.request.now,
+            max_depth=self._looks.max_depth,
         )
 
     def _progress_of(self, depth: int, query: str) -> Progress:
@@ -252,14 +252,14 @@ class MemoryEnvironment:
 
     def _row_tools(self, model: ChatModel) -> list[Tool]:
         """Only for a model that plans: the learned planner's search looks at every memory by index."""
-        looking = self._looking
-        most = looking.workspace.settings.budget.rows_max_tokens
+        looks = self._looks
+        most = looks.workspace.settings.budget.rows_max_tokens
 
         async def read(wanted: MapMemories) -> tuple[list[Memory], list[str]]:
-            layers = looking.request.layers if wanted.layer is None else (wanted.layer,)
-            scope = ScopeName.parse(wanted.scope) if wanted.scope else looking.request.scope
+            layers = looks.request.layers if wanted.layer is None else (wanted.layer,)
+            scope = ScopeName.parse(wanted.scope) if wanted.scope else looks.request.scope
             span = Range(layers=layers, scope=scope, since=wanted.since, until=wanted.until, max_tokens=most)
-            return await read_memories(looking.workspace, looking.context, span, looking.request)
+            return await read_memories(looks.workspace, looks.context, span, looks.request)
 
         book = RowBook(model=model, room_chars=max(self._room_chars, 6_000), max_tokens=most)
         return memory_row_tools(book, read, self._keep)
@@ -280,7 +280,7 @@ class MemoryEnvironment:
         elif wanted.periods:
             part = Part(groups=_by_period(wanted.periods))
         layers = None if wanted.layer is None or groups else (wanted.layer,)
-        look = await self._looking.look(wanted.query, part=part, layers=layers)
+        look = await self._looks.look(wanted.query, part=part, layers=layers)
         group, worth = self._labels.get(call.query, (None, 1.0)) if call.depth else (None, 1.0)
         split = group is not None or part.groups is not None
         hits = look.hits if split else [self._labelled(hit) for hit in look.hits]
@@ -292,7 +292,7 @@ class MemoryEnvironment:
 
     def _named(self, names: Sequence[str]) -> list[ScopeGroup]:
         """Scopes by the labels of drilling down, or their own; an unknown one is an error, not a wider search."""
-        own = {scope.label: scope for scope in self._looking.scopes} if names else {}
+        own = {scope.label: scope for scope in self._looks.scopes} if names else {}
         if unknown := [name for name in names if name not in self._within and name not in own]:
             close = get_close_matches(unknown[0], [*self._within, *own], n=3)
             hint = (
@@ -310,7 +310,7 @@ class MemoryEnvironment:
 
     async def _drill_down(self, wanted: DrillDown, call: CallContext) -> Observation:
         groups = scopes_under(
-            self._looking.scopes,
+            self._looks.scopes,
             to_layer=wanted.to_layer,
             from_layer=wanted.from_layer,
             matching=wanted.filter,
@@ -328,7 +328,7 @@ class MemoryEnvironment:
         return self._filter("relevance", call, lambda hit: hit.score >= wanted.min_score)
 
     async def _filter_by_recency(self, wanted: FilterByRecency, call: CallContext) -> Observation:
-        since = older_than(self._looking.request.now, wanted.max_age_days)
+        since = older_than(self._looks.request.now, wanted.max_age_days)
         return self._filter("recency", call, lambda hit: hit.created_at >= since)
 
     def _filter(self, by: str, call: CallContext, wanted: Callable[[Hit], bool]) -> Observation:

@@ -24,12 +24,12 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
 from recollect.learning.policy import DecompositionPolicy
 from recollect.providers.models.purse import Purse
-from recollect.retrieval.asking import Stopwatch
+from recollect.retrieval.look import Stopwatch
 from recollect.retrieval.pipeline import Found, caller_of, look, understand_request
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeNode, decompose
 from recollect.retrieval.recursive.environment import MemoryEnvironment
 from recollect.retrieval.recursive.gathered import Held, aggregate, missing_groups
-from recollect.retrieval.recursive.looking import Looking
+from recollect.retrieval.recursive.looks import Looks
 from recollect.retrieval.request import SearchRequest
 from recollect.runs.budget import Limits
 from recollect.runs.cache import Cache
@@ -195,7 +195,7 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
             return ()
         reads = self.models.sub_call
         environment = self._environment = MemoryEnvironment(
-            Looking(
+            Looks(
                 workspace=self._workspace,
                 context=self._context,
                 request=self._request,

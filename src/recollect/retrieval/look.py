@@ -81,7 +81,7 @@ EVERYTHING = Part()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class Look:
     """A search under way: who asks what, on which ground."""
 
     workspace: Workspace

@@ -7,8 +7,8 @@ import logging
 
 from recollect.errors import PlannerError, RecollectError
 from recollect.runs.budget import Budget, Reservation
+from recollect.runs.deadline import CutError, within
 from recollect.runs.planners.contract import EndOfRunError, Plan, Planner, Situation
-from recollect.runs.waiting import CutError, within
 
 _log = logging.getLogger(__name__)
 

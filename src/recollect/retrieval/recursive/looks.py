@@ -9,7 +9,7 @@ from uuid import UUID
 
 from recollect.domain.layers import Layer
 from recollect.domain.tenancy import TenantContext
-from recollect.retrieval.asking import EVERYTHING, Part, Stopwatch
+from recollect.retrieval.look import EVERYTHING, Part, Stopwatch
 from recollect.retrieval.pipeline import Found, look
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeNode
 from recollect.retrieval.request import SearchRequest
@@ -18,7 +18,7 @@ from recollect.workspace import Workspace
 
 
 @dataclass(slots=True, kw_only=True)
-class Looking:
+class Looks:
     """Everything a look needs beside its question."""
 
     workspace: Workspace
