@@ -18,6 +18,26 @@ MAX_STEPS = 25
 TOOL_TIMEOUT_S = 30.0
 
 
+def explore_limits(
+    max_subcalls: int,
+    max_subcalls_per_iteration: int,
+    timeout_seconds: float,
+    max_tokens: int | None = None,
+    max_usd: float | None = None,
+) -> Limits:
+    """The engine's limits, from those that explorations name."""
+    return Limits(
+        max_subcalls=max_subcalls,
+        max_subcalls_per_step=max_subcalls_per_iteration,
+        max_steps=MAX_STEPS,
+        max_depth=MAX_DEPTH,
+        max_tokens=max_tokens,
+        max_usd=max_usd,
+        timeout_s=timeout_seconds,
+        sub_call_timeout_s=TOOL_TIMEOUT_S,
+    )
+
+
 class SubCallBudgetManager(Budget):
     """Counts and limits the sub-calls of one exploration; calls answered from the cache are free."""
 
@@ -31,15 +51,8 @@ class SubCallBudgetManager(Budget):
         max_usd: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        limits = Limits(
-            max_subcalls=max_subcalls,
-            max_subcalls_per_step=max_subcalls_per_iteration,
-            max_steps=MAX_STEPS,
-            max_depth=MAX_DEPTH,
-            max_tokens=max_tokens,
-            max_usd=max_usd,
-            timeout_s=timeout_seconds,
-            sub_call_timeout_s=TOOL_TIMEOUT_S,
+        limits = explore_limits(
+            max_subcalls, max_subcalls_per_iteration, timeout_seconds, max_tokens, max_usd
         )
         super().__init__(limits, clock=clock)
         self.cached_subcalls = 0

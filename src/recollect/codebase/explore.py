@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect import telemetry
 from recollect.codebase.audit import audit_document, write_audit
-from recollect.codebase.budget import MAX_DEPTH, MAX_STEPS, TOOL_TIMEOUT_S
+from recollect.codebase.budget import explore_limits
 from recollect.codebase.environment import CodebaseEnvironment
 from recollect.codebase.evidence import Pages
 from recollect.codebase.journal import Journal, JournaledEnvironment, JournaledPlanner, Past, read_journal
@@ -38,7 +38,6 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import EmbedderError
 from recollect.providers.models.purse import Purse
-from recollect.runs.budget import Limits
 from recollect.runs.cache import Cache
 from recollect.runs.engine import Run
 from recollect.runs.events import Subscriber, Words
@@ -292,18 +291,27 @@ class _Exploration(Inquiry[RLMResult]):
             embedder=self._embedder,
             on_capability=self._missed,
         )
-        limits, spent = self._limits()
+        request = self._request
+        limits, spent = self._past.left_of(
+            explore_limits(
+                request.max_subcalls,
+                request.max_subcalls_per_iteration,
+                self.left_s(),
+                request.max_tokens,
+                request.max_usd,
+            )
+        )
         self._past.fill(cache, environment.name)
         await asyncio.to_thread(
             self._journal.begin,
             {"query": mask(self.question), "root": str(self._tree.root), "by": self._orchestrator.by},
             append=self._past.resumed,
         )
-        hints = "\n".join(f"- {hint[:1_000]}" for hint in self._request.context_hints)
+        hints = "\n".join(f"- {hint[:1_000]}" for hint in request.context_hints)
         return await self.loop(
             JournaledEnvironment(environment, self._journal, spent=spent),
             JournaledPlanner(self._agent, self._journal, self._past, spent=spent),
-            limits,
+            self.widened(limits),
             cache,
             f"Begin with:\n{hints}" if hints else "",
         )
@@ -450,30 +458,7 @@ class _Exploration(Inquiry[RLMResult]):
             return
         self._past = past
         self.notes.append(f"resumed; {past.subcalls} sub-calls were made before")
-        if self.purse.max_usd is not None:
-            self.purse.max_usd = max(self.purse.max_usd - past.usd, 0.0)
-        if self.purse.max_tokens is not None:
-            self.purse.max_tokens = max(self.purse.max_tokens - past.tokens, 0)
-
-    def _limits(self) -> tuple[Limits, bool]:
-        """What is left of the limits, and whether nothing is: what a run that broke off has used counts."""
-        request, past = self._request, self._past
-        left = request.max_subcalls - past.subcalls
-        tokens = None if request.max_tokens is None else request.max_tokens - past.tokens
-        usd = None if request.max_usd is None else request.max_usd - past.usd
-        spent = past.resumed and any(rest is not None and rest <= 0 for rest in (left, tokens, usd))
-        limits = Limits(
-            # What is in the journal is played even when nothing is left; the planner sees to it that no more runs.
-            max_subcalls=max(left, 1) if spent else left,
-            max_subcalls_per_step=request.max_subcalls_per_iteration,
-            max_steps=MAX_STEPS,
-            max_depth=MAX_DEPTH,
-            timeout_s=self.left_s(),
-            sub_call_timeout_s=TOOL_TIMEOUT_S,
-            max_tokens=None if tokens is None else max(tokens, 1) if spent else tokens,
-            max_usd=None if usd is None else max(usd, 1e-9) if spent else usd,
-        )
-        return self.widened(limits), spent
+        past.narrow(self.purse)
 
     def _usage(self, record: Trajectory) -> RLMUsage:
         """Sub-calls as the record has them; what models used as it was counted where requests are sent."""

@@ -21,6 +21,8 @@ from recollect.codebase.secrets import mask, mask_values
 from recollect.domain.findings import Finding
 from recollect.errors import BudgetExhaustedError
 from recollect.files.jail import private_file, private_folder
+from recollect.providers.models.purse import Purse
+from recollect.runs.budget import Limits
 from recollect.runs.cache import Cache, cache_key, canonical
 from recollect.runs.environment import Action, CallContext, Environment, Observation, Tool
 from recollect.runs.planners.contract import Call, Plan, Situation
@@ -41,6 +43,27 @@ class Past:
     model_calls: int = 0
     plans: dict[tuple[str, int, int], Plan] = field(default_factory=dict)
     observations: list[tuple[str, dict[str, Any], str, Observation]] = field(default_factory=list)
+
+    def left_of(self, limits: Limits) -> tuple[Limits, bool]:
+        """What may still be used of limits, and whether that is nothing.
+
+        Then what is in the journal is played all the same; the planner sees to it that no more runs.
+        """
+        used = {"max_subcalls": self.subcalls, "max_tokens": self.tokens, "max_usd": self.usd}
+        left: dict[str, Any] = {
+            name: most - used[name] for name in used if (most := getattr(limits, name)) is not None
+        }
+        spent = self.resumed and any(rest <= 0 for rest in left.values())
+        if spent:
+            left = {name: max(rest, 1e-9 if name == "max_usd" else 1) for name, rest in left.items()}
+        return replace(limits, **left), spent
+
+    def narrow(self, purse: Purse) -> None:
+        """Take what was used out of what models may use."""
+        if purse.max_usd is not None:
+            purse.max_usd = max(purse.max_usd - self.usd, 0.0)
+        if purse.max_tokens is not None:
+            purse.max_tokens = max(purse.max_tokens - self.tokens, 0)
 
     def fill(self, cache: Cache, environment: str) -> None:
         """Put what calls gave back into a cache, under the hash of what they read."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from recollect.codebase.budget import TIMEOUT_SECONDS
 from recollect.config import Settings
 from recollect.domain.ids import new_id
 from recollect.domain.text import check_whole
@@ -15,7 +16,6 @@ from recollect.runs.roles import PRESETS, Role, get_role
 MAX_QUERY_CHARS = 20_000
 MAX_HINTS = 100
 MAX_TASK_ID_CHARS = 200
-TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class ExploreRequest:
                 max_subcalls_per_iteration,
                 settings.budget.max_subcalls_per_iteration,
             ),
-            timeout_seconds=_seconds(timeout_seconds, settings.budget.timeout_seconds or TIMEOUT_S),
+            timeout_seconds=_seconds(timeout_seconds, settings.budget.timeout_seconds or TIMEOUT_SECONDS),
             max_tokens=None if max_tokens is None else _whole("max_tokens", max_tokens, 0),
             max_usd=None if max_usd is None else _number("max_usd", max_usd),
             preset=chosen,

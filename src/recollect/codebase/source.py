@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.codebase.dry_run import dry_run
-from recollect.codebase.request import TIMEOUT_S, ExploreRequest
+from recollect.codebase.request import ExploreRequest
 from recollect.domain.codebase import ExplorePlan
 from recollect.runs.source import Question, Told
 
@@ -23,17 +23,17 @@ class CodeSource:
 
     async def plan(self, question: Question) -> ExplorePlan:
         """As of an exploration."""
-        request = ExploreRequest.check(self._orchestrator.settings, query=question.text)
-        return await dry_run(self._orchestrator, request, question.model)
+        return await dry_run(self._orchestrator, self._request(question), question.model)
+
+    def _request(self, question: Question) -> ExploreRequest:
+        return ExploreRequest.check(self._orchestrator.settings, query=question.text)
 
     async def tell(self, question: Question) -> Told:
         """What an exploration answers."""
         result = await self._orchestrator.explore(
             None,
             question.text,
-            timeout_seconds=min(
-                question.seconds_left(), self._orchestrator.settings.budget.timeout_seconds or TIMEOUT_S
-            ),
+            timeout_seconds=min(question.seconds_left(), self._request(question).timeout_seconds),
             on_event=question.on_event,
             purse=question.purse.child(),
         )

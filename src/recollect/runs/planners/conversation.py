@@ -12,14 +12,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from recollect.domain.findings import Finding
 from recollect.providers.models.contract import Exchange, Reply, ToolForm
 from recollect.providers.tokens import count_tokens
 from recollect.runs.environment import Tool
-from recollect.runs.fences import fence, preface
+from recollect.runs.fences import fence, preface, read_prompt
 from recollect.runs.planners.contract import Situation
 
 RECORD, FINISH = "record_findings", "finish"
@@ -50,10 +49,9 @@ class Talk:
     withheld: int = 0
 
 
-@cache
 def instructions() -> str:
     """What the model is told; the same in every request of every run."""
-    return resources.files(__package__).joinpath("prompts", "converse.md").read_text(encoding="utf-8")
+    return read_prompt(__package__, "prompts/converse.md")
 
 
 def talk_of(situation: Situation, *, boundary: str, max_tokens: int) -> Talk:

@@ -13,15 +13,13 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from recollect.domain.findings import Finding
 from recollect.errors import ModelBudgetError, ModelError, ModelOutputError, ModelWindowError, PlannerError
 from recollect.providers.models.contract import AtMost, ChatModel, Reply
 from recollect.providers.tokens import count_tokens, load_encoding
-from recollect.runs.fences import new_boundary
+from recollect.runs.fences import new_boundary, read_prompt
 from recollect.runs.planners import conversation
 from recollect.runs.planners.briefing import brief, describe_tools
 from recollect.runs.planners.claims import findings_of
@@ -234,10 +232,9 @@ def _first(error: Any) -> str:
     return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
 
 
-@cache
 def prompt() -> str:
     """What the model is told, with a place for the tools."""
-    return resources.files(__package__).joinpath("prompts", "plan.md").read_text(encoding="utf-8")
+    return read_prompt(__package__, "prompts/plan.md")
 
 
 def policy_label(profile: Profile) -> str:
