@@ -48,7 +48,8 @@ class FormModels:
     def weigh(self, name: str, form: frozenset[str]) -> float:
         """How much a form speaks for something, beyond 0 where it does."""
         weights = self._models[name]
-        return self._bias[name] + sum(weights[part] for part in form if part in weights)
+        # Exact, so that it does not depend on the order of a set, which differs from process to process.
+        return self._bias[name] + math.fsum(weights[part] for part in form if part in weights)
 
 
 def form_of(text: str, common: frozenset[str]) -> Iterator[str]:
