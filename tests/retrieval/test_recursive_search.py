@@ -60,6 +60,21 @@ def test_with_room_for_all_every_team_has_its_say(client: Recollect) -> None:
     assert set(groups(client.search(QUESTION, limit=100))) == {f"team/{team}" for team in TEAMS}
 
 
+def test_what_one_team_says_now_does_not_outdate_what_another_does(client: Recollect) -> None:
+    rules = {
+        "atlas": "We retry failed calls three times and then page the on-call engineer.",
+        "borealis": "Errors are logged and swallowed; a nightly job reports them.",
+        "etna": "We switched to returning error codes instead of raising.",
+        "fjord": "Failures are shown to the user with a number to quote.",
+    }
+    for month, (team, rule) in enumerate(rules.items(), 1):
+        client.scopes.create(f"team/{team}")
+        client.add(rule, scope=f"team/{team}", created_at=datetime(2026, month, 5, tzinfo=UTC))
+    results = client.search("Compare error handling across all teams", now=NOW)
+    assert {hit.scope for hit in results} == {f"team/{team}" for team in rules}
+    assert [hit.text for hit in results if hit.outdated] == []
+
+
 def test_a_question_about_all_says_what_its_answer_has_nothing_of(client: Recollect) -> None:
     fill(client)
     cut = client.search(QUESTION)

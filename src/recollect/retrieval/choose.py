@@ -235,7 +235,7 @@ async def judged(
             context=_on_behalf(asking.tx.context, request),
             calibration=asking.calibration,
             relations=relations,
-            presupposed=groups is not None,
+            group_of=None if groups is None else groups.of(pool),
             off=request.without,
         )
         found = await asyncio.get_running_loop().run_in_executor(None, copy_context().run, look)

@@ -126,12 +126,8 @@ async def tell_memories(question: Question, results: SearchResults, model: ChatM
     if words is not None:
         return Told(text=words.text, citations=words.citations, notes=notes)
     current = [hit for hit in results if not hit.outdated]
-    if aim.want is Want.COMPARISON and len({hit.group for hit in results}) > 1:
-        # What a newer memory of another side says anew is still the answer of its own side.
-        answered = {hit.group for hit in current}
-        older = [replace(hit, outdated=False) for hit in results if hit.group not in answered]
-        sides = [*current, *older]
-        made = compare([_finding(hit, group=hit.group) for hit in sides])
+    if aim.want is Want.COMPARISON and len({hit.group for hit in current}) > 1:
+        made = compare([_finding(hit, group=hit.group) for hit in current])
     else:
         made = synthesise(findings)
     text = made.text

@@ -122,13 +122,14 @@ def judge_rows(
     context: TenantContext,
     calibration: Calibration,
     relations: Mapping[str, str],
-    presupposed: bool,
+    group_of: Sequence[str] | None,
     off: Collection[str] = (),
 ) -> Ranking:
     """The ranking with the judge's scores for the rows it read; all others stay behind those. Blocking.
 
-    `presupposed`: every group owes an answer.
+    `group_of`: the group of each row of the pool, where every group owes an answer.
     """
+    presupposed = group_of is not None
     rows = [row for row in reading.rows if row in shown]
     statements = [statement_of(asked.query, shown[row], context, relations) for row in rows]
     verdicts = judge.read(asked.query, statements)
@@ -178,7 +179,8 @@ def judge_rows(
         private = np.array([is_private_to_another(shown[row], context) for row in rows])
         scores = np.where(private, -1.0, scores)
     vectors = [_vector(shown[row]) for row in rows]
-    current, compared = _compare(asked, candidates, evidence, scores, vectors, calibration)
+    groups = None if group_of is None else [group_of[row] for row in rows]
+    current, compared = _compare(asked, candidates, evidence, scores, vectors, calibration, groups)
     score, order = _placed(ranking, rows, current.scores)
     return replace(
         ranking,
@@ -211,8 +213,12 @@ def _compare(
     scores: Floats,
     vectors: Sequence[Floats | None],
     calibration: Calibration,
+    groups: Sequence[str] | None,
 ) -> tuple[Currency, dict[int, dict[str, float]]]:
-    """Which answer holds now; and what was measured of each candidate that the best was compared with."""
+    """Which answer holds now; and what was measured of each candidate that the best was compared with.
+
+    What one group says does not outdate what another one does.
+    """
     moments = Moments(
         [candidate.at for candidate in candidates], [candidate.conversation for candidate in candidates]
     )
@@ -221,6 +227,7 @@ def _compare(
         pair
         for pair in pairs_to_compare(scores, moments)
         if _may_replace(asked.query, candidates[pair.later])
+        and (groups is None or groups[pair.earlier] == groups[pair.later])
     ]
     if not pairs or not may_have_changed(asked.query, asked.aim):
         return Currency(scores, {}), {}
