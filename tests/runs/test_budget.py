@@ -209,4 +209,4 @@ def check(budget: Budget) -> None:
     assert 0 <= budget.spent_subcalls <= budget.limits.max_subcalls
     assert budget._this_step <= max(budget.limits.max_subcalls_per_step, 0)
     assert min(budget.purse._left()) >= 0
-    assert min(budget.purse._held) >= 0
+    assert min(budget.purse._reserved) >= 0
