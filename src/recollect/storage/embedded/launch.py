@@ -21,10 +21,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from psycopg.conninfo import make_conninfo
-
 from recollect.errors import ConfigurationError, ConflictError, StoreError, StoreUnsupportedError
-from recollect.storage.embedded import databases, process
+from recollect.storage.embedded import process
 from recollect.storage.embedded.folder import (
     APP_ROLE,
     OWNER_ROLE,
@@ -111,6 +109,8 @@ def ensure_running(
     `port` or on any free one. `settings` are server settings. They matter to the call that starts the server;
     one that joins takes it as it is, but asking it to listen where it does not is an error.
     """
+    from recollect.storage.embedded import databases
+
     folder = _checked_folder(home)
     wish = _Wish(database=_checked_name(database), sync=sync, listen=listen, port=port, settings=settings)
     _check_listen(wish)
@@ -183,6 +183,8 @@ def reset_passwords(home: Path, *, timeout_s: float = 120.0) -> None:
 
     No password is asked for: whoever may write the data files as their owner has every right already.
     """
+    from recollect.storage.embedded import databases
+
     folder = _checked_folder(home)
     deadline = time.monotonic() + timeout_s
     make_home(folder)
@@ -257,6 +259,8 @@ def _check_listen(wish: _Wish) -> None:
 
 def _try_join(folder: Folder, wish: _Wish) -> Endpoint | None:
     """The endpoint of a running server that has all that is asked for; None if it takes more than joining."""
+    from recollect.storage.embedded import databases
+
     with reporting("read", folder.home):
         if not folder.home.exists():
             return None
@@ -288,11 +292,15 @@ def _endpoint(postmaster: Postmaster, secrets: Secrets, wish: _Wish) -> Endpoint
 
 
 def _conninfo(postmaster: Postmaster, wish: _Wish, role: str, password: str, database: str) -> str:
+    from psycopg.conninfo import make_conninfo
+
     host = str(postmaster.socket) if wish.listen is None else wish.listen
     return make_conninfo("", host=host, port=postmaster.port, dbname=database, user=role, password=password)
 
 
 def _create_and_start(folder: Folder, wish: _Wish, *, lock: int, deadline: float) -> Postmaster:
+    from recollect.storage.embedded import databases
+
     settings = server_settings(sync=wish.sync, extra=wish.settings)
     with reporting("read", folder.data):
         exists = has_data(folder)
