@@ -34,7 +34,7 @@ from recollect.errors import ConflictError, StoreBusyError
 from recollect.storage.connections import Connection, Connections, break_reported, try_twice
 from recollect.storage.endpoint import Connector, Door, open_door
 from recollect.storage.faults import translated
-from recollect.storage.sql import compose
+from recollect.storage.sql import compose, plain
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -152,7 +152,8 @@ class Transaction:
         *,
         binary: bool = False,
     ) -> AsyncCursor[Row]:
-        statement, parameters = compose(name, slots), {"tenant": self.context.tenant_id, **values}
+        statement = compose(name, slots) if slots else plain(name)
+        parameters = {"tenant": self.context.tenant_id, **values}
         if not self.connection.on_cluster:
             return await self.connection.execute(statement, parameters, binary=binary)
         if name in _SELECTED:

@@ -38,9 +38,10 @@ def query(name: str) -> str:
 
 def compose(name: str, slots: Mapping[str, sql.Composable] | None = None) -> sql.Composed:
     """A named query with its slots filled."""
-    return _without_slots(name) if not slots else sql.SQL(query(name)).format(**slots)
+    return plain(name) if not slots else sql.SQL(query(name)).format(**slots)
 
 
 @cache
-def _without_slots(name: str) -> sql.Composed:
+def plain(name: str) -> sql.Composed:
+    """A named query without slots."""
     return sql.Composed([sql.SQL(query(name))])
