@@ -552,6 +552,7 @@ def test_a_chat_gives_its_facts(memory: Memory) -> None:
     told = memory.add(chat, user_id="alex")["results"]
     assert [item["memory"] for item in told[len(chat) :]] == [
         "alex lives in Toronto",
+        "alex is called Alex",
         "alex is a nurse",
         "alex plays the cello",
         "alex has two cats called Miso and Tofu",
