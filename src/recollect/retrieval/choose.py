@@ -28,6 +28,7 @@ from recollect.retrieval.judge import (
     rows_of_groups,
     rows_to_read,
     too_far_behind,
+    with_silent_groups,
     with_what_is_about_it,
 )
 from recollect.retrieval.look import Look
@@ -240,7 +241,7 @@ async def judged(
         )
         found = await asyncio.get_running_loop().run_in_executor(None, copy_context().run, look)
         if groups is not None:
-            return with_what_is_about_it(presupposing(ranking), found), shown
+            return with_silent_groups(presupposing(ranking), found, groups.of(pool), request.threshold), shown
         return with_what_is_about_it(ranking, found) if asked.aim.about_one else found, shown
 
 
@@ -266,6 +267,8 @@ async def chosen(
         if ranking.judged is not None and groups is None and not asked.aim.about_one:
             least = max(least, too_far_behind(ranking.score, request.threshold, several=asked.aim.several))
         order = best_first(pool, ranking, threshold=least)
+        if ranking.judged is not None and groups is not None:
+            order = _answers_of_groups(order, groups.of(pool), ranking, request.threshold)
         if asked.aim.want.several and groups is None and request.threshold > 0 and len(order) > request.limit:
             notes.append(f"{len(order) - request.limit} more memories answer; ask with a larger limit")
         # Three times as many as asked for: among them repeats are dropped.
@@ -309,6 +312,19 @@ def _outdated_after(rows: Sequence[int], outdated_by: Mapping[int, int]) -> list
         else:
             ordered += [row, *waiting.pop(row, ())]
     return ordered
+
+
+def _answers_of_groups(
+    order: Sequence[int], group_of: Sequence[str], ranking: Ranking, threshold: float
+) -> list[int]:
+    """Of each group what is not too far behind the best that the group has to say."""
+    rows_of: dict[str, list[int]] = {}
+    for row in order:
+        rows_of.setdefault(group_of[row], []).append(row)
+    least = {
+        group: too_far_behind(ranking.score[rows], threshold, several=0.0) for group, rows in rows_of.items()
+    }
+    return [row for row in order if ranking.score[row] >= least[group_of[row]]]
 
 
 async def _selected(

@@ -16,6 +16,7 @@ from recollect.retrieval.judge.verdict import (
     rows_of_groups,
     rows_to_read,
     too_far_behind,
+    with_silent_groups,
     with_what_is_about_it,
 )
 
@@ -25,5 +26,6 @@ __all__ = [
     "rows_of_groups",
     "rows_to_read",
     "too_far_behind",
+    "with_silent_groups",
     "with_what_is_about_it",
 ]

@@ -263,9 +263,23 @@ def too_far_behind(scores: Floats, threshold: float, *, several: float) -> float
 
 
 def with_what_is_about_it(ranking: Ranking, judged: Ranking) -> Ranking:
-    """For a topic, and for what every group owes: what is about it, as it was ranked, and what else answers."""
+    """For a topic: what is about it, as it was ranked, and what else answers."""
     score = np.maximum(ranking.score, judged.score)
     return replace(judged, score=score, relevance=logit(score))
+
+
+def with_silent_groups(
+    ranking: Ranking, judged: Ranking, group_of: Sequence[str], threshold: float
+) -> Ranking:
+    """Where each group owes an answer: what answers, and behind it, of a group without, what is about it as ranked."""
+    accepted = judged.score >= threshold
+    heard = {group for group, answers in zip(group_of, accepted, strict=True) if answers}
+    silent = np.array([group not in heard for group in group_of], dtype=bool)
+    least = judged.score[accepted].min(initial=1.0)
+    score = np.where(silent, np.minimum(np.maximum(ranking.score, judged.score), least), judged.score)
+    # Among themselves as they were ranked, which the common limit would hide.
+    behind = logit(score) - 1.0 + np.tanh(ranking.relevance)
+    return replace(judged, score=score, relevance=np.where(silent, behind, judged.relevance))
 
 
 def _placed(ranking: Ranking, rows: list[int], scores: Floats) -> tuple[Floats, Floats]:
