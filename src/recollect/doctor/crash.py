@@ -82,6 +82,17 @@ async def examine_crashes(
     return tally
 
 
+async def _find_server(home: Path) -> int:
+    """The process of the server; one that has just begun is seen a moment later than it answers."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < deadline:
+        pid = (await asyncio.to_thread(embedded.status, home)).pid
+        if pid is not None:
+            return pid
+        await asyncio.sleep(0.05)
+    raise StoreUnreachableError(f"the database server in {str(home)!r} is gone before it was killed")
+
+
 async def _kill_once(client: Client, home: Path, texts: Iterator[str], tally: Crashes) -> None:
     """One round: writers write, the server is killed, and each of them goes on until it was answered again."""
     killed_at = float("inf")
@@ -105,10 +116,7 @@ async def _kill_once(client: Client, home: Path, texts: Iterator[str], tally: Cr
 
     writers = [asyncio.create_task(write()) for _ in range(WRITERS)]
     await asyncio.sleep(random.uniform(0, _LATEST_S))  # noqa: S311
-    pid = (await asyncio.to_thread(embedded.status, home)).pid
-    if pid is None:
-        raise StoreUnreachableError(f"the database server in {str(home)!r} is gone before it was killed")
-    os.kill(pid, signal.SIGKILL)
+    os.kill(await _find_server(home), signal.SIGKILL)
     killed_at = time.monotonic()
     await asyncio.gather(*writers)
     tally.restarts_s.append(min(answered) - killed_at)
