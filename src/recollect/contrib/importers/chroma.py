@@ -6,20 +6,22 @@ Documents become memories; vectors are made anew. `user_id` in an entry's metada
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from os import PathLike
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Any
 
 from recollect.contrib.importers.entry import (
     Entries,
-    Entry,
     Source,
     imported_id,
+    iso_of,
     load_bytes,
     load_json,
+    metadata_of,
+    read_entries,
     source_of,
-    time_of,
 )
 from recollect.contrib.mem0.translation import Identity, check_id
 from recollect.errors import IntegrationMissingError, InvalidInputError, RecollectError
@@ -32,17 +34,11 @@ _DATABASE = "chroma.sqlite3"
 def open_export(source: Source) -> Entries:
     """The entries of a dump, or of every collection in a folder."""
     if not isinstance(source, bytes) and Path(source).is_dir():
-        return _open_folder(source)
-    dumps = list(_dumps(load_json(load_bytes(source))))
-
-    def entries() -> Iterator[Entry]:
-        number = 0
-        for name, dump in dumps:
-            for line in _lines(name, dump):
-                number += 1
-                yield Entry(number=number, name=line[0], line=line[1])
-
-    return entries
+        collections = _open_folder(Path(source))
+    else:
+        dumps = list(_dumps(load_json(load_bytes(source))))
+        collections = lambda: iter(dumps)  # noqa: E731
+    return lambda: read_entries(chain.from_iterable(starmap(_items, collections())), _line)
 
 
 def _dumps(document: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -64,9 +60,8 @@ def _dumps(document: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     yield from named
 
 
-def _lines(
-    collection: str, dump: Mapping[str, Any]
-) -> Iterator[tuple[str, Mapping[str, Any] | RecollectError]]:
+def _items(collection: str, dump: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The columns of a collection as items."""
     ids = dump["ids"]
     columns: list[list[Any]] = []
     for key in ("documents", "metadatas"):
@@ -76,51 +71,40 @@ def _lines(
             raise InvalidInputError(f"the dump has {len(ids)} ids, and not as many {key}; nothing was stored")
         columns.append(column)
     for id, document, metadata in zip(ids, *columns, strict=True):
-        try:
-            yield str(id), _line(collection, id, document, metadata)
-        except RecollectError as error:
-            yield str(id), error
+        yield {"collection": collection, "id": id, "document": document, "metadata": metadata}
 
 
-def _line(collection: str, id: Any, document: Any, metadata: Any) -> dict[str, Any]:
+def _line(item: Mapping[str, Any]) -> dict[str, Any]:
+    collection, id, document = item["collection"], item["id"], item["document"]
     if not isinstance(id, str) or not id:
         raise InvalidInputError(f"the id {id!r} is not a string")
-    if metadata is not None and not isinstance(metadata, Mapping):
-        raise InvalidInputError(f"metadata must be an object, not {type(metadata).__name__}")
-    labels = dict(metadata or {})
+    labels = metadata_of(item)
     if document is None:
         document = labels.pop("data", None)  # as mem0 keeps its texts in Chroma
     if document is None:
         raise InvalidInputError("the entry has no document; only text can be remembered")
     user = check_id(labels.get("user_id"), "user_id")
-    line: dict[str, Any] = {
+    return {
         "id": str(imported_id(f"chroma:{collection}/{id}")),
         "text": document,
-        "metadata": labels if not collection else {"collection": collection, **labels},
+        "metadata": {"collection": collection, **labels} if collection else labels,
         "source": source_of("chroma", *filter(None, (collection, id))),
         "created_at": _created(labels),
         "scope": None if user is None else Identity(user_id=user).scope,
     }
-    return {key: value for key, value in line.items() if value is not None}
 
 
 def _created(labels: Mapping[str, Any]) -> str | None:
     """When it was made, if one of the usual names says so; a date in words is a label like any other."""
     for key in _TIMES:
-        try:
-            moment = time_of(labels.get(key), key)
-        except RecollectError:
-            continue
-        if moment is not None:
-            return moment.isoformat()
+        with suppress(RecollectError):
+            if (moment := iso_of(labels, key)) is not None:
+                return moment
     return None
 
 
-# Folders ------------------------------------------------------------------------------------------
-
-
-def _open_folder(path: str | PathLike[str]) -> Entries:
-    folder = Path(path)
+def _open_folder(folder: Path) -> Callable[[], Iterator[tuple[str, Mapping[str, Any]]]]:
+    """What reads the collections of a folder, page by page."""
     if not (folder / _DATABASE).is_file():
         # Chroma would make an empty database here.
         raise InvalidInputError(f"{str(folder)!r} is no folder of Chroma: it has no {_DATABASE}")
@@ -134,14 +118,10 @@ def _open_folder(path: str | PathLike[str]) -> Entries:
         ) from error
     client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
 
-    def entries() -> Iterator[Entry]:
-        number = 0
+    def pages() -> Iterator[tuple[str, Mapping[str, Any]]]:
         for collection in client.list_collections():
-            total = collection.count()
-            for offset in range(0, total, _PAGE):
+            for offset in range(0, collection.count(), _PAGE):
                 page = collection.get(limit=_PAGE, offset=offset, include=["documents", "metadatas"])
-                for name, line in _lines(collection.name, page):
-                    number += 1
-                    yield Entry(number=number, name=name, line=line)
+                yield collection.name, page
 
-    return entries
+    return pages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
@@ -33,9 +33,45 @@ class Entry:
     name: str
     line: Mapping[str, Any] | RecollectError
 
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """The line of an entry with which nothing is wrong."""
+        assert not isinstance(self.line, RecollectError)
+        return self.line
+
 
 #: Reads the entries of an export from the beginning, each time it is called.
 Entries = Callable[[], Iterator[Entry]]
+
+
+def read_entries(
+    items: Iterable[Any], read: Callable[[Mapping[str, Any]], dict[str, Any]]
+) -> Iterator[Entry]:
+    """Items of an export, each read into a line; what an item lacks is left out."""
+    for number, item in enumerate(items, 1):
+        line: Mapping[str, Any] | RecollectError
+        try:
+            if not isinstance(item, Mapping):
+                raise InvalidInputError(f"an entry must be an object, not {type(item).__name__}")
+            line = {key: value for key, value in read(item).items() if value is not None}
+        except RecollectError as error:
+            line = error
+        yield Entry(number=number, name=name_of(item), line=line)
+
+
+def name_of(item: Any) -> str:
+    """What an item is called where it comes from."""
+    if not isinstance(item, Mapping):
+        return ""
+    return str(next((item[key] for key in ("uuid", "uuid_", "id", "key") if item.get(key)), ""))
+
+
+def metadata_of(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An item's own metadata."""
+    metadata = item.get("metadata") or {}
+    if not isinstance(metadata, Mapping):
+        raise InvalidInputError(f"metadata must be an object, not {type(metadata).__name__}")
+    return dict(metadata)
 
 
 def imported_id(source: str) -> UUID:

@@ -4,7 +4,7 @@
   `recollect.contrib.mem0` would have put them, so that the facade finds them. The history database says no users: its
   memories are the caller's own, with every earlier text.
 - Graphiti and Zep: edges (`[edge.model_dump(mode="json") for edge in edges]`), each a fact with when it was true.
-- Letta: passages of an archive and blocks of a memory (`[one.model_dump(mode="json") for one in passages]`).
+- Letta: passages of an archive and blocks of a memory (`[passage.model_dump(mode="json") for passage in passages]`).
 - LangMem: items of its store (`[item.dict() for item in store.search(namespace)]`).
 """
 
@@ -12,91 +12,84 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from recollect.contrib.importers.entry import (
     Entries,
-    Entry,
     Source,
     imported_id,
     iso_of,
     load_bytes,
     load_json,
+    metadata_of,
+    name_of,
+    read_entries,
     source_of,
     time_of,
 )
 from recollect.contrib.mem0.translation import ID_LAYERS, PROCEDURAL, Identity, check_id, end_of
 from recollect.domain.ids import parse_id
-from recollect.errors import InvalidInputError, RecollectError
+from recollect.errors import InvalidInputError
 
 _SQLITE = b"SQLite format 3\x00"
 #: Keys of an item that become fields of a memory, or that the store makes itself.
 _FIELDS = frozenset({"id", "memory", "text", "hash", "score", "created_at", "updated_at", "metadata", "user_id",
-                     "expiration_date"})  # fmt: skip
-_HISTORY_COLUMNS = (
-    "id",
-    "memory_id",
-    "old_memory",
-    "new_memory",
-    "event",
-    "created_at",
-    "updated_at",
-    "is_deleted",
-)
+                     "expiration_date", "\0changes"})  # fmt: skip
+_HISTORY_COLUMNS = "id, memory_id, old_memory, new_memory, event, created_at, updated_at, is_deleted"
+#: Under this an item from the history database has its changes.
+_CHANGES = "\0changes"
+#: Under these an export may have its list.
+_LISTS = ("edges", "facts", "passages", "blocks", "items", "results")
 
 
-def open_export(source: Source) -> Entries:
+def open_mem0(source: Source) -> Entries:
     """The entries of an export of mem0."""
     data = load_bytes(source)
     if data.startswith(_SQLITE):
         if isinstance(source, bytes):
             raise InvalidInputError("a history database must be named as a file")
-        kept = _read_history(Path(source))
-        return lambda: _entries(kept)
-    items = [(item, ()) for item in _items(load_json(data))]
-    return lambda: _entries(items)
+        return partial(read_entries, _read_history(Path(source)), _memory)
+    document = load_json(data)
+    items = _list_in(document, ("results", "memories"))
+    if items is None and isinstance(document, Mapping) and "memory" in document:
+        items = [document]
+    if items is None:
+        raise InvalidInputError(
+            "this is no export of mem0: write json.dumps(memory.get_all(filters={'user_id': ...}, top_k=100_000))"
+        )
+    return partial(read_entries, items, _memory)
 
 
-def _items(document: Any) -> list[Any]:
-    """The items of a document: a list, or an object that has one under `results` or `memories`."""
+def open_export(package: str, source: Source) -> Entries:
+    """The entries of an export that is a list of one kind of items."""
+    items = _list_in(load_json(load_bytes(source)), _LISTS)
+    if items is None:
+        raise InvalidInputError(
+            f"this is no export of {package}: it must be a JSON list, see docs/integrations.md"
+        )
+    return partial(read_entries, items, _READERS[package])
+
+
+def _list_in(document: Any, keys: Sequence[str]) -> list[Any] | None:
+    """The items of a document: a list, or an object that has one under any of the keys."""
     if isinstance(document, Mapping):
-        for key in ("results", "memories"):
-            if isinstance(document.get(key), list):
-                return list(document[key])
-        if "memory" in document:
-            return [document]
-    if isinstance(document, list):
-        return document
-    raise InvalidInputError(
-        "this is no export of mem0: write json.dumps(memory.get_all(filters={'user_id': ...}, top_k=100_000))"
-    )
+        document = next((document[key] for key in keys if isinstance(document.get(key), list)), None)
+    return document if isinstance(document, list) else None
 
 
-def _entries(items: Sequence[tuple[Any, Sequence[Mapping[str, Any]]]]) -> Iterator[Entry]:
-    for number, (item, changes) in enumerate(items, 1):
-        name = str(item.get("id", "")) if isinstance(item, Mapping) else ""
-        line: Mapping[str, Any] | RecollectError
-        try:
-            line = _line(item, changes)
-        except RecollectError as error:
-            line = error
-        yield Entry(number=number, name=name, line=line)
-
-
-def _line(item: Any, changes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    if not isinstance(item, Mapping):
-        raise InvalidInputError(f"an entry must be an object, not {type(item).__name__}")
+def _memory(item: Mapping[str, Any]) -> dict[str, Any]:
+    """A memory of mem0."""
     if not isinstance(item.get("id"), str) or not item["id"].strip():
         raise InvalidInputError("the entry has no id")
-    metadata = item.get("metadata") or {}
-    if not isinstance(metadata, Mapping):
-        raise InvalidInputError(f"metadata must be an object, not {type(metadata).__name__}")
+    metadata = metadata_of(item)
     ids = {name: check_id(item.get(name), name) for name in ID_LAYERS}
     beside = {key: value for key, value in item.items() if key not in _FIELDS and value is not None}
-    line: dict[str, Any] = {
+    end = end_of(item.get("expiration_date"))
+    return {
         "id": str(_id(item["id"])),
         "text": item.get("memory", item.get("text")),
         "type": "procedural" if metadata.get("memory_type") == PROCEDURAL else "episodic",
@@ -104,16 +97,11 @@ def _line(item: Any, changes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "source": source_of("mem0", item["id"]),
         "created_at": iso_of(item, "created_at"),
         "updated_at": iso_of(item, "updated_at"),
+        "scope": Identity(**ids).scope if any(ids.values()) else None,
+        "conversation": ids["run_id"],
+        "expires_at": None if end is None else end.isoformat(),
+        "history": [_change(change) for change in item.get(_CHANGES, ())] or None,
     }
-    if any(ids.values()):
-        line["scope"] = Identity(**ids).scope
-    if ids["run_id"]:
-        line["conversation"] = ids["run_id"]
-    if (end := end_of(item.get("expiration_date"))) is not None:
-        line["expires_at"] = end.isoformat()
-    if changes:
-        line["history"] = [_change(change) for change in changes]
-    return {key: value for key, value in line.items() if value is not None}
 
 
 def _id(text: str) -> Any:
@@ -122,9 +110,6 @@ def _id(text: str) -> Any:
         return parse_id(text)
     except InvalidInputError:
         return imported_id(f"mem0:{text}")
-
-
-# The history database -----------------------------------------------------------------------------
 
 
 def _change(change: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,71 +125,32 @@ def _change(change: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read_history(path: Path) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Memories as the history left them, each with its changes; deleted ones are gone."""
+def _read_history(path: Path) -> list[dict[str, Any]]:
+    """Memories as the history database left them, each with its changes; deleted ones are gone."""
     try:
         # Read-only: an import changes nothing of what it imports.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            columns = ", ".join(_HISTORY_COLUMNS)
-            rows = connection.execute(f"select {columns} from history order by rowid").fetchall()  # noqa: S608
+            connection.row_factory = sqlite3.Row
+            changes = connection.execute(f"select {_HISTORY_COLUMNS} from history order by rowid").fetchall()  # noqa: S608
     except sqlite3.Error as error:
         raise InvalidInputError(f"{str(path)!r} is no history database of mem0: {error}") from error
-    memories: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
-    for row in rows:
-        change = dict(zip(_HISTORY_COLUMNS, row, strict=True))
-        memory_id = str(change["memory_id"])
+    memories: dict[str, dict[str, Any]] = {}
+    for change in changes:
+        id = str(change["memory_id"])
         if change["event"] == "DELETE" or change["is_deleted"]:
-            memories.pop(memory_id, None)
+            memories.pop(id, None)
             continue
-        memory, changes = memories.setdefault(
-            memory_id, ({"id": memory_id, "created_at": change["created_at"]}, [])
-        )
+        memory = memories.setdefault(id, {"id": id, "created_at": change["created_at"], _CHANGES: []})
         if change["event"] == "UPDATE":
-            changes.append(change)
+            memory[_CHANGES].append(dict(change))
         at = change["updated_at"] or change["created_at"]
         memory |= {"memory": change["new_memory"], "updated_at": at}
     return list(memories.values())
 
 
-Read = Callable[[Mapping[str, Any]], dict[str, Any]]
-#: Under these an export may have its list.
-_LISTS = ("edges", "facts", "passages", "blocks", "items", "results")
-
-
-def _opened(package: str, read: Read, source: Source) -> Entries:
-    document = load_json(load_bytes(source))
-    if isinstance(document, Mapping):
-        document = next((document[key] for key in _LISTS if isinstance(document.get(key), list)), None)
-    if not isinstance(document, list):
-        raise InvalidInputError(
-            f"this is no export of {package}: it must be a JSON list, see docs/integrations.md"
-        )
-    items: list[Any] = document
-
-    def entries() -> Iterator[Entry]:
-        for number, item in enumerate(items, 1):
-            line: Mapping[str, Any] | RecollectError
-            try:
-                if not isinstance(item, Mapping):
-                    raise InvalidInputError(f"an entry must be an object, not {type(item).__name__}")
-                line = {name: value for name, value in read(item).items() if value is not None}
-            except RecollectError as error:
-                line = error
-            yield Entry(number=number, name=_name(item), line=line)
-
-    return entries
-
-
-def _name(item: Any) -> str:
-    """What it is called where it comes from."""
-    if not isinstance(item, Mapping):
-        return ""
-    return str(next((item[key] for key in ("uuid", "uuid_", "id", "key") if item.get(key)), ""))
-
-
 def _known(package: str, item: Mapping[str, Any]) -> dict[str, Any]:
     """Its id, if it has one, and where it came from."""
-    name = _name(item)
+    name = name_of(item)
     if not name:
         return {}
     return {"id": str(imported_id(f"{package}:{name}")), "source": source_of(package, name)}
@@ -255,16 +201,4 @@ def _stored(item: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def open_graphiti(source: Source) -> Entries:
-    """The facts of a graph of Graphiti or Zep."""
-    return _opened("graphiti", _edge, source)
-
-
-def open_letta(source: Source) -> Entries:
-    """Passages and blocks of Letta."""
-    return _opened("letta", _passage, source)
-
-
-def open_langmem(source: Source) -> Entries:
-    """Items of LangMem's store."""
-    return _opened("langmem", _stored, source)
+_READERS = {"graphiti": _edge, "letta": _passage, "langmem": _stored}

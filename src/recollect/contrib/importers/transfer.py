@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -25,14 +26,15 @@ from recollect.errors import InvalidInputError, RecollectError
 
 Progress = Callable[[int, int | None], None]
 
+_open_graph = partial(exports.open_export, "graphiti")
 #: Which package -> how its exports are read.
 SOURCES: Mapping[str, Callable[[Source], Entries]] = {
-    "mem0": exports.open_export,
+    "mem0": exports.open_mem0,
     "chroma": chroma.open_export,
-    "graphiti": exports.open_graphiti,
-    "zep": exports.open_graphiti,
-    "letta": exports.open_letta,
-    "langmem": exports.open_langmem,
+    "graphiti": _open_graph,
+    "zep": _open_graph,
+    "letta": partial(exports.open_export, "letta"),
+    "langmem": partial(exports.open_export, "langmem"),
 }
 #: Entries of one request to a server: their sources must fit into an address.
 _BATCH = 100
@@ -62,27 +64,10 @@ def import_from(
     if errors and not skip_broken:
         return AddReport(ids=(), added=0, reinforced=0, errors=errors)
     good = (_placed(entry, place) for entry in entries() if entry.number not in broken)
-    if client.settings.url is None:
-        report = _store(client, good, total, progress)
-    else:
-        report = _send(client, good, total, progress)
+    keep = _store if client.settings.url is None else _send
+    report = keep(client, good, lambda done: None if progress is None else progress(done, total))
     faults = (*errors, *report.errors)
-    return AddReport(
-        ids=report.ids,
-        added=report.added,
-        reinforced=report.reinforced,
-        unchanged=report.unchanged,
-        errors=tuple(sorted(faults, key=lambda error: error.index)),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """An entry that may be stored."""
-
-    number: int
-    name: str
-    fields: Mapping[str, Any]
+    return replace(report, errors=tuple(sorted(faults, key=lambda error: error.index)))
 
 
 def _check(entries: Iterable[Entry], place: str | None) -> tuple[int, dict[int, ItemError]]:
@@ -93,110 +78,80 @@ def _check(entries: Iterable[Entry], place: str | None) -> tuple[int, dict[int, 
     for entry in entries:
         number = entry.number
         try:
-            line = _placed(entry, place)
-            make_draft({key: value for key, value in line.fields.items() if key in DRAFT_KEYS}, now=now)
+            if isinstance(entry.line, RecollectError):
+                raise entry.line
+            make_draft(_draft(_placed(entry, place)), now=now)
         except RecollectError as error:
-            broken[number] = _named(entry.number, entry.name, error.code, str(error))
+            broken[number] = _fault(entry, error.code, str(error))
     return number, broken
 
 
-def _placed(entry: Entry, place: str | None) -> Line:
-    if isinstance(entry.line, RecollectError):
-        raise entry.line
-    fields = entry.line if place is None else {**entry.line, "scope": place}
-    return Line(number=entry.number, name=entry.name, fields=fields)
+def _placed(entry: Entry, place: str | None) -> Entry:
+    """An entry in the scope that all are to go to."""
+    return entry if place is None else replace(entry, line={**entry.fields, "scope": place})
 
 
-def _named(number: int, name: str, code: str, message: str) -> ItemError:
-    called = f"entry {number}" + (f" ({name})" if name else "")
-    return ItemError(index=number, code=code, message=f"{called}: {message}")
+def _draft(entry: Entry) -> dict[str, Any]:
+    return {key: value for key, value in entry.fields.items() if key in DRAFT_KEYS}
 
 
-# Into the store -----------------------------------------------------------------------------------
+def _fault(entry: Entry, code: str, message: str) -> ItemError:
+    called = f"entry {entry.number}" + (f" ({entry.name})" if entry.name else "")
+    return ItemError(index=entry.number, code=code, message=f"{called}: {message}")
 
 
-def _store(client: Recollect, lines: Iterable[Line], total: int, progress: Progress | None) -> AddReport:
-    numbers: list[tuple[int, str]] = []
+def _store(client: Recollect, entries: Iterable[Entry], tell: Callable[[int], None]) -> AddReport:
+    """Into the store itself."""
+    sent: list[Entry] = []
 
-    def written() -> Iterator[str]:
-        for line in lines:
-            numbers.append((line.number, line.name))
-            yield json.dumps(line.fields)
+    def lines() -> Iterator[str]:
+        for entry in entries:
+            sent.append(entry)
+            yield json.dumps(entry.fields)
 
-    def tell(done: int, _: int | None) -> None:
-        if progress is not None:
-            progress(done, total)
-
-    report = client.import_jsonl(written(), progress=tell)
+    report = client.import_jsonl(lines(), progress=lambda done, _: tell(done))
     errors = tuple(
-        _named(*numbers[error.index - 1], error.code, error.message.removeprefix(f"line {error.index}, "))
+        _fault(sent[error.index - 1], error.code, error.message.removeprefix(f"line {error.index}, "))
         for error in report.errors
     )
-    return AddReport(
-        ids=report.ids,
-        added=report.added,
-        reinforced=report.reinforced,
-        unchanged=report.unchanged,
-        errors=errors,
-    )
+    return replace(report, errors=errors, decisions=())
 
 
-# Through a server ---------------------------------------------------------------------------------
-
-
-@dataclass(slots=True, kw_only=True)
-class _Sent:
-    """What was sent so far."""
-
-    ids: list[UUID | None] = field(default_factory=list)
-    errors: list[ItemError] = field(default_factory=list)
-    added: int = 0
-    reinforced: int = 0
-    unchanged: int = 0
-    texts: set[tuple[str | None, bytes]] = field(default_factory=set)
-
-
-def _send(client: Recollect, lines: Iterable[Line], total: int, progress: Progress | None) -> AddReport:
-    sent = _Sent()
+def _send(client: Recollect, entries: Iterable[Entry], tell: Callable[[int], None]) -> AddReport:
+    """Through a server."""
+    report = AddReport(ids=(), added=0, reinforced=0)
+    texts: set[tuple[str | None, bytes]] = set()
     done = 0
-    iterator = iter(lines)
+    iterator = iter(entries)
     while batch := list(islice(iterator, _BATCH)):
-        _send_batch(client, batch, sent)
+        part = _send_batch(client, batch, texts)
+        report = AddReport(
+            ids=report.ids + part.ids,
+            added=report.added + part.added,
+            reinforced=report.reinforced + part.reinforced,
+            unchanged=report.unchanged + part.unchanged,
+            errors=report.errors + part.errors,
+        )
         done += len(batch)
-        if progress is not None:
-            progress(done, total)
-    return AddReport(
-        ids=tuple(sent.ids),
-        added=sent.added,
-        reinforced=sent.reinforced,
-        unchanged=sent.unchanged,
-        errors=tuple(sent.errors),
-    )
+        tell(done)
+    return report
 
 
-def _send_batch(client: Recollect, batch: list[Line], sent: _Sent) -> None:
-    sources = [str(line.fields["source"]) for line in batch]
+def _send_batch(client: Recollect, batch: list[Entry], texts: set[tuple[str | None, bytes]]) -> AddReport:
+    sources = [str(entry.fields["source"]) for entry in batch]
     there = client.list(limit=1_000, filters={"source": {"$in": sources}}, include_superseded=True)
     known = {memory.source: memory.id for memory in there}
+    ids: list[UUID | None] = []
     fresh = []
-    for line, source in zip(batch, sources, strict=True):
+    for entry, source in zip(batch, sources, strict=True):
         # A text that was in this export before is one memory; sending it again would count as one more use of it.
-        text = (line.fields.get("scope"), text_digest(str(line.fields.get("text"))))
-        repeat = "conversation" not in line.fields and text in sent.texts
-        sent.texts.add(text)
+        text = (entry.fields.get("scope"), text_digest(str(entry.fields.get("text"))))
+        repeat = "conversation" not in entry.fields and text in texts
+        texts.add(text)
         if source in known or repeat:
-            sent.ids.append(known.get(source))
-            sent.unchanged += 1
+            ids.append(known.get(source))
         else:
-            fresh.append(line)
-    if not fresh:
-        return
-    report = client.add_many(
-        [{key: value for key, value in line.fields.items() if key in DRAFT_KEYS} for line in fresh]
-    )
-    sent.ids += report.ids
-    sent.added += report.added
-    sent.reinforced += report.reinforced
-    for error in report.errors:
-        line = fresh[error.index]
-        sent.errors.append(_named(line.number, line.name, error.code, error.message))
+            fresh.append(entry)
+    report = client.add_many(list(map(_draft, fresh))) if fresh else AddReport(ids=(), added=0, reinforced=0)
+    errors = [_fault(fresh[error.index], error.code, error.message) for error in report.errors]
+    return replace(report, ids=(*ids, *report.ids), unchanged=len(ids), errors=tuple(errors))
