@@ -6,12 +6,10 @@ message, and what is added is stored like any memory.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
-from recollect.client.async_client import AsyncRecollect
-from recollect.client.sync_client import Recollect
+from recollect.contrib.clients import Client, ask
 from recollect.errors import IntegrationMissingError, InvalidInputError
 
 try:
@@ -39,16 +37,8 @@ class RecollectMemory(Memory):  # type: ignore[misc, unused-ignore]
 
     component_config_schema: Any = None
 
-    def __init__(
-        self, client: Recollect | AsyncRecollect, *, scope: str | None = None, max_tokens: int = 1_000
-    ) -> None:
+    def __init__(self, client: Client, *, scope: str | None = None, max_tokens: int = 1_000) -> None:
         self._client, self._scope, self._max_tokens = client, scope, max_tokens
-
-    async def _ask(self, verb: str, *given: Any, **named: Any) -> Any:
-        method = getattr(self._client, verb)
-        if isinstance(self._client, AsyncRecollect):
-            return await method(*given, **named)
-        return await asyncio.to_thread(method, *given, **named)
 
     async def update_context(self, model_context: Any) -> Any:
         """Put what answers the last message before the model; nothing when nothing does."""
@@ -58,13 +48,15 @@ class RecollectMemory(Memory):  # type: ignore[misc, unused-ignore]
         )
         results = await self.query(question) if question.strip() else MemoryQueryResult(results=[])
         if results.results:
-            known = await self._ask("context", question, scope=self._scope, max_tokens=self._max_tokens)
+            known = await ask(
+                self._client, "context", question, scope=self._scope, max_tokens=self._max_tokens
+            )
             await model_context.add_message(SystemMessage(content=known.text))
         return UpdateContextResult(memories=results)
 
     async def query(self, query: Any, cancellation_token: Any = None, **kwargs: Any) -> Any:
         """What answers a question, the best first; `limit`, `threshold` and the like go to the search."""
-        hits = await self._ask("search", _words(query), scope=self._scope, **kwargs)
+        hits = await ask(self._client, "search", _words(query), scope=self._scope, **kwargs)
         return MemoryQueryResult(
             results=[
                 MemoryContent(
@@ -78,7 +70,7 @@ class RecollectMemory(Memory):  # type: ignore[misc, unused-ignore]
 
     async def add(self, content: Any, cancellation_token: Any = None) -> None:
         """Remember something; what is no text or JSON is refused."""
-        await self._ask("add", _words(content), metadata=content.metadata or {}, scope=self._scope)
+        await ask(self._client, "add", _words(content), metadata=content.metadata or {}, scope=self._scope)
 
     async def clear(self) -> None:
         """Erase what is in its scope."""
@@ -86,7 +78,7 @@ class RecollectMemory(Memory):  # type: ignore[misc, unused-ignore]
             raise InvalidInputError(
                 "clear erases a whole scope: name it with RecollectMemory(client, scope=...)"
             )
-        await self._ask("delete", filters={"scope": self._scope})
+        await ask(self._client, "delete", filters={"scope": self._scope})
 
     async def close(self) -> None:
         """Nothing to end: the client is its owner's."""

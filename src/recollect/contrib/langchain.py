@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
+from operator import attrgetter
 from typing import Any
 
 from recollect.client.async_client import AsyncRecollect
-from recollect.client.sync_client import Recollect
+from recollect.contrib.clients import Client, ask, metadata_of
 from recollect.domain.library import SectionHit
 from recollect.domain.results import Hit
 from recollect.errors import IntegrationMissingError, InvalidInputError
@@ -31,7 +31,7 @@ class RecollectRetriever(BaseRetriever):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    client: Recollect | AsyncRecollect
+    client: Client
     limit: int = 10
     library: bool = False
     options: dict[str, Any] = Field(default_factory=dict)
@@ -39,33 +39,24 @@ class RecollectRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
-        return self._find(query)
-
-    async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        if not isinstance(self.client, AsyncRecollect):
-            return await asyncio.to_thread(self._find, query)
-        search = self.client.library.search if self.library else self.client.search
-        return [_document(hit) for hit in await search(query, limit=self.limit, **self.options)]
-
-    def _find(self, query: str) -> list[Document]:
         if isinstance(self.client, AsyncRecollect):
             raise InvalidInputError(
                 "a retriever on an AsyncRecollect has `ainvoke` only; give it a Recollect"
             )
-        search = self.client.library.search if self.library else self.client.search
+        search = attrgetter(self._verb)(self.client)
         return [_document(hit) for hit in search(query, limit=self.limit, **self.options)]
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        hits = await ask(self.client, self._verb, query, limit=self.limit, **self.options)
+        return [_document(hit) for hit in hits]
+
+    @property
+    def _verb(self) -> str:
+        return "library.search" if self.library else "search"
 
 
 def _document(hit: Hit | SectionHit) -> Document:
-    """A hit: its own metadata, and with it where it comes from and how good it is."""
-    if isinstance(hit, Hit):
-        more: dict[str, Any] = {"scope": hit.scope, "created_at": hit.created_at.isoformat()}
-        more |= {"speaker": hit.speaker} if hit.speaker else {}
-        more |= {"outdated": True} if hit.outdated else {}
-        return Document(
-            id=str(hit.id), page_content=hit.text, metadata={**hit.metadata, **more, "score": hit.score}
-        )
-    more = {"document": hit.document, "section": hit.path, "lines": list(hit.lines), "score": hit.score}
-    return Document(page_content=hit.text, metadata=more)
+    id = str(hit.id) if isinstance(hit, Hit) else None
+    return Document(id=id, page_content=hit.text, metadata={**metadata_of(hit), "score": hit.score})

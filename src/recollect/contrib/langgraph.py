@@ -11,11 +11,11 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
 from recollect.client.async_client import AsyncRecollect
 from recollect.client.sync_client import Recollect
 from recollect.contrib import langgraph_items as items
+from recollect.contrib.clients import BATCH, list_all, memories_of
 from recollect.contrib.langgraph_items import Namespace
 from recollect.domain.layers import ScopeName
 from recollect.domain.memory import Memory, make_draft
@@ -43,8 +43,6 @@ except ModuleNotFoundError as error:
 
 #: Where the items of a namespace live: one scope, or a rule.
 Scope = str | Callable[[Namespace], str | None] | None
-#: Conditions of one request: a server gets them in an address.
-_BATCH = 100
 
 
 class RecollectStore(BaseStore):
@@ -101,31 +99,29 @@ class RecollectStore(BaseStore):
             elif isinstance(op, GetOp):
                 wanted[index] = op
             elif isinstance(op, SearchOp):
-                items_ = await self._search(op)
-                results[index] = items_
+                results[index] = list(await self._search(op))
             elif isinstance(op, ListNamespacesOp):
                 results[index] = await self._namespaces(op)
             else:
                 raise InvalidInputError(f"unknown operation {type(op).__name__}")
         if wanted:
-            results = await self._get(wanted, results)
+            await self._get(wanted, results)
         if puts:
             await self._put(puts)
         return results
 
     # Reading --------------------------------------------------------------------------------------
 
-    async def _get(self, wanted: Mapping[int, GetOp], results: list[Result]) -> list[Result]:
+    async def _get(self, wanted: Mapping[int, GetOp], results: list[Result]) -> None:
+        """Put the wanted items among the results."""
         places = {index: self._address(tuple(op.namespace), str(op.key)) for index, op in wanted.items()}
         there = await self._at(places.values())
-        answers = list(results)
         for index, op in wanted.items():
             memory = next(iter(there.get(places[index], ())), None)
             if memory is not None:
-                answers[index] = _item(memory)
+                results[index] = Item(**_fields(memory))
                 if op.refresh_ttl:
                     await self._refresh([memory])
-        return answers
 
     async def _search(self, op: SearchOp) -> list[SearchItem]:
         condition = self._below(op.namespace_prefix)
@@ -135,11 +131,11 @@ class RecollectStore(BaseStore):
         if op.query:
             scored = await self._ranked(op, condition)
         else:
-            listed = await self._listed({"$and": condition}, op.offset + op.limit)
+            listed = await list_all(self._client, op.offset + op.limit, filters={"$and": condition})
             scored = [(memory, None) for memory in listed[op.offset :]]
         if op.refresh_ttl:
             await self._refresh([memory for memory, _ in scored])
-        return [_search_item(memory, score) for memory, score in scored]
+        return [SearchItem(**_fields(memory), score=score) for memory, score in scored]
 
     async def _ranked(
         self, op: SearchOp, condition: list[dict[str, Any]]
@@ -149,11 +145,7 @@ class RecollectStore(BaseStore):
         limit = min(op.offset + op.limit, MAX_LIMIT)
         hits = await self._client.search(str(op.query), limit=limit, threshold=0.0, filters=searchable)
         best = sorted(hits, key=lambda hit: -hit.score)[op.offset :]
-        memories: dict[UUID, Memory] = {}
-        for start in range(0, len(best), _BATCH):
-            ids = [str(hit.id) for hit in best[start : start + _BATCH]]
-            page = await self._client.list(limit=len(ids), filters={"id": {"$in": ids}})
-            memories |= {memory.id: memory for memory in page}
+        memories = await memories_of(self._client, best)
         return [(memories[hit.id], hit.score) for hit in best if hit.id in memories]
 
     async def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
@@ -163,7 +155,10 @@ class RecollectStore(BaseStore):
         ]
         prefixes = [path for kind, path in conditions if kind == "prefix"]
         filters = {"$and": [*self._below(()), *(items.prefix_filter(path) for path in prefixes)]}
-        namespaces = {items.namespace_of(memory.metadata) for memory in await self._listed(filters, None)}
+        namespaces = {
+            items.item_of(memory.metadata)["namespace"]
+            for memory in await list_all(self._client, None, filters=filters)
+        }
         return items.select_namespaces(
             namespaces, conditions, max_depth=op.max_depth, limit=op.limit, offset=op.offset
         )
@@ -174,18 +169,6 @@ class RecollectStore(BaseStore):
         if not callable(self._scope) and (own := self._place(())) is not None:
             conditions.append({"scope": own})
         return conditions
-
-    async def _listed(self, filters: Mapping[str, Any], limit: int | None) -> list[Memory]:
-        memories: list[Memory] = []
-        cursor: str | None = None
-        while limit is None or len(memories) < limit:
-            size = MAX_LIMIT if limit is None else min(limit - len(memories), MAX_LIMIT)
-            page = await self._client.list(limit=size, cursor=cursor, filters=filters)
-            memories += page
-            cursor = page.next_cursor
-            if cursor is None:
-                break
-        return memories
 
     async def _refresh(self, memories: Sequence[Memory]) -> None:
         """Let items that live from their last use live on."""
@@ -270,33 +253,15 @@ class RecollectStore(BaseStore):
         """What is at some addresses, the newest first."""
         wanted = list(dict.fromkeys(places))
         by_place: dict[tuple[str | None, str], list[Memory]] = {}
-        for start in range(0, len(wanted), _BATCH):
-            part = wanted[start : start + _BATCH]
-            by_source = {source: scope for scope, source in part}
-            listed = await self._listed({"source": {"$in": list(by_source)}}, None)
-            for memory in listed:
+        for start in range(0, len(wanted), BATCH):
+            by_source = {source: scope for scope, source in wanted[start : start + BATCH]}
+            for memory in await list_all(self._client, None, filters={"source": {"$in": list(by_source)}}):
                 scope = by_source[str(memory.source)]
                 if scope is None or scope == memory.scope:
                     by_place.setdefault((scope, str(memory.source)), []).append(memory)
         return by_place
 
 
-def _item(memory: Memory) -> Item:
-    return Item(
-        value=items.value_of(memory.metadata),
-        key=items.key_of(memory.metadata),
-        namespace=items.namespace_of(memory.metadata),
-        created_at=memory.created_at,
-        updated_at=memory.updated_at,
-    )
-
-
-def _search_item(memory: Memory, score: float | None) -> SearchItem:
-    return SearchItem(
-        namespace=items.namespace_of(memory.metadata),
-        key=items.key_of(memory.metadata),
-        value=items.value_of(memory.metadata),
-        created_at=memory.created_at,
-        updated_at=memory.updated_at,
-        score=score,
-    )
+def _fields(memory: Memory) -> dict[str, Any]:
+    times = {"created_at": memory.created_at, "updated_at": memory.updated_at}
+    return {**items.item_of(memory.metadata), **times}

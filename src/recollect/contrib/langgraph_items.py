@@ -52,20 +52,12 @@ def metadata_of(
     return {_KEY: item}
 
 
-def namespace_of(metadata: Mapping[str, Any]) -> Namespace:
-    """The namespace of an item."""
-    labels: Mapping[str, str] = metadata[_KEY]["namespace"]
-    return tuple(labels[str(depth)] for depth in range(len(labels)))
-
-
-def key_of(metadata: Mapping[str, Any]) -> str:
-    """The key of an item."""
-    return str(metadata[_KEY]["key"])
-
-
-def value_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of an item."""
-    return dict(metadata[_KEY]["value"])
+def item_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Namespace, key and value of an item."""
+    item = metadata[_KEY]
+    labels: Mapping[str, str] = item["namespace"]
+    namespace = tuple(labels[str(depth)] for depth in range(len(labels)))
+    return {"namespace": namespace, "key": str(item["key"]), "value": dict(item["value"])}
 
 
 def text_of(value: Mapping[str, Any]) -> str:

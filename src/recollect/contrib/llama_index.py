@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
+from operator import attrgetter
 from typing import Any
 
 from recollect.client.async_client import AsyncRecollect
-from recollect.client.sync_client import Recollect
+from recollect.contrib.clients import Client, ask, metadata_of
 from recollect.domain.library import SectionHit
 from recollect.domain.results import Hit
 from recollect.errors import IntegrationMissingError, InvalidInputError
@@ -31,12 +31,10 @@ class RecollectRetriever(BaseRetriever):  # type: ignore[misc, unused-ignore]
     `library.search`), such as `scope`, `filters` and `threshold`.
     """
 
-    def __init__(
-        self, client: Recollect | AsyncRecollect, *, limit: int = 10, library: bool = False, **options: Any
-    ) -> None:
+    def __init__(self, client: Client, *, limit: int = 10, library: bool = False, **options: Any) -> None:
         super().__init__()
         self._client = client
-        self._library = library
+        self._verb = "library.search" if library else "search"
         self._options = {"limit": limit, **options}
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -44,24 +42,14 @@ class RecollectRetriever(BaseRetriever):  # type: ignore[misc, unused-ignore]
             raise InvalidInputError(
                 "a retriever on an AsyncRecollect has `aretrieve` only; give it a Recollect"
             )
-        search = self._client.library.search if self._library else self._client.search
+        search = attrgetter(self._verb)(self._client)
         return [_node(hit) for hit in search(query_bundle.query_str, **self._options)]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        if not isinstance(self._client, AsyncRecollect):
-            return await asyncio.to_thread(self._retrieve, query_bundle)
-        search = self._client.library.search if self._library else self._client.search
-        return [_node(hit) for hit in await search(query_bundle.query_str, **self._options)]
+        hits = await ask(self._client, self._verb, query_bundle.query_str, **self._options)
+        return [_node(hit) for hit in hits]
 
 
 def _node(hit: Hit | SectionHit) -> NodeWithScore:
-    """A hit as a node: its own metadata, and with it where it comes from."""
-    if isinstance(hit, Hit):
-        more: dict[str, Any] = {"scope": hit.scope, "created_at": hit.created_at.isoformat()}
-        more |= {"speaker": hit.speaker} if hit.speaker else {}
-        more |= {"outdated": True} if hit.outdated else {}
-        node = TextNode(id_=str(hit.id), text=hit.text, metadata={**hit.metadata, **more})
-    else:
-        more = {"document": hit.document, "section": hit.path, "lines": list(hit.lines)}
-        node = TextNode(text=hit.text, metadata=more)
-    return NodeWithScore(node=node, score=hit.score)
+    named = {"id_": str(hit.id)} if isinstance(hit, Hit) else {}
+    return NodeWithScore(node=TextNode(text=hit.text, metadata=metadata_of(hit), **named), score=hit.score)

@@ -7,15 +7,12 @@ call of a tool, is in the turn's metadata and comes back as it was.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recollect.client.async_client import AsyncRecollect
-from recollect.client.sync_client import Recollect
+from recollect.contrib.clients import Client, ask, list_all
 from recollect.domain.memory import Memory
-from recollect.domain.text import MAX_LIMIT
 
 #: The key of a turn's metadata under which the item stands.
 ITEM = "agents_item"
@@ -30,9 +27,7 @@ class RecollectSession:
 
     session_settings: Any = None
 
-    def __init__(
-        self, session_id: str, client: Recollect | AsyncRecollect, *, scope: str | None = None
-    ) -> None:
+    def __init__(self, session_id: str, client: Client, *, scope: str | None = None) -> None:
         self.session_id = session_id
         self._client = client
         self._scope = scope
@@ -50,44 +45,30 @@ class RecollectSession:
             {"role": _speaker(item), "content": _words(item), "metadata": {ITEM: dict(item)}}
             for item in items
         ]
-        await self._ask("add", messages, conversation=self.session_id, scope=self._scope)
+        await ask(self._client, "add", messages, conversation=self.session_id, scope=self._scope)
 
     async def pop_item(self) -> Any | None:
         """Take the last item away; None when there is none."""
         turns = await self._turns(1)
         if not turns:
             return None
-        await self._ask("delete", turns[0].id)
+        await ask(self._client, "delete", turns[0].id)
         return turns[0].metadata[ITEM]
 
     async def clear_session(self) -> None:
         """Forget all of it, for good."""
-        await self._ask("delete", conversation=self.session_id, scope=self._scope)
+        await ask(self._client, "delete", conversation=self.session_id, scope=self._scope)
 
     async def _turns(self, limit: int | None) -> list[Memory]:
         """The last turns that are items, the newest first."""
-        turns: list[Memory] = []
-        cursor: str | None = None
-        while limit is None or len(turns) < limit:
-            wanted = MAX_LIMIT if limit is None else min(MAX_LIMIT, limit - len(turns))
-            page = await self._ask(
-                "list",
-                limit=wanted,
-                cursor=cursor,
-                conversation=self.session_id,
-                scope=self._scope,
-                filters={f"metadata.{ITEM}": {"$exists": True}},
-            )
-            turns += page
-            cursor = page.next_cursor
-            if cursor is None:
-                break
+        turns = await list_all(
+            self._client,
+            limit,
+            conversation=self.session_id,
+            scope=self._scope,
+            filters={f"metadata.{ITEM}": {"$exists": True}},
+        )
         return sorted(turns, key=lambda turn: -(turn.position or 0))
-
-    async def _ask(self, verb: str, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(self._client, AsyncRecollect):
-            return await getattr(self._client, verb)(*args, **kwargs)
-        return await asyncio.to_thread(getattr(self._client, verb), *args, **kwargs)
 
 
 def _speaker(item: Mapping[str, Any]) -> str:

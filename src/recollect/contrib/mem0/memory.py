@@ -11,7 +11,7 @@ from uuid import UUID
 from recollect.client.async_client import UNCHANGED, AsyncRecollect
 from recollect.client.portal import SyncFace, blocking
 from recollect.client.sync_client import Recollect
-from recollect.config import Settings
+from recollect.contrib.clients import list_all, memories_of
 from recollect.contrib.mem0 import translation
 from recollect.contrib.mem0.translation import (
     ID_LAYERS,
@@ -39,9 +39,8 @@ _UNSET: Any = object()
 #: Where this facade puts memories, and what `reset` empties.
 _LAYERS = ("agent", "user", "session")
 _DEFAULT_THRESHOLD = 0.1
-#: Ids in one request: a server gets them in an address.
+#: Turns that a fact may stand behind.
 _BEHIND = 5
-_BATCH = 100
 
 
 class AsyncMemory:
@@ -52,10 +51,8 @@ class AsyncMemory:
     """
 
     def __init__(self, config: Any = None, *, client: AsyncRecollect | None = None) -> None:
-        given = settings_of(config)
-        if client is not None and given:
-            raise IncompatibleCallError("give a client or settings for one, not both")
-        self._client = AsyncRecollect(settings=Settings.load(**given)) if client is None else client
+        settings = settings_of(config, client)
+        self._client = AsyncRecollect(settings=settings) if client is None else client
         self._owns = client is None
         self._closing: asyncio.Task[None] | None = None
 
@@ -151,20 +148,8 @@ class AsyncMemory:
         """The newest memories that meet the filters, which name a user, an agent or a run."""
         conditions, wanted = _older(kwargs, filters, top_k, "get_all")
         condition = {"$and": [filters_of(conditions), {"status": "active"}]}
-        results: list[dict[str, Any]] = []
-        cursor: str | None = None
-        while len(results) < wanted:
-            page = await self._client.list(
-                limit=min(wanted - len(results), MAX_LIMIT),
-                cursor=cursor,
-                filters=condition,
-                include_superseded=show_expired,
-            )
-            results += [translation.item(memory) for memory in page]
-            cursor = page.next_cursor
-            if cursor is None:
-                break
-        return {"results": results}
+        memories = await list_all(self._client, wanted, filters=condition, include_superseded=show_expired)
+        return {"results": [translation.item(memory) for memory in memories]}
 
     async def search(
         self,
@@ -204,13 +189,7 @@ class AsyncMemory:
         except ForbiddenError:
             # Who may not speak for a user asks in the own name, and finds what is visible there.
             hits = await self._client.search(query, **wish)
-        memories: dict[UUID, Stored] = {}
-        for start in range(0, len(hits), _BATCH):
-            ids = [str(hit.id) for hit in hits[start : start + _BATCH]]
-            page = await self._client.list(
-                limit=_BATCH, filters={"id": {"$in": ids}}, include_superseded=True
-            )
-            memories |= {memory.id: memory for memory in page}
+        memories = await memories_of(self._client, hits, include_superseded=True)
         return {"results": translation.hits(hits, memories, explain=explain)[:wanted]}
 
     async def update(
@@ -321,10 +300,8 @@ class Memory(SyncFace):
     _async: AsyncMemory
 
     def __init__(self, config: Any = None, *, client: Recollect | None = None) -> None:
-        given = settings_of(config)
-        if client is not None and given:
-            raise IncompatibleCallError("give a client or settings for one, not both")
-        self._client = Recollect(settings=Settings.load(**given)) if client is None else client
+        settings = settings_of(config, client)
+        self._client = Recollect(settings=settings) if client is None else client
         self._owns = client is None
         super().__init__(AsyncMemory(client=self._client._async), self._client._portal)
 

@@ -14,6 +14,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID, uuid5
 
+from recollect.config import Settings
 from recollect.domain.filters import MAX_VALUES
 from recollect.domain.memory import Memory
 from recollect.domain.results import HistoryEntry, Hit
@@ -253,8 +254,20 @@ def _whose(name: str, value: Any) -> dict[str, Any]:
 # Configurations -----------------------------------------------------------------------------------
 
 
-def settings_of(config: Any) -> dict[str, Any]:
-    """The settings in a configuration: its part `recollect`. Names what of mem0's own is not used."""
+def settings_of(config: Any, client: object) -> Settings | None:
+    """The settings for a client, where none is given: the part `recollect` of a configuration.
+
+    Names what of mem0's own is not used.
+    """
+    given = _section(config)
+    if client is None:
+        return Settings.load(**given)
+    if given:
+        raise IncompatibleCallError("give a client or settings for one, not both")
+    return None
+
+
+def _section(config: Any) -> dict[str, Any]:
     if config is None:
         return {}
     dump = getattr(config, "model_dump", None)
