@@ -41,12 +41,7 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 def main() -> None:
     """Read one file and print the document, or the error, as JSON."""
     order = json.loads(sys.argv[1])
-    limits = ReadingLimits(
-        max_text_chars=order["max_text_chars"],
-        max_unpacked_bytes=order["max_unpacked_bytes"],
-        timeout_s=order["timeout_s"],
-        memory_bytes=order["memory_bytes"],
-    )
+    limits = ReadingLimits(**order["limits"])
     _fence(limits)
     answer = _answer(sys.stdin.buffer.read(), order, limits)
     sys.stdout.buffer.write(json.dumps(answer).encode())

@@ -27,7 +27,7 @@ from recollect.library.reading.html_tokens import (
     plain_tables,
     tokens_of,
 )
-from recollect.library.reading.sections import Heading, build_sections, fold, shorten
+from recollect.library.reading.sections import Heading, fold, make_document, shorten
 
 _MAX_INDENT = 20
 #: What `br` leaves in a line that is being gathered; a canonical text has no NUL of its own.
@@ -251,14 +251,7 @@ def read_html(source: str, *, title: str) -> ReadDocument:
     layout = Layout(tokens, root=_root(tokens))
     if not layout.lines:
         layout = Layout(tokens, root=None)
-    title = _title(layout) or title
-    lines = layout.lines or [""]
-    return ReadDocument(
-        title=title,
-        kind="html",
-        text="\n".join(lines),
-        sections=build_sections(lines, layout.headings, title=title),
-    )
+    return make_document("html", _title(layout) or title, layout.lines, layout.headings)
 
 
 def _root(tokens: Sequence[Token]) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -52,17 +53,7 @@ def read_isolated(data: bytes, *, kind: str, name: str, title: str, limits: Read
     from recollect.storage.embedded.folder import reporting
 
     require_reader(kind, name=name)
-    order = json.dumps(
-        {
-            "kind": kind,
-            "name": name,
-            "title": title,
-            "max_text_chars": limits.max_text_chars,
-            "max_unpacked_bytes": limits.max_unpacked_bytes,
-            "timeout_s": limits.timeout_s,
-            "memory_bytes": limits.memory_bytes,
-        }
-    )
+    order = json.dumps({"kind": kind, "name": name, "title": title, "limits": asdict(limits)})
     with (
         reporting("read", Path(name), "nothing is wrong with the file, try again"),
         tempfile.TemporaryFile() as given,

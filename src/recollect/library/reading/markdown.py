@@ -10,19 +10,13 @@ import re
 from collections.abc import Sequence
 
 from recollect.domain.library import PageSpan, ReadDocument
-from recollect.library.reading.sections import Heading, build_sections, fold, shorten
+from recollect.library.reading.sections import Heading, fold, make_document, shorten
 
 
 def read_plain(text: str, *, title: str) -> ReadDocument:
     """A canonical text, in one section."""
     lines, pages = split_pages(text)
-    return ReadDocument(
-        title=title,
-        kind="text",
-        text="\n".join(lines),
-        sections=build_sections(lines, (), title=title, pages=pages),
-        pages=pages,
-    )
+    return make_document("text", title, lines, pages=pages)
 
 
 def split_pages(text: str) -> tuple[list[str], tuple[PageSpan, ...]]:
@@ -78,13 +72,7 @@ def read_markdown(text: str, *, title: str, kind: str = "markdown") -> ReadDocum
     body, front_title = _front_matter(lines)
     headings = find_headings(lines, start=body)
     title = front_title or _own_title(headings) or title
-    return ReadDocument(
-        title=title,
-        kind=kind,
-        text="\n".join(lines),
-        sections=build_sections(lines, headings, title=title, pages=pages),
-        pages=pages,
-    )
+    return make_document(kind, title, lines, headings, pages=pages)
 
 
 def find_headings(lines: Sequence[str], *, start: int = 0) -> list[Heading]:

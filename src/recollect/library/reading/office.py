@@ -24,14 +24,15 @@ from recollect.library.reading.markdown import plain_heading, read_markdown
 from recollect.library.reading.sections import (
     Heading,
     ReadingLimits,
-    build_sections,
     fold,
+    make_document,
     markdown_table,
     shorten,
 )
 from recollect.library.reading.sniff import check_archive
 
 _SLIDE = re.compile(r"<!-- Slide number: (\d{1,6}) -->")
+#: Its description stays in its place; files and addresses of pictures mean nothing here.
 _PICTURE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*\)")
 #: Most tables of Word have no row that is marked as their head, and are converted with an empty one above their first.
 _EMPTY_HEAD = re.compile(r"^\|[ |]*\|\n(\|(?: *-{3,} *\|)+)\n(\|.*\|)$", re.MULTILINE)
@@ -52,15 +53,13 @@ def read_office(data: bytes, *, kind: str, name: str, title: str, limits: Readin
 
 
 def _read_docx(data: bytes, *, title: str) -> ReadDocument:
-    converted = _convert(data, "DocxConverter", ".docx")
-    text, pictures = _without_pictures(canonical(converted)[0].replace("\f", "\n"))
+    text, pictures = _convert(data, "DocxConverter", ".docx")
     read = read_markdown(_EMPTY_HEAD.sub(r"\2\n\1", text), title=title, kind="docx")
-    return _with_gaps(read, _picture_gaps(pictures))
+    return replace(read, gaps=_picture_gaps(pictures))
 
 
 def _read_pptx(data: bytes, *, title: str) -> ReadDocument:
-    converted = _convert(data, "PptxConverter", ".pptx")
-    text, pictures = _without_pictures(canonical(converted)[0].replace("\f", "\n"))
+    text, pictures = _convert(data, "PptxConverter", ".pptx")
     lines: list[str] = []
     headings: list[Heading] = []
     pages: list[PageSpan] = []
@@ -73,18 +72,11 @@ def _read_pptx(data: bytes, *, title: str) -> ReadDocument:
         headings.append(Heading(line=start, level=1, text=heading))
         pages.append(PageSpan(page=number, line_start=start, line_end=len(lines)))
     title = headings[0].text if headings and not headings[0].text.startswith("Slide ") else title
-    read = ReadDocument(
-        title=title,
-        kind="pptx",
-        text="\n".join(lines),
-        sections=build_sections(lines or [""], headings, title=title, pages=pages),
-        pages=tuple(pages),
-    )
-    return _with_gaps(read, _picture_gaps(pictures))
+    return make_document("pptx", title, lines, headings, pages=pages, gaps=_picture_gaps(pictures))
 
 
-def _convert(data: bytes, converter: str, extension: str) -> str:
-    """Markdown, by one of markitdown's converters.
+def _convert(data: bytes, converter: str, extension: str) -> tuple[str, int]:
+    """Markdown, by one of markitdown's converters, and how many pictures had to be left out of it.
 
     Importing markitdown loads all its other converters and an inference engine that guesses file types: three seconds
     of processor time and 600 MB of address space against 0.8 and 70. None of that is used here, this process reads
@@ -99,7 +91,8 @@ def _convert(data: bytes, converter: str, extension: str) -> str:
     import markitdown.converters
 
     convert = getattr(markitdown.converters, converter)().convert
-    return str(convert(io.BytesIO(data), markitdown.StreamInfo(extension=extension)).markdown)
+    converted = str(convert(io.BytesIO(data), markitdown.StreamInfo(extension=extension)).markdown)
+    return _PICTURE.subn(r"\1", canonical(converted)[0].replace("\f", "\n"))
 
 
 def _slides(lines: Iterable[str]) -> list[list[str]]:
@@ -138,7 +131,6 @@ def _read_xlsx(data: bytes, *, name: str, title: str, limits: ReadingLimits) -> 
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
         lines: list[str] = []
         headings: list[Heading] = []
-        gaps: list[Gap] = []
         size = 0
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # what the file says of its size may be wrong, or made to harm
@@ -161,17 +153,11 @@ def _read_xlsx(data: bytes, *, name: str, title: str, limits: ReadingLimits) -> 
                     )
             if rows:
                 lines += ["", *markdown_table(rows, has_header=True)]
-        for sheet in book.chartsheets:
-            gaps.append(
-                Gap(description=f"the chart {sheet.title!r} could not be read", capability="read charts")
-            )
-    return ReadDocument(
-        title=title,
-        kind="xlsx",
-        text="\n".join(lines),
-        sections=build_sections(lines or [""], headings, title=title),
-        gaps=tuple(gaps),
-    )
+        gaps = tuple(
+            Gap(description=f"the chart {sheet.title!r} could not be read", capability="read charts")
+            for sheet in book.chartsheets
+        )
+    return make_document("xlsx", title, lines, headings, gaps=gaps)
 
 
 def _cell(value: object) -> str:
@@ -189,17 +175,8 @@ def _cell(value: object) -> str:
     return fold(canonical(str(value))[0])
 
 
-def _without_pictures(text: str) -> tuple[str, int]:
-    """The text with each picture's description in its place; files and addresses of pictures mean nothing here."""
-    return _PICTURE.subn(lambda picture: picture[1], text)
-
-
 def _picture_gaps(pictures: int) -> tuple[Gap, ...]:
     if not pictures:
         return ()
     what = "a picture" if pictures == 1 else f"{pictures:,} pictures"
     return (Gap(description=f"{what} could not be read", capability="read text in pictures (OCR)"),)
-
-
-def _with_gaps(read: ReadDocument, gaps: tuple[Gap, ...]) -> ReadDocument:
-    return replace(read, gaps=(*read.gaps, *gaps))

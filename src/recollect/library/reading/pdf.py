@@ -26,7 +26,7 @@ from recollect.library.reading.pdf_tables import (
     rows_of,
     spread_rows,
 )
-from recollect.library.reading.sections import Heading, ReadingLimits, build_sections, fold, shorten
+from recollect.library.reading.sections import Heading, ReadingLimits, fold, make_document, shorten
 
 # ---------------------------------------------------------------- headings
 
@@ -222,7 +222,7 @@ def read_pdf(data: bytes, *, name: str, title: str, limits: ReadingLimits) -> Re
     pages = _read_pages(pdf, data, name=name, limits=limits)
     bookmarks = _bookmarks(pdf)
     blocks = build_blocks(pages.pages, {(mark.page, letters_of(mark.text)) for mark in bookmarks})
-    lines = [line.text for line in blocks.lines] or [""]
+    lines = [line.text for line in blocks.lines]
     headings = find_headings(blocks, bookmarks)
     for heading in headings:
         # As in any other document: nobody takes it for the beginning of the sentence below.
@@ -231,17 +231,10 @@ def read_pdf(data: bytes, *, name: str, title: str, limits: ReadingLimits) -> Re
     own = shorten(canonical(str(pdf.get_metadata_value("Title")))[0])
     if _NO_TITLE.fullmatch(own):
         own = largest_line(blocks.lines[: blocks.spans[0].line_end]) if blocks.spans else ""
-    title = own or title
     if b"%%EOF" not in data[-2_048:] and not notes:
         notes = ("the file seems to be cut off; what is there was read",)
-    return ReadDocument(
-        title=title,
-        kind="pdf",
-        text="\n".join(lines),
-        sections=build_sections(lines, headings, title=title, pages=blocks.spans),
-        pages=tuple(blocks.spans),
-        gaps=_gaps(pages),
-        notes=notes,
+    return make_document(
+        "pdf", own or title, lines, headings, pages=blocks.spans, gaps=_gaps(pages), notes=notes
     )
 
 

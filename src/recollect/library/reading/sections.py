@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recollect.domain.library import PATH_SEPARATOR, PageSpan, Section
+from recollect.domain.library import PATH_SEPARATOR, Gap, PageSpan, ReadDocument, Section
 
 #: Longer than headings are; what is longer is a paragraph that was marked up as one.
 MAX_HEADING_CHARS = 300
@@ -23,6 +23,28 @@ class Heading:
     line: int
     level: int
     text: str
+
+
+def make_document(
+    kind: str,
+    title: str,
+    lines: Sequence[str],
+    headings: Sequence[Heading] = (),
+    *,
+    pages: Sequence[PageSpan] = (),
+    gaps: tuple[Gap, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> ReadDocument:
+    """What a reader gives: its lines as a text, with sections at the headings."""
+    return ReadDocument(
+        title=title,
+        kind=kind,
+        text="\n".join(lines),
+        sections=build_sections(lines or [""], headings, title=title, pages=pages),
+        pages=tuple(pages),
+        gaps=gaps,
+        notes=notes,
+    )
 
 
 def build_sections(

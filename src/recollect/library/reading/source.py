@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from recollect.domain.library import ReadDocument
 from recollect.library.reading.markdown import split_pages
-from recollect.library.reading.sections import Heading, build_sections
+from recollect.library.reading.sections import Heading, make_document
 
 PYTHON_EXTENSIONS = frozenset({"py", "pyi"})
 SOURCE_EXTENSIONS = PYTHON_EXTENSIONS | frozenset(
@@ -46,13 +46,7 @@ def read_source(text: str, *, title: str, extension: str) -> ReadDocument:
         headings = _python_definitions("\n".join(lines))
     if headings is None:
         headings = _definitions(lines, extension)
-    return ReadDocument(
-        title=title,
-        kind="code",
-        text="\n".join(lines),
-        sections=build_sections(lines, headings, title=title, pages=pages),
-        pages=pages,
-    )
+    return make_document("code", title, lines, headings, pages=pages)
 
 
 def _python_definitions(text: str) -> list[Heading] | None:
