@@ -11,7 +11,6 @@ import re
 import stat
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from recollect.domain.library import DocumentReport, FileError, FolderReport
 from recollect.domain.tenancy import TenantContext
@@ -23,9 +22,10 @@ from recollect.errors import (
     RecollectError,
     StoreError,
 )
+from recollect.files.patterns import Glob
 from recollect.files.walk import Walked, walk
 from recollect.library.indexing import Progress, index_document, note_growth
-from recollect.library.intake import Placement, keep_file
+from recollect.library.intake import Placement, keep_text
 from recollect.library.reading.sections import DEFAULT_LIMITS
 from recollect.storage import library
 from recollect.workspace import Workspace
@@ -75,16 +75,6 @@ def read_regular(path: Path, limit: int = DEFAULT_LIMITS.max_file_bytes) -> byte
 
 #: More files than any documentation has.
 MAX_FILES = 50_000
-
-
-class _Everything:
-    """Matches every file, or none."""
-
-    def __init__(self, matches: bool) -> None:
-        self._matches = matches
-
-    def match_file(self, path: str) -> bool:
-        return self._matches
 
 
 async def add_folder(
@@ -152,8 +142,9 @@ def _walk(folder: str | os.PathLike[str]) -> tuple[Path, Walked]:
     root = Path(os.path.realpath(os.path.expanduser(os.fspath(folder))))
     if not os.path.isdir(root):
         raise InvalidInputError(f"{str(folder)!r} is not a folder that can be read")
-    everything: list[Any] = [_Everything(True)]
-    return root, walk(root, everything, _Everything(False), within=None, max_files=MAX_FILES)
+    from pathspec import GitIgnoreSpec
+
+    return root, walk(root, [Glob("**")], GitIgnoreSpec([]), within=None, max_files=MAX_FILES)
 
 
 async def _keep(
@@ -165,7 +156,7 @@ async def _keep(
             f"{name!r} is too long for a document's id ({MAX_NAME_CHARS} characters); add it alone with an id"
         )
     data = await asyncio.to_thread(read_regular, root / path)
-    return await keep_file(
+    return await keep_text(
         workspace, context, data, placement, name=path, called=name, source=str(root / path)[:MAX_NAME_CHARS]
     )
 

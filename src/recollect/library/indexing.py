@@ -63,9 +63,9 @@ async def resume_indexing(workspace: Workspace, context: TenantContext, document
     async with workspace.store.transaction(context) as tx:
         rows = [] if document else await tx.fetch("unready_documents")
     embedded = 0
-    for one in [document] if document else [row["document_id"] for row in rows]:
+    for id_ in [document] if document else [row["document_id"] for row in rows]:
         try:
-            embedded += await index_document(workspace, context, one)
+            embedded += await index_document(workspace, context, id_)
         except DocumentNotFoundError:
             continue  # removed since
     return embedded
@@ -246,15 +246,12 @@ async def _report(
         progress(row["indexed"], row["sections"])
 
 
-_BATCH = 256
-
-
 async def fill_passages(
     connection: Connection, embedder: Embedder, tenant: str, source: Space, target: Space
 ) -> AsyncIterator[int]:
     """Embed a tenant's passages into another space; gives how many, batch by batch."""
     while rows := await library.missing_passages(
-        connection, tenant, target, from_space=source.id, limit=_BATCH
+        connection, tenant, target, from_space=source.id, limit=_BATCH_PASSAGES
     ):
         vectors = await asyncio.to_thread(_embed_passages, embedder, rows)
         await library.fill_passages(connection, tenant, target, rows, vectors, from_space=source.id)

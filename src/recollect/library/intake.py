@@ -82,15 +82,24 @@ async def add_document(
     called = check_name(name if id is None else id, what="id")
     shown = None if title is None else check_name(title, what="title")
     origin = None if source is None else check_name(source[:200], what="source")
-    stored = await _keep_text(
+    stored = await keep_text(
         workspace, context, data, placement, name=name, called=called, title=shown, source=origin, kind=kind
     )
-    if stored.document.state == "ready":
+    document = stored.document
+    if document.state == "ready":
         return stored
-    return await _index_or_queue(workspace, context, stored, wait=wait, progress=progress)
+    if document.tokens >= QUEUE_TOKENS:
+        async with workspace.store.transaction(context) as tx:
+            queued = await enqueue(tx, "index", str(document.id), {"document": str(document.id)})
+        if queued is not None and not wait:
+            return stored if stored.outcome == "unchanged" else replace(stored, outcome="queued")
+        if queued is not None and await follow(workspace, context, document.id, progress):
+            return await _refreshed(workspace, context, stored, 0)
+    embedded = await index_document(workspace, context, document.id, progress=progress)
+    return await _refreshed(workspace, context, stored, embedded)
 
 
-async def keep_file(
+async def keep_text(
     workspace: Workspace,
     context: TenantContext,
     data: bytes,
@@ -99,25 +108,10 @@ async def keep_file(
     name: str,
     called: str,
     source: str | None,
+    title: str | None = None,
+    kind: str | None = None,
 ) -> DocumentReport:
     """The first half of adding: the text is kept, nothing is embedded. For whoever overlaps the two."""
-    return await _keep_text(
-        workspace, context, data, placement, name=name, called=called, title=None, source=source, kind=None
-    )
-
-
-async def _keep_text(
-    workspace: Workspace,
-    context: TenantContext,
-    data: bytes,
-    placement: Placement,
-    *,
-    name: str,
-    called: str,
-    title: str | None,
-    source: str | None,
-    kind: str | None,
-) -> DocumentReport:
     if not isinstance(data, bytes):
         raise InvalidInputError(
             f"a document is bytes, not {type(data).__name__}; read the file in binary mode"
@@ -133,11 +127,11 @@ async def _keep_text(
             known = await _known(tx, scope_id, called)
             if known is not None:
                 return DocumentReport(document=known, outcome="unchanged", kept=known.sections)
-    read = await asyncio.to_thread(_read, data, name, kind, title)
+    read = await asyncio.to_thread(read_document, data, name=name, kind=kind)
     earlier = known.tags if known is not None else ()
     new = await asyncio.to_thread(
         _prepare,
-        read,
+        read if title is None else replace(read, title=title),
         called,
         digest,
         source or (known.source if known else None),
@@ -156,11 +150,6 @@ async def _keep_text(
 async def _known(tx: Transaction, scope_id: UUID, name: str) -> Document | None:
     documents = await library.find_documents(tx, names=[name], scope=scope_id)
     return documents[0] if documents else None
-
-
-def _read(data: bytes, name: str, kind: str | None, title: str | None) -> ReadDocument:
-    read = read_document(data, name=name, kind=kind)
-    return read if title is None else replace(read, title=title)
 
 
 def _prepare(
@@ -199,27 +188,6 @@ def section_digest(title: str, path: str, text: str) -> bytes:
     """Of all that a section's passages are made of: equal digests have equal passages."""
     parts = (str(PASSAGES_VERSION), title, path, text)
     return hashlib.sha256("\x00".join(parts).encode("utf-8", "surrogatepass")).digest()
-
-
-async def _index_or_queue(
-    workspace: Workspace,
-    context: TenantContext,
-    report: DocumentReport,
-    *,
-    wait: bool,
-    progress: Progress | None,
-) -> DocumentReport:
-    document = report.document
-    if document.tokens >= QUEUE_TOKENS:
-        async with workspace.store.transaction(context) as tx:
-            queued = await enqueue(tx, "index", str(document.id), {"document": str(document.id)})
-        if queued is not None and not wait:
-            outcome = "queued" if report.outcome != "unchanged" else report.outcome
-            return replace(report, outcome=outcome)
-        if queued is not None and await follow(workspace, context, document.id, progress):
-            return await _refreshed(workspace, context, report, 0)
-    embedded = await index_document(workspace, context, document.id, progress=progress)
-    return await _refreshed(workspace, context, report, embedded)
 
 
 async def _refreshed(
