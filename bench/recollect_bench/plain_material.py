@@ -20,7 +20,7 @@ class PlainMaterial:
     @property
     def entries(self) -> Mapping[str, Entry]:
         """The catalogue, by id."""
-        return {volume.doc_id: volume.entry for volume in self.volumes.values()}
+        return dict(self.volumes)
 
     async def catalogue(self) -> Sequence[Entry]:
         """All of them."""

@@ -29,13 +29,14 @@ from recollect.library.material import (
 )
 from recollect.library.passages import (
     MAX_TEXT_CHARS,
-    Spans,
+    Part,
     chunks_by_size,
     cut,
     joined,
     lines_of,
     locate_in,
     only,
+    spans_in,
 )
 from recollect.library.row_tools import row_tools
 from recollect.library.tools import (
@@ -54,7 +55,6 @@ from recollect.library.tools import (
 )
 from recollect.runs.environment import Action, CallContext, Observation, Tool, refused
 from recollect.runs.fences import read_prompt
-from recollect.runs.quotes import locate
 from recollect.runs.readings import ask_about, without_model, worst_reading
 from recollect.runs.row_book import RowBook
 
@@ -114,7 +114,7 @@ class LibraryEnvironment:
         parts = [
             asked,
             f"{self._quotable} {self._room_chars}",
-            *sorted(f"{one.doc_id}\0{one.digest}" for one in read),
+            *sorted(f"{entry.doc_id}\0{entry.digest}" for entry in read),
         ]
         return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -197,8 +197,8 @@ class LibraryEnvironment:
         return await list_documents(self._material, wanted, self._room_chars)
 
     async def _read_document(self, wanted: ReadDocument, call: CallContext) -> Observation:
-        seen, volume = await read_document(self._material, wanted, self._room_chars)
-        return replace(seen, findings=self._offer(volume, seen.value["spans"], call.query))
+        observation, parts = await read_document(self._material, wanted, self._room_chars)
+        return replace(observation, findings=self._offer(parts, call.query))
 
     async def _search_pattern(self, wanted: SearchPattern, call: CallContext) -> Observation:
         try:
@@ -230,12 +230,12 @@ class LibraryEnvironment:
                 "doc_id": volume.doc_id,
                 "path": sections[0].path,
                 "below": below[:50],
-                "spans": read,
+                "spans": spans_in(read),
                 "text": text,
             },
             text=f"{volume.doc_id} # {sections[0].path} {lines_of(read)}\n{text}",
             tokens=len(text) // 4,
-            findings=self._offer(volume, read, call.query),
+            findings=self._offer(read, call.query),
         )
 
     async def _chunk_by_size(self, wanted: ChunkBySize, call: CallContext) -> Observation:
@@ -286,12 +286,12 @@ class LibraryEnvironment:
             if resolved is None:
                 return await self._query_text(content, wanted.question)
             volume, spans = resolved
-            leads = rank(wanted.question, [only(volume, spans)], limit=_LOOKS)
-            parts = [(volume, lead) for lead in leads]
             if self._model is not None:
                 # Read whole, so the model does not depend on what was picked for it.
                 text, read = cut(volume, spans, room_chars=self._part_chars())
-                return await self._ask(wanted.question, [(volume, one[1], one[2]) for one in read], text)
+                return await self._ask(wanted.question, read, text)
+            leads = rank(wanted.question, [only(volume, spans)], limit=_LOOKS)
+            parts = [(volume, lead) for lead in leads]
         if self._model is not None and parts:
             chosen = [(volume, lead.line_start, lead.line_end) for volume, lead in parts]
             return await self._ask(wanted.question, chosen, joined(chosen))
@@ -327,39 +327,31 @@ class LibraryEnvironment:
         if self._model is not None:
             return await self._ask(question, [], content)
         lines = answering_lines(question, content)
-        findings = [found for line in lines if (found := await self._place(line)) is not None]
+        findings = await self._places((), lines)
         spans = [[finding.source_file, *finding.line_range] for finding in findings if finding.line_range]
         return Observation(
             value={"answer": lines, "spans": spans},
             text="\n".join(lines) or "no line of it speaks about the question",
             tokens=len(content) // 4,
-            findings=tuple(findings),
+            findings=findings,
         )
 
     async def _summarize(self, wanted: Summarize, call: CallContext) -> Observation:
         resolved = await self._resolve(wanted.content.strip())
         if isinstance(resolved, Observation):
             return resolved
-        volume: Volume | None = None
-        read: Spans = []
+        read: list[Part] = []
         text = wanted.content[: self._part_chars()]
         if resolved is not None:
-            volume, spans = resolved
-            text, read = cut(volume, spans, room_chars=self._part_chars())
+            text, read = cut(*resolved, room_chars=self._part_chars())
         if self._model is not None:
-            chosen = [(volume, one[1], one[2]) for one in read] if volume is not None else []
-            return await self._ask(None, chosen, text)
+            return await self._ask(None, read, text)
         lines = summary_lines(text)
-        findings = []
-        if volume is not None:
-            for line in lines:
-                if placed := locate_in(volume, read, line):
-                    findings.append(volume.find(*placed, confidence=0.5))
         return Observation(
-            value={"summary": lines, "spans": read},
+            value={"summary": lines, "spans": spans_in(read)},
             text="\n".join(lines),
             tokens=len(text) // 4,
-            findings=tuple(findings),
+            findings=_placed(read, lines, confidence=0.5),
         )
 
     async def _request_capability(self, wanted: RequestCapability, call: CallContext) -> Observation:
@@ -390,16 +382,14 @@ class LibraryEnvironment:
             return volume, spans_of(sections)
         return volume, [(1, len(volume.lines))]
 
-    async def _ask(
-        self, question: str | None, parts: Sequence[tuple[Volume, int, int]], text: str
-    ) -> Observation:
+    async def _ask(self, question: str | None, parts: Sequence[Part], text: str) -> Observation:
         """Ask the model about a text; what it quotes is looked up where the text came from."""
         assert self._model is not None
-        spans: Spans = [[volume.doc_id, first, last] for volume, first, last in parts]
+        spans = spans_in(parts)
         model = self._model.charged_to(self._model.purse.child())
         try:
-            told = f"prompts/{'summarize' if question is None else 'query_subset'}.md"
-            reading = await ask_about(model, read_prompt(__package__, told), text, question=question)
+            prompt = f"prompts/{'summarize' if question is None else 'query_subset'}.md"
+            reading = await ask_about(model, read_prompt(__package__, prompt), text, question=question)
         except ModelError as error:
             lines = summary_lines(text) if question is None else answering_lines(question, text)
             findings = await self._places(parts, lines)
@@ -424,33 +414,19 @@ class LibraryEnvironment:
             findings=findings,
         )
 
-    async def _places(
-        self, parts: Sequence[tuple[Volume, int, int]], quotes: Sequence[str]
-    ) -> tuple[Finding, ...]:
-        """Quotes as findings, where they stand in these parts; one that stands nowhere is none."""
-        findings = []
-        for quote in quotes:
-            for volume, first, last in parts:
-                if placed := locate_in(volume, [[volume.doc_id, first, last]], quote):
-                    findings.append(volume.find(*placed, confidence=0.8))
-                    break
-            else:
-                if not parts and (found := await self._place(quote)) is not None:
-                    findings.append(found)
-        return tuple(dict.fromkeys(findings))
+    async def _places(self, parts: Sequence[Part], quotes: Sequence[str]) -> tuple[Finding, ...]:
+        """Quotes as findings, where they stand in these parts; without any, where a text was copied from."""
+        if parts:
+            return tuple(dict.fromkeys(_placed(parts, quotes, confidence=0.8)))
+        volumes = [await self._material.open(lead.doc_id) for lead in self._leads.known]
+        return _placed([(volume, 1, len(volume.lines)) for volume in volumes], quotes, confidence=0.5)
 
-    async def _place(self, line: str) -> Finding | None:
-        """A line of a text that was copied, at the place it was copied from."""
-        for lead in self._leads.known:
-            volume = await self._material.open(lead.doc_id)
-            if placed := locate(line, volume.lines):
-                return volume.find(*placed, confidence=0.5)
-        return None
-
-    def _offer(self, volume: Volume, read: Spans, query: str) -> tuple[Finding, ...]:
-        """What a section offers: all of it to a planner that quotes, else the passages that answer best."""
-        spans = [(one[1], one[2]) for one in read]
-        part = only(volume, spans)
+    def _offer(self, parts: Sequence[Part], query: str) -> tuple[Finding, ...]:
+        """What a part offers: all of it to a planner that quotes, else the passages that answer best."""
+        if not parts:
+            return ()
+        volume = parts[0][0]
+        part = only(volume, [(first, last) for _, first, last in parts])
         if self._quotable:
             leads = rank(query, [part], limit=_QUOTABLE)
             return tuple(volume.find(lead.line_start, lead.line_end, confidence=lead.score) for lead in leads)
@@ -460,6 +436,12 @@ class LibraryEnvironment:
             volume.find(lead.line_start, lead.line_end, confidence=self._leads.around * lead.score / top)
             for lead in leads
         )
+
+
+def _placed(parts: Sequence[Part], quotes: Sequence[str], *, confidence: float) -> tuple[Finding, ...]:
+    """Quotes as findings, where they stand; one that stands nowhere is none."""
+    places = [place for quote in quotes if (place := locate_in(parts, quote)) is not None]
+    return tuple(volume.find(first, last, confidence=confidence) for volume, first, last in places)
 
 
 def _refused(message: object, *, suggestions: Sequence[str] = ()) -> Observation:

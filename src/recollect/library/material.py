@@ -38,24 +38,13 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Volume:
+class Volume(Entry):
     """A document, whole. Line n is `lines[n - 1]`."""
 
-    doc_id: str
-    kind: str
-    title: str
-    digest: str
-    tokens: int
     lines: Sequence[str]
     sections: Sequence[Section]
     pages: tuple[PageSpan, ...] = ()
     gaps: tuple[Gap, ...] = ()
-
-    @property
-    def entry(self) -> Entry:
-        """Its line in the catalogue."""
-        named = {name: getattr(self, name) for name in ("doc_id", "kind", "title", "digest", "tokens")}
-        return Entry(**named)
 
     def text_of(self, line_start: int, line_end: int) -> str:
         """The lines of a range, both ends included."""
@@ -226,11 +215,11 @@ def find_sections(volume: Volume, path: str) -> list[Section]:
                 for section in volume.sections
                 if ending and f" > {form(section.path)}".endswith(f" > {ending}")
             ]
-            if len({one.path for one in exact}) != 1:
+            if len({section.path for section in exact}) != 1:
                 exact = []
     if not exact:
         return []
-    tops = {one.path for one in exact}
+    tops = {section.path for section in exact}
     below = tuple(f"{top}{PATH_SEPARATOR}" for top in tops)
     return [section for section in volume.sections if section.path in tops or section.path.startswith(below)]
 
@@ -249,7 +238,7 @@ def suggest_sections(volume: Volume, path: str, *, limit: int = 5) -> list[str]:
 def spans_of(sections: Sequence[Section]) -> list[tuple[int, int]]:
     """The line ranges of sections, those that follow on each other joined."""
     spans: list[tuple[int, int]] = []
-    for section in sorted(sections, key=lambda one: one.line_start):
+    for section in sorted(sections, key=lambda section: section.line_start):
         if spans and section.line_start <= spans[-1][1] + 1:
             spans[-1] = (spans[-1][0], max(spans[-1][1], section.line_end))
         else:

@@ -240,8 +240,8 @@ def chunks_by_size(volume: Volume, *, max_tokens: int) -> list[tuple[int, int, i
 #: Of one observation: a planner with a small window reads no more, and a larger part can be had in pieces.
 MAX_TEXT_CHARS = 24_000
 
-#: Document, first line and last line of each part, as JSON.
-Spans = list[list[Any]]
+#: A part of a document: its first and last line.
+Part = tuple[Volume, int, int]
 
 
 def only(volume: Volume, spans: Sequence[tuple[int, int]]) -> Volume:
@@ -257,11 +257,11 @@ def only(volume: Volume, spans: Sequence[tuple[int, int]]) -> Volume:
 
 def cut(
     volume: Volume, spans: Sequence[tuple[int, int]], *, room_chars: int = MAX_TEXT_CHARS
-) -> tuple[str, Spans]:
-    """The text of lines as far as one observation goes, and the lines that are in it."""
+) -> tuple[str, list[Part]]:
+    """The text of lines as far as one observation goes, and the parts that are in it."""
     left = room_chars
     texts: list[str] = []
-    read: Spans = []
+    read: list[Part] = []
     for first, last in spans:
         end = first - 1
         for number in range(first, last + 1):
@@ -271,19 +271,24 @@ def cut(
             end = number
         if end >= first:
             texts.append(volume.text_of(first, end)[:room_chars])
-            read.append([volume.doc_id, first, end])
+            read.append((volume, first, end))
         if left < 0:
             texts.append(f"[cut at line {end}; read the rest as '{volume.doc_id}:{end + 1}-{last}']")
             break
     return "\n".join(texts), read
 
 
-def lines_of(read: Spans) -> str:
+def lines_of(parts: Sequence[Part]) -> str:
     """The ranges, for a reader."""
-    return ", ".join(f"(lines {first}-{last})" for _, first, last in read)
+    return ", ".join(f"(lines {first}-{last})" for _, first, last in parts)
 
 
-def joined(parts: Sequence[tuple[Volume, int, int]]) -> str:
+def spans_in(parts: Sequence[Part]) -> list[list[Any]]:
+    """Document, first line and last line of each part, as JSON."""
+    return [[volume.doc_id, first, last] for volume, first, last in parts]
+
+
+def joined(parts: Sequence[Part]) -> str:
     """The texts of parts, each under the words that name it."""
     pieces = []
     for volume, first, last in parts:
@@ -293,10 +298,10 @@ def joined(parts: Sequence[tuple[Volume, int, int]]) -> str:
     return "\n\n".join(pieces)
 
 
-def locate_in(volume: Volume, read: Spans, quote: str) -> tuple[int, int] | None:
-    """Where a quote stands within these lines."""
-    for _, first, last in read:
+def locate_in(parts: Sequence[Part], quote: str) -> Part | None:
+    """Where a quote stands, in the first of these parts that has it."""
+    for volume, first, last in parts:
         placed = locate(quote, volume.lines[first - 1 : last], first=first)
         if placed is not None:
-            return placed
+            return volume, *placed
     return None

@@ -10,21 +10,18 @@ import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from recollect.domain.findings import Finding
 from recollect.errors import NotFoundError
 from recollect.files.patterns import MAX_PATTERN_CHARS, Match, search_lines, touching
 from recollect.library.material import EVERYTHING, Entry, Material, Volume
-from recollect.library.passages import MAX_TEXT_CHARS, cut, lines_of
+from recollect.library.passages import MAX_TEXT_CHARS, Part, cut, lines_of, spans_in
 from recollect.runs.environment import Observation
+from recollect.runs.row_book import Parameters
 
 
-class _Parameters(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ListDocuments(_Parameters):
+class ListDocuments(Parameters):
     """Parameters of `list_documents`."""
 
     filter: str = Field(
@@ -33,15 +30,20 @@ class ListDocuments(_Parameters):
     skip: int = Field(default=0, ge=0, description="how many to pass over, for the rest of a long list")
 
 
-class ReadDocument(_Parameters):
-    """Parameters of `read_document`."""
+class ChunkByStructure(Parameters):
+    """Parameters of `chunk_by_structure`."""
 
     doc_id: str = Field(min_length=1, max_length=1_000)
+
+
+class ReadDocument(ChunkByStructure):
+    """Parameters of `read_document`."""
+
     first_line: int | None = Field(default=None, ge=1, description="from the beginning without it")
     last_line: int | None = Field(default=None, ge=1, description="to the end without it")
 
 
-class SearchPattern(_Parameters):
+class SearchPattern(Parameters):
     """Parameters of `search_pattern`."""
 
     doc_id: str = Field(
@@ -53,29 +55,21 @@ class SearchPattern(_Parameters):
     context_lines: int = Field(default=0, ge=0, le=20)
 
 
-class GetSection(_Parameters):
+class GetSection(ChunkByStructure):
     """Parameters of `get_section`."""
 
-    doc_id: str = Field(min_length=1, max_length=1_000)
     section_path: str = Field(
         min_length=1, max_length=1_000, description="as in 'Security > OAuth2 > Scopes'"
     )
 
 
-class ChunkBySize(_Parameters):
+class ChunkBySize(ChunkByStructure):
     """Parameters of `chunk_by_size`."""
 
-    doc_id: str = Field(min_length=1, max_length=1_000)
     max_tokens: int = Field(ge=16, le=100_000)
 
 
-class ChunkByStructure(_Parameters):
-    """Parameters of `chunk_by_structure`."""
-
-    doc_id: str = Field(min_length=1, max_length=1_000)
-
-
-class QuerySubset(_Parameters):
+class QuerySubset(Parameters):
     """Parameters of `query_subset`."""
 
     content: str = Field(
@@ -86,7 +80,7 @@ class QuerySubset(_Parameters):
     question: str = Field(min_length=1, max_length=4_000)
 
 
-class Summarize(_Parameters):
+class Summarize(Parameters):
     """Parameters of `summarize`."""
 
     content: str = Field(
@@ -96,7 +90,7 @@ class Summarize(_Parameters):
     )
 
 
-class RequestCapability(_Parameters):
+class RequestCapability(Parameters):
     """Parameters of `request_capability`."""
 
     description: str = Field(min_length=1, max_length=1_000, description="what you would need")
@@ -135,7 +129,7 @@ async def list_documents(material: Material, wanted: ListDocuments, room_chars: 
 
 async def read_document(
     material: Material, wanted: ReadDocument, room_chars: int
-) -> tuple[Observation, Volume]:
+) -> tuple[Observation, list[Part]]:
     """A document from end to end, or a range of its lines, numbered."""
     volume = await material.open(wanted.doc_id)
     total = len(volume.lines)
@@ -148,11 +142,11 @@ async def read_document(
     end = read[-1][2] if read else first
     rest = f"\n... {last - end} more lines; read on from line {end + 1}" if end < last else ""
     observation = Observation(
-        value={"doc_id": volume.doc_id, "total_lines": total, "spans": read},
+        value={"doc_id": volume.doc_id, "total_lines": total, "spans": spans_in(read)},
         text=f"{volume.doc_id} {lines_of(read)} of {total} lines\n{numbered}{rest}",
         tokens=len(numbered) // 4,
     )
-    return observation, volume
+    return observation, read
 
 
 async def search_pattern(
@@ -179,8 +173,8 @@ async def search_pattern(
             rows.append({"doc_id": volume.doc_id, "line": match.line, "section": path, "text": text})
             findings.append(volume.find(match.line, match.line, confidence=confidence))
             spans.append([volume.doc_id, match.line, match.line])
-        found = {row["line"]: row for row in rows[len(rows) - len(matches) :]}
-        blocks += _blocks(volume, found, wanted.context_lines, alone=len(volumes) == 1)
+        by_line = {row["line"]: row for row in rows[len(rows) - len(matches) :]}
+        blocks += _blocks(volume, by_line, wanted.context_lines, alone=len(volumes) == 1)
     where = repr(volumes[0].doc_id) if len(volumes) == 1 else f"{matching} of {len(volumes)} documents"
     more = f"\n... {total - len(rows)} more lines match; narrow the regex" if total > len(rows) else ""
     more += f"\n... {unopened} more documents were not searched; narrow doc_id" if unopened else ""
@@ -193,25 +187,21 @@ async def search_pattern(
 
 
 def _blocks(
-    volume: Volume, found: Mapping[int, Mapping[str, Any]], context: int, *, alone: bool
+    volume: Volume, rows: Mapping[int, Mapping[str, Any]], context: int, *, alone: bool
 ) -> Iterator[str]:
     """Matches as they are shown; those whose surroundings touch stand in one block, so that no line comes twice."""
     place = "" if alone else f"{volume.doc_id}:"
     if not context:
-        for line, row in found.items():
-            yield (
-                f"{place}{line} [{row['section']}] {row['text']}"
-                if alone
-                else f"{place}{line}: {row['text']}"
-            )
+        for line, row in rows.items():
+            yield f"{line} [{row['section']}] {row['text']}" if alone else f"{place}{line}: {row['text']}"
         return
-    for first, last in touching(found, context, len(volume.lines)):
+    for first, last in touching(rows, context, len(volume.lines)):
         around = [
-            f"{place}{number}{':' if number in found else '-'} "
-            f"{found[number]['text'] if number in found else volume.lines[number - 1][:_LINE_CHARS]}"
+            f"{place}{number}{':' if number in rows else '-'} "
+            f"{rows[number]['text'] if number in rows else volume.lines[number - 1][:_LINE_CHARS]}"
             for number in range(first, last + 1)
         ]
-        sections = dict.fromkeys(found[one]["section"] for one in found if first <= one <= last)
+        sections = dict.fromkeys(rows[line]["section"] for line in rows if first <= line <= last)
         yield "\n".join([f"[{'; '.join(sections)}]", *around, "--"])
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.domain.findings import Finding
-from recollect.library.material import Lead, Volume
+from recollect.library.material import Lead
+from recollect.library.passages import Part, locate_in
 from recollect.oracle.material import ConsultedMaterial
 from recollect.providers.models.contract import AtMost
 from recollect.providers.tokens import count_tokens, first_tokens
 from recollect.runs.fences import fence, new_boundary, preface, read_prompt
-from recollect.runs.quotes import locate
 
 if TYPE_CHECKING:
     from recollect.providers.models import ChatModel, Profile
@@ -31,9 +31,6 @@ _AROUND_TOKENS = 60
 _QUESTION_TOKENS = 4_000
 #: A small model's answer: six sentences with two quotes each, as long as they may be.
 _SMALL_OUTPUT_TOKENS = 1_200
-
-#: Document, first line, last line.
-Part = tuple[Volume, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,15 +162,8 @@ async def choose_parts(material: ConsultedMaterial, leads: Sequence[Lead], *, ma
 def _supported(sentence: DirectSentence | DirectBlock, parts: Sequence[Part]) -> Finding | None:
     """A passage with the places of its quotes; None when none of them is in the material."""
     text = sentence.text.strip() if isinstance(sentence, DirectBlock) else " ".join(sentence.text.split())
-    citations = []
-    evidence = ""
-    for quote in sentence.quotes:
-        for volume, first, last in parts:
-            placed = locate(quote, volume.lines[first - 1 : last], first=first)
-            if placed is not None:
-                citations.append(volume.cite(*placed))
-                evidence = evidence or quote
-                break
-    if not text or not citations:
+    places = {quote: place for quote in sentence.quotes if (place := locate_in(parts, quote)) is not None}
+    if not text or not places:
         return None
-    return Finding.on(*dict.fromkeys(citations), description=text, evidence=evidence, confidence=0.9)
+    citations = dict.fromkeys(volume.cite(first, last) for volume, first, last in places.values())
+    return Finding.on(*citations, description=text, evidence=next(iter(places)), confidence=0.9)

@@ -49,7 +49,7 @@ class ConsultedMaterial:
         self.entries: dict[str, Entry] = {entry.doc_id: entry for entry in documents}
         for volume in self._files.values():
             # A document and a file of one name: the document keeps it, since somebody gave it on purpose.
-            self.entries.setdefault(volume.doc_id, volume.entry)
+            self.entries.setdefault(volume.doc_id, volume)
         #: Documents of the library that are only listed: they are not part of what is measured.
         self._known: dict[str, Entry] = {}
         self._listed = False

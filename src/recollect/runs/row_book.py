@@ -38,11 +38,13 @@ IN_ANSWER: bool = Field(
 )
 
 
-class _Parameters(BaseModel):
+class Parameters(BaseModel):
+    """Of a tool: what is not among them is an error."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ColumnForm(_Parameters):
+class ColumnForm(Parameters):
     """A column as a planner names it."""
 
     name: str = Field(min_length=1, max_length=40, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")
@@ -57,7 +59,7 @@ class ColumnForm(_Parameters):
         return Column(name=self.name, kind=self.kind, about=self.about, one_of=self.one_of)
 
 
-class MapParameters(_Parameters):
+class MapParameters(Parameters):
     """What every tool that maps a question is asked with."""
 
     question: str = Field(min_length=1, max_length=4_000, description="what to write down of each")
@@ -72,7 +74,7 @@ class MapParameters(_Parameters):
         return tuple(column.column() for column in self.columns) or (ITEM,)
 
 
-class ConditionForm(_Parameters):
+class ConditionForm(Parameters):
     """A test of one column."""
 
     column: str
@@ -80,7 +82,7 @@ class ConditionForm(_Parameters):
     value: str | float | bool | None = None
 
 
-class QueryRows(_Parameters):
+class QueryRows(Parameters):
     """Parameters of `query_rows`."""
 
     rows: str = Field(description="the table, such as r1")
