@@ -8,9 +8,10 @@ changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any
 from uuid import UUID
 
@@ -191,6 +192,29 @@ class Tally:
                 f"{self.leaked} rows leaked in {len(self.leaks)} of {self.tried} attempts: {examples}",
             )
         return Check(name=f"isolation: {self.name}", ok=ok, detail=detail, advice="" if ok else self.advice)
+
+
+Attack = Callable[[Arena], Check]
+
+
+def attack(
+    title: str, group: list[Attack] | None = None
+) -> Callable[[Callable[[Arena, Attacker, Tally], None]], Attack]:
+    """Makes an attack of a function that notes its attempts in a tally, and adds it to a group of them."""
+
+    def make(attempts: Callable[[Arena, Attacker, Tally], None]) -> Attack:
+        @wraps(attempts)
+        def carry_out(arena: Arena) -> Check:
+            tally = Tally(title)
+            with arena.attacker() as attacker:
+                attempts(arena, attacker, tally)
+            return tally.check()
+
+        if group is not None:
+            group.append(carry_out)
+        return carry_out
+
+    return make
 
 
 def readable_scopes(world: World, context: TenantContext) -> set[UUID]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -57,9 +57,9 @@ async def everybody_finds_only_their_own(workspace: Workspace, arena: Arena) -> 
         tally.note(
             f"list as {describe(context)}", len({t for t in listed if t.startswith("found")} ^ expected)
         )
-        tally.note(f"list of another tenant as {describe(context)}", _foreign(listed, arena.theirs))
+        tally.note(f"list of another tenant as {describe(context)}", _telling(listed, arena.theirs))
         exported = await _export(workspace, context)
-        tally.note(f"export as {describe(context)}", sum(arena.theirs.token in line for line in exported))
+        tally.note(f"export as {describe(context)}", _telling(exported, arena.theirs))
         memories = {line for line in exported if json.loads(line)["kind"] == "memory" and "found" in line}
         tally.expect(f"export as {describe(context)}, lines", len(memories) == len(expected))
         for words in (arena.mine.token, arena.theirs.token, f"found {arena.theirs.token} team web secret"):
@@ -67,7 +67,7 @@ async def everybody_finds_only_their_own(workspace: Workspace, arena: Arena) -> 
             tally.note(
                 f"search as {describe(context)}", len({t for t in hits if t.startswith("found")} - expected)
             )
-            tally.note(f"search of another tenant as {describe(context)}", _foreign(hits, arena.theirs))
+            tally.note(f"search of another tenant as {describe(context)}", _telling(hits, arena.theirs))
     own_hits = await _search(workspace, arena.mine.admin, arena.mine.token)
     tally.expect("an admin's search found nothing, so the attack proves nothing", len(own_hits) > 0)
     return tally.check()
@@ -77,8 +77,9 @@ def _text(world: World, place: Place) -> str:
     return f"found {world.token} secret of {place.layer.value} {place.name} {place.owner}"
 
 
-def _foreign(texts: set[str], other: World) -> int:
-    return sum(other.token in text for text in texts)
+def _telling(texts: Iterable[str], world: World) -> int:
+    """How many texts speak of a tenant."""
+    return sum(world.token in text for text in texts)
 
 
 def _writer(world: World, place: Place) -> TenantContext:
@@ -246,7 +247,7 @@ async def hostile_text_stays_text(workspace: Workspace, arena: Arena) -> Check:
     tally = Tally("SQL in text fields, filters, names and cursors stays text")
     mine, theirs = arena.mine, arena.theirs
     ana = mine.as_user("ana")
-    before = [await _census(workspace, world) for world in (mine, theirs)]
+    before = [len(await _list(workspace, world.admin)) for world in (mine, theirs)]
     added = 0
     for text in HOSTILE:
         stored = await _add(
@@ -270,8 +271,8 @@ async def hostile_text_stays_text(workspace: Workspace, arena: Arena) -> Check:
             except RecollectError as error:
                 tally.expect(f"{what} with {text!r} reached the database: {error}", _is_ours(error))
             else:
-                tally.note(f"{what} with {text!r}", sum(theirs.token in entry.text for entry in entries))
-    after = [await _census(workspace, world) for world in (mine, theirs)]
+                tally.note(f"{what} with {text!r}", _telling((entry.text for entry in entries), theirs))
+    after = [len(await _list(workspace, world.admin)) for world in (mine, theirs)]
     # An update keeps what the memory said before, as a version of its own.
     tally.expect("rows of this tenant", after[0] == before[0] + 2 * added)
     tally.expect("rows of the other tenant", after[1] == before[1])
@@ -303,7 +304,7 @@ def _uses(workspace: Workspace, arena: Arena, text: str) -> Iterator[tuple[str, 
         "search filter",
         _search(workspace, ana, "x", filters={text: text, f"metadata.{text}": {"$gte": text}}),
     )
-    yield "scope", _in_scope(workspace, ana, text)
+    yield "scope", _search(workspace, ana, "x", scope=f"team/{text}")
     yield "cursor", _at_cursor(workspace, ana, text)
     yield "new scope", _shape_scope(workspace, mine.admin, text)
     for field in ("user_id", "agent_id", "session_id", "tenant_id"):
@@ -313,8 +314,8 @@ def _uses(workspace: Workspace, arena: Arena, text: str) -> Iterator[tuple[str, 
         yield "role", _list_as(workspace, {"tenant_id": mine.tenant_id, "user_id": "zoe", "roles": (role,)})
 
 
-async def _in_scope(workspace: Workspace, context: TenantContext, text: str) -> Sequence[Any]:
-    return await _search(workspace, context, "x", scope=f"team/{text}")
+async def _list_as(workspace: Workspace, parts: dict[str, Any]) -> Sequence[Any]:
+    return await _list(workspace, TenantContext(**parts))
 
 
 async def _at_cursor(workspace: Workspace, context: TenantContext, text: str) -> Sequence[Any]:
@@ -329,15 +330,6 @@ async def _shape_scope(workspace: Workspace, context: TenantContext, text: str) 
         await scopes.add_member(tx, text, name, "lead")
         await scopes.remove_member(tx, text, name)
     return []
-
-
-async def _list_as(workspace: Workspace, parts: dict[str, Any]) -> Sequence[Any]:
-    return await _list(workspace, TenantContext(**parts))
-
-
-async def _census(workspace: Workspace, world: World) -> int:
-    """How many memories a tenant has, by its admin."""
-    return len(await _list(workspace, world.admin))
 
 
 ATTACKS: tuple[Callable[[Workspace, Arena], Awaitable[Check]], ...] = (

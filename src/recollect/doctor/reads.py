@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from uuid import uuid4
 
 from psycopg import sql
@@ -16,35 +16,36 @@ from recollect.doctor.arena import (
     GLOBAL_TABLES,
     TENANT_WIDE,
     Arena,
+    Attack,
     Attacker,
     Tally,
+    attack,
     describe,
     readable_scopes,
 )
 from recollect.doctor.world import World
-from recollect.domain.results import Check
+
+ATTACKS: list[Attack] = []
 
 
-def no_caller_sees_nothing(arena: Arena) -> Check:
+@attack("without a caller no table shows a row", ATTACKS)
+def no_caller_sees_nothing(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """A transaction that does not say who asks."""
-    tally = Tally("without a caller no table shows a row")
-    with arena.attacker() as attacker, attacker.posing_as(None):
+    with attacker.posing_as(None):
         for name, rows in attacker.counts(arena.protected).items():
             tally.note(name, rows)
-    return tally.check()
 
 
-def tenant_alone_sees_nothing(arena: Arena) -> Check:
+@attack("a tenant without a caller shows no row of a scope", ATTACKS)
+def tenant_alone_sees_nothing(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """A transaction that names a tenant but nobody in it."""
-    tally = Tally("a tenant without a caller shows no row of a scope")
     wide = [table for table in arena.protected if table.parent in TENANT_WIDE]
     others = [table for table in arena.protected if table.parent not in TENANT_WIDE]
-    with arena.attacker() as attacker, attacker.posing_as(None):
+    with attacker.posing_as(None):
         _say(attacker, arena.mine.tenant_id, None)
         counts = attacker.counts(others) | attacker.counts(wide, _FOREIGN, [arena.mine.tenant_id])
         for name, rows in counts.items():
             tally.note(name, rows)
-    return tally.check()
 
 
 _FOREIGN = "tenant_id is distinct from %s"
@@ -89,61 +90,57 @@ def _garbled(world: World) -> Iterator[tuple[str, str]]:
         yield other, admin
 
 
-def garbled_settings_see_nothing(arena: Arena) -> Check:
+@attack("garbled settings show no row", ATTACKS)
+def garbled_settings_see_nothing(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """Settings that can't be read give an error or nothing, never somebody's rows."""
-    tally = Tally("garbled settings show no row")
     tables = [table for table in arena.protected if table.name == table.parent or table.name.endswith("_0")]
-    with arena.attacker() as attacker:
-        for tenant, caller in _garbled(arena.mine):
-            with attacker.posing_as(None):
-                rows = 0
-                if _say(attacker, tenant, caller):
-                    # The tenant's own two tables open with the tenant's name alone.
-                    wide = tenant == arena.mine.tenant_id
-                    others = [table for table in tables if not (wide and table.parent in TENANT_WIDE)]
-                    rows = sum(attacker.counts(others).values())
-                tally.note(f"{tenant[:40]!r} {caller[:60]!r}", rows)
-    return tally.check()
+    for tenant, caller in _garbled(arena.mine):
+        with attacker.posing_as(None):
+            rows = 0
+            if _say(attacker, tenant, caller):
+                # The tenant's own two tables open with the tenant's name alone.
+                wide = tenant == arena.mine.tenant_id
+                others = [table for table in tables if not (wide and table.parent in TENANT_WIDE)]
+                rows = sum(attacker.counts(others).values())
+            tally.note(f"{tenant[:40]!r} {caller[:60]!r}", rows)
 
 
-def every_caller_sees_exactly_what_the_rules_say(arena: Arena) -> Check:
+@attack("every caller sees exactly the rows the rules allow", ATTACKS)
+def every_caller_sees_exactly_what_the_rules_say(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """Each kind of caller, each table and partition: the visible rows are those of the visible scopes."""
-    tally = Tally("every caller sees exactly the rows the rules allow")
     world, members = arena.mine, [table for table in arena.protected if table.parent == "membership"]
     named = [table for table in arena.protected if "tenant_id" in table.columns]
     nameless = [table for table in arena.protected if "tenant_id" not in table.columns]
     scoped = [table for table in arena.scoped if table not in members]
     personal = [table for table in arena.protected if "user_id" in table.columns and table not in members]
     secret = [table for table in arena.protected if table.parent in ADMINS_ONLY]
-    with arena.attacker() as attacker:
-        for context in world.callers():
-            allowed = list(readable_scopes(world, context))
-            managed = list(rules.managed(world.places, world.belongings, context))
-            expected = {name: len(allowed) * rows for name, rows in _PER_SCOPE.items()}
-            expected["membership"] = sum(
-                b.scope_id in managed or b.user_id == context.user_id for b in world.belongings
-            )
-            with attacker.posing_as(context):
-                findings = {
-                    "of other tenants": attacker.counts(named, _FOREIGN, [world.tenant_id]),
-                    "of nobody's": attacker.counts(nameless) if nameless else {},
-                    "of hidden scopes": attacker.counts(scoped, "not (scope_id = any(%s))", [allowed]),
-                    "of other members": attacker.counts(
-                        members, "not (scope_id = any(%s) or user_id = %s)", [managed, context.user_id or ""]
-                    ),
-                    "of other users": {}
-                    if context.is_admin
-                    else attacker.counts(personal, "user_id is distinct from %s", [context.user_id or ""]),
-                    "of the admins": {} if context.is_admin else attacker.counts(secret),
-                }
-                visible = attacker.counts(named)
-            for kind, counts in findings.items():
-                for name, rows in counts.items():
-                    tally.note(f"{name} {kind} as {describe(context)}", rows)
-            for name, rows in expected.items():
-                # Hidden from those who may see it is no leak, but no less wrong.
-                tally.note(f"{name} missing as {describe(context)}", max(rows - visible[name], 0))
-    return tally.check()
+    for context in world.callers():
+        allowed = list(readable_scopes(world, context))
+        managed = list(rules.managed(world.places, world.belongings, context))
+        expected = {name: len(allowed) * rows for name, rows in _PER_SCOPE.items()}
+        expected["membership"] = sum(
+            b.scope_id in managed or b.user_id == context.user_id for b in world.belongings
+        )
+        with attacker.posing_as(context):
+            findings = {
+                "of other tenants": attacker.counts(named, _FOREIGN, [world.tenant_id]),
+                "of nobody's": attacker.counts(nameless) if nameless else {},
+                "of hidden scopes": attacker.counts(scoped, "not (scope_id = any(%s))", [allowed]),
+                "of other members": attacker.counts(
+                    members, "not (scope_id = any(%s) or user_id = %s)", [managed, context.user_id or ""]
+                ),
+                "of other users": {}
+                if context.is_admin
+                else attacker.counts(personal, "user_id is distinct from %s", [context.user_id or ""]),
+                "of the admins": {} if context.is_admin else attacker.counts(secret),
+            }
+            visible = attacker.counts(named)
+        for kind, counts in findings.items():
+            for name, rows in counts.items():
+                tally.note(f"{name} {kind} as {describe(context)}", rows)
+        for name, rows in expected.items():
+            # Hidden from those who may see it is no leak, but no less wrong.
+            tally.note(f"{name} missing as {describe(context)}", max(rows - visible[name], 0))
 
 
 #: How many rows a world has in each scope.
@@ -184,17 +181,15 @@ def _forgeries(arena: Arena) -> list[str]:
     ]
 
 
-def forged_settings_add_nothing(arena: Arena) -> Check:
+@attack("forged settings and roles add no row", ATTACKS)
+def forged_settings_add_nothing(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """Whatever a stranger sets beside the two settings, no row more appears."""
-    tally = Tally("forged settings and roles add no row")
     stranger = arena.mine.as_user("zoe")
-    with arena.attacker() as attacker:
-        for statement in _forgeries(arena):
-            with attacker.posing_as(stranger):
-                attacker.attempt(statement, keep=True)
-                rows = sum(attacker.counts(arena.scoped).values())
-            tally.note(statement[:60], rows)
-    return tally.check()
+    for statement in _forgeries(arena):
+        with attacker.posing_as(stranger):
+            attacker.attempt(statement, keep=True)
+            rows = sum(attacker.counts(arena.scoped).values())
+        tally.note(statement[:60], rows)
 
 
 def _shadows(world: World) -> list[str]:
@@ -222,54 +217,50 @@ def _shadows(world: World) -> list[str]:
     ]
 
 
-def shadows_fool_nobody(arena: Arena) -> Check:
+@attack("temporary tables, functions and operators fool no policy", ATTACKS)
+def shadows_fool_nobody(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """Policies and functions with their owner's rights must not pick up the attacker's own objects."""
-    tally = Tally("temporary tables, functions and operators fool no policy")
     tables = [table for table in arena.scoped if table.parent != "membership"]
-    with arena.attacker() as attacker:
-        for context in (arena.mine.as_user("zoe"), arena.mine.as_user("ana")):
-            allowed = list(readable_scopes(arena.mine, context))
-            with attacker.posing_as(context):
-                for statement in _shadows(arena.mine):
-                    attacker.attempt(statement, keep=True)
-                    rows = sum(attacker.counts(tables, "not (scope_id = any(%s))", [allowed]).values())
-                    tally.note(f"{statement[:50]} as {describe(context)}", rows)
-                outcome = attacker.attempt("select unnest(recollect.caller_scopes('visible'))")
-                tally.note("caller_scopes", len({row[0] for row in outcome.values} - set(allowed)))
-    return tally.check()
+    for context in (arena.mine.as_user("zoe"), arena.mine.as_user("ana")):
+        allowed = list(readable_scopes(arena.mine, context))
+        with attacker.posing_as(context):
+            for statement in _shadows(arena.mine):
+                attacker.attempt(statement, keep=True)
+                rows = sum(attacker.counts(tables, "not (scope_id = any(%s))", [allowed]).values())
+                tally.note(f"{statement[:50]} as {describe(context)}", rows)
+            outcome = attacker.attempt("select unnest(recollect.caller_scopes('visible'))")
+            tally.note("caller_scopes", len({row[0] for row in outcome.values} - set(allowed)))
 
 
-def spies_are_kept_behind_the_policies(arena: Arena) -> Check:
+@attack("a function in WHERE sees no hidden row", ATTACKS)
+def spies_are_kept_behind_the_policies(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """A cheap function in WHERE would see rows before the policy if the planner ran it first."""
-    tally = Tally("a function in WHERE sees no hidden row")
     seen: list[str] = []
-    with arena.attacker() as attacker:
-        attacker.connection.add_notice_handler(lambda notice: seen.append(notice.message_primary or ""))
-        with attacker.posing_as(arena.mine.as_user("ana")):
-            attacker.attempt("set local client_min_messages = notice", keep=True)
+    attacker.connection.add_notice_handler(lambda notice: seen.append(notice.message_primary or ""))
+    with attacker.posing_as(arena.mine.as_user("ana")):
+        attacker.attempt("set local client_min_messages = notice", keep=True)
+        attacker.attempt(
+            "create function pg_temp.spy(seen text) returns boolean cost 0.0000001 language plpgsql as"
+            " $$ begin raise notice '%', left(seen, 40); return true; end $$",
+            keep=True,
+        )
+        leakproof = attacker.attempt("alter function pg_temp.spy(text) leakproof")
+        tally.expect("a leakproof function of one's own", leakproof.refused)
+        counts = attacker.counts(arena.protected)
+        for table in arena.protected:
+            visible = counts[table.name]
+            seen.clear()
             attacker.attempt(
-                "create function pg_temp.spy(seen text) returns boolean cost 0.0000001 language plpgsql as"
-                " $$ begin raise notice '%', left(seen, 40); return true; end $$",
-                keep=True,
+                sql.SQL("select count(*) from {} t where pg_temp.spy(t::text)").format(table.identifier)
             )
-            leakproof = attacker.attempt("alter function pg_temp.spy(text) leakproof")
-            tally.expect("a leakproof function of one's own", leakproof.refused)
-            counts = attacker.counts(arena.protected)
-            for table in arena.protected:
-                visible = counts[table.name]
-                seen.clear()
-                attacker.attempt(
-                    sql.SQL("select count(*) from {} t where pg_temp.spy(t::text)").format(table.identifier)
-                )
-                tally.note(table.name, max(len(seen) - visible, 0))
-    return tally.check()
+            tally.note(table.name, max(len(seen) - visible, 0))
 
 
-def copies_hold_nothing_more(arena: Arena) -> Check:
+@attack("COPY TO writes no hidden row", ATTACKS)
+def copies_hold_nothing_more(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """COPY TO of every table, as a member: as many lines as SELECT shows, none of another tenant."""
-    tally = Tally("COPY TO writes no hidden row")
     token = arena.theirs.token.encode()
-    with arena.attacker() as attacker, attacker.posing_as(arena.mine.as_user("ana")):
+    with attacker.posing_as(arena.mine.as_user("ana")):
         for table in arena.protected:
             visible = attacker.count(table)
             lines = foreign = 0
@@ -281,32 +272,29 @@ def copies_hold_nothing_more(arena: Arena) -> Check:
                 lines = max(lines, data.count(b"\n"))
                 foreign += data.count(token)
             tally.note(table.name, max(lines - visible, 0) + foreign)
-    return tally.check()
 
 
-def caller_scopes_stays_in_its_tenant(arena: Arena) -> Check:
+@attack("caller_scopes() names scopes of the set tenant only", ATTACKS)
+def caller_scopes_stays_in_its_tenant(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """The one function with its owner's rights names no scope of a tenant that was not set."""
-    tally = Tally("caller_scopes() names scopes of the set tenant only")
     mine = {place.id for place in arena.mine.places}
-    with arena.attacker() as attacker:
-        for context in arena.mine.callers():
-            for kind in ("visible", "writable", "managed", "", "all", "'"):
-                with attacker.posing_as(context):
-                    outcome = attacker.attempt("select unnest(recollect.caller_scopes(%s))", [kind])
-                tally.note(f"{kind!r} as {describe(context)}", len({row[0] for row in outcome.values} - mine))
-        with attacker.posing_as(None):
-            outcome = attacker.attempt("select unnest(recollect.caller_scopes('visible'))")
-            tally.note("nobody", outcome.rows)
-    return tally.check()
+    for context in arena.mine.callers():
+        for kind in ("visible", "writable", "managed", "", "all", "'"):
+            with attacker.posing_as(context):
+                outcome = attacker.attempt("select unnest(recollect.caller_scopes(%s))", [kind])
+            tally.note(f"{kind!r} as {describe(context)}", len({row[0] for row in outcome.values} - mine))
+    with attacker.posing_as(None):
+        outcome = attacker.attempt("select unnest(recollect.caller_scopes('visible'))")
+        tally.note("nobody", outcome.rows)
 
 
-def statistics_show_nothing(arena: Arena) -> Check:
+@attack("statistics, sequences and statement texts show nothing")
+def statistics_show_nothing(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """Samples of column values, kept for the planner, and texts of other connections' statements.
 
     Row estimates of EXPLAIN are out of scope: they tell how many rows there may be, never what is in them.
     """
-    tally = Tally("statistics, sequences and statement texts show nothing")
-    with arena.attacker() as attacker, attacker.posing_as(arena.mine.admin):
+    with attacker.posing_as(arena.mine.admin):
         for view in ("pg_stats", "pg_stats_ext", "pg_stats_ext_exprs"):
             outcome = attacker.attempt(
                 f"select 1 from {view} where schemaname = 'recollect' and tablename <> all(%s)",
@@ -327,17 +315,3 @@ def statistics_show_nothing(arena: Arena) -> Check:
                 [token],
             )
             tally.note("statement texts with a memory in them", texts.rows)
-    return tally.check()
-
-
-ATTACKS: tuple[Callable[[Arena], Check], ...] = (
-    no_caller_sees_nothing,
-    tenant_alone_sees_nothing,
-    garbled_settings_see_nothing,
-    every_caller_sees_exactly_what_the_rules_say,
-    forged_settings_add_nothing,
-    shadows_fool_nobody,
-    spies_are_kept_behind_the_policies,
-    copies_hold_nothing_more,
-    caller_scopes_stays_in_its_tenant,
-)

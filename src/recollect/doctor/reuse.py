@@ -10,88 +10,84 @@ import psycopg
 from psycopg import sql
 
 from recollect.config import Settings
-from recollect.doctor.arena import Arena, Attacker, Tally
+from recollect.doctor.arena import Arena, Attack, Attacker, Tally, attack
 from recollect.domain.results import Check
-from recollect.domain.tenancy import TenantContext
 from recollect.errors import RecollectError
 from recollect.storage.sql import queries
 from recollect.storage.store import Store, Transaction, caller_settings
 
 _TEXTS = "select text from recollect.memory"
 
+ATTACKS: list[Attack] = []
 
-def settings_end_with_the_transaction(arena: Arena) -> Check:
+
+@attack("who asked is forgotten with the transaction", ATTACKS)
+def settings_end_with_the_transaction(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """After commit, rollback, error and savepoint the connection is nobody's again."""
-    tally = Tally("who asked is forgotten with the transaction")
-    with arena.attacker() as attacker:
-        connection = attacker.connection
-        say = caller_settings(arena.mine.admin)
-        for ending in ("commit", "rollback"):
-            connection.execute("begin")
-            connection.execute(say)
-            connection.execute(ending)
-            tally.note(f"after {ending}", _rows(attacker))
+    connection = attacker.connection
+    say = caller_settings(arena.mine.admin)
+    for ending in ("commit", "rollback"):
         connection.execute("begin")
         connection.execute(say)
-        try:
-            connection.execute("select 1 / 0")
-        except psycopg.Error:
-            connection.execute("rollback")
-        tally.note("after an error", _rows(attacker))
-        connection.execute("begin")
-        connection.execute("savepoint before")
-        connection.execute(say)
-        connection.execute("rollback to savepoint before")
-        tally.note("after a rollback to a savepoint", _rows(attacker))
+        connection.execute(ending)
+        tally.note(f"after {ending}", _rows(attacker))
+    connection.execute("begin")
+    connection.execute(say)
+    try:
+        connection.execute("select 1 / 0")
+    except psycopg.Error:
         connection.execute("rollback")
-        with attacker.posing_as(arena.theirs.admin):
-            connection.execute("savepoint inner_caller")
-            connection.execute(say)
-            connection.execute("rollback to savepoint inner_caller")
-            outcome = attacker.attempt(
-                "select 1 from recollect.memory where tenant_id = %s", [arena.mine.tenant_id]
-            )
-            tally.note("the caller of a savepoint that was rolled back", outcome.rows)
-    return tally.check()
+    tally.note("after an error", _rows(attacker))
+    connection.execute("begin")
+    connection.execute("savepoint before")
+    connection.execute(say)
+    connection.execute("rollback to savepoint before")
+    tally.note("after a rollback to a savepoint", _rows(attacker))
+    connection.execute("rollback")
+    with attacker.posing_as(arena.theirs.admin):
+        connection.execute("savepoint inner_caller")
+        connection.execute(say)
+        connection.execute("rollback to savepoint inner_caller")
+        outcome = attacker.attempt(
+            "select 1 from recollect.memory where tenant_id = %s", [arena.mine.tenant_id]
+        )
+        tally.note("the caller of a savepoint that was rolled back", outcome.rows)
 
 
 def _rows(attacker: Attacker) -> int:
     return len(attacker.connection.execute(_TEXTS).fetchall())
 
 
-def prepared_statements_follow_the_caller(arena: Arena) -> Check:
+@attack("a prepared statement shows the rows of who runs it", ATTACKS)
+def prepared_statements_follow_the_caller(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """A statement prepared for one tenant and run for another, with plans made once and plans made each time."""
-    tally = Tally("a prepared statement shows the rows of who runs it")
     callers = [arena.theirs.admin, arena.mine.admin, arena.mine.as_user("ana"), arena.mine.as_user("zoe")]
-    with arena.attacker() as attacker:
-        for mode in ("auto", "force_generic_plan", "force_custom_plan"):
-            attacker.connection.execute(f"set plan_cache_mode = {mode}")
-            for maker in callers:
-                with attacker.posing_as(maker):
-                    attacker.connection.execute(f"prepare spied as {_TEXTS}")
-                    for _ in range(6):
-                        attacker.connection.execute("execute spied")
-                for context in callers:
-                    with attacker.posing_as(context):
-                        fresh = {row[0] for row in attacker.connection.execute(_TEXTS)}
-                        again = {row[0] for row in attacker.connection.execute("execute spied")}
-                    tally.note(f"{mode}, as {context.user_id}", len(again ^ fresh))
-                attacker.connection.execute("deallocate spied")
-    return tally.check()
+    for mode in ("auto", "force_generic_plan", "force_custom_plan"):
+        attacker.connection.execute(f"set plan_cache_mode = {mode}")
+        for maker in callers:
+            with attacker.posing_as(maker):
+                attacker.connection.execute(f"prepare spied as {_TEXTS}")
+                for _ in range(6):
+                    attacker.connection.execute("execute spied")
+            for context in callers:
+                with attacker.posing_as(context):
+                    fresh = {row[0] for row in attacker.connection.execute(_TEXTS)}
+                    again = {row[0] for row in attacker.connection.execute("execute spied")}
+                tally.note(f"{mode}, as {context.user_id}", len(again ^ fresh))
+            attacker.connection.execute("deallocate spied")
 
 
-def cursors_end_with_the_transaction(arena: Arena) -> Check:
+@attack("no cursor or session setting outlives its caller", ATTACKS)
+def cursors_end_with_the_transaction(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """A cursor shows what its own caller saw, so it must not outlive the transaction.
 
     WITH HOLD would keep rows in the connection on purpose, and no policy reaches them there: nothing in this
     program declares a cursor, prepares under a name, or sets who asks for a whole session.
     """
-    tally = Tally("no cursor or session setting outlives its caller")
-    with arena.attacker() as attacker:
-        with attacker.posing_as(arena.theirs.admin):
-            attacker.connection.execute(f"declare spied cursor for {_TEXTS}")
-        with attacker.posing_as(arena.mine.admin):
-            tally.note("a cursor of the transaction before", attacker.attempt("fetch all from spied").rows)
+    with attacker.posing_as(arena.theirs.admin):
+        attacker.connection.execute(f"declare spied cursor for {_TEXTS}")
+    with attacker.posing_as(arena.mine.admin):
+        tally.note("a cursor of the transaction before", attacker.attempt("fetch all from spied").rows)
     for name, text in queries().items():
         words = f" {' '.join(text.lower().split())} "
         for forbidden in (
@@ -104,7 +100,6 @@ def cursors_end_with_the_transaction(arena: Arena) -> Check:
             " listen ",
         ):
             tally.expect(f"query {name} has {forbidden.strip()!r}", forbidden not in words)
-    return tally.check()
 
 
 async def one_connection_serves_many_callers(arena: Arena, settings: Settings) -> Check:
@@ -121,7 +116,7 @@ async def one_connection_serves_many_callers(arena: Arena, settings: Settings) -
             before, after = (arena.theirs, arena.mine) if number % 2 else (arena.mine, arena.theirs)
             try:
                 async with store.transaction(before.admin) as tx:
-                    await spoil(tx, before.admin)
+                    await spoil(tx)
             except (RecollectError, psycopg.Error, RuntimeError, asyncio.CancelledError):
                 pass  # the spoilers fail on purpose
             for context in (after.as_user("zoe"), after.as_user("ana"), after.admin):
@@ -148,25 +143,25 @@ async def _strange_rows(tx: Transaction, token: str) -> int:
     return strange
 
 
-async def _read(tx: Transaction, context: TenantContext) -> None:
+async def _read(tx: Transaction) -> None:
     await tx.connection.execute(_TEXTS)
 
 
-async def _fail(tx: Transaction, context: TenantContext) -> None:
+async def _fail(tx: Transaction) -> None:
     await tx.connection.execute(_TEXTS)
     raise RuntimeError("on purpose")
 
 
-async def _break(tx: Transaction, context: TenantContext) -> None:
+async def _break(tx: Transaction) -> None:
     await tx.connection.execute("select 1 / 0")
 
 
-async def _cancel(tx: Transaction, context: TenantContext) -> None:
+async def _cancel(tx: Transaction) -> None:
     await tx.connection.execute(_TEXTS)
     raise asyncio.CancelledError
 
 
-async def _claim_the_session(tx: Transaction, context: TenantContext) -> None:
+async def _claim_the_session(tx: Transaction) -> None:
     """What a careless SET without LOCAL would leave behind."""
     for name in ("tenant", "caller"):
         setting = await tx.connection.execute("select current_setting(%s) as value", [f"recollect.{name}"])
@@ -176,18 +171,18 @@ async def _claim_the_session(tx: Transaction, context: TenantContext) -> None:
         )
 
 
-async def _stage(tx: Transaction, context: TenantContext) -> None:
+async def _stage(tx: Transaction) -> None:
     await tx.make_staging()
     await tx.connection.execute("insert into stage_posting (terms, tfs, dl) values ('left behind', '1 1', 2)")
     await tx.connection.execute("insert into stage_memory (text) values ('left behind')")
 
 
-async def _prepare(tx: Transaction, context: TenantContext) -> None:
+async def _prepare(tx: Transaction) -> None:
     for _ in range(8):  # beyond the driver's threshold, so that the server keeps a plan
         await tx.connection.execute(_TEXTS, prepare=True)
 
 
-async def _nest(tx: Transaction, context: TenantContext) -> None:
+async def _nest(tx: Transaction) -> None:
     try:
         async with tx.connection.transaction():
             await tx.connection.execute("select 1 / 0")
@@ -195,7 +190,7 @@ async def _nest(tx: Transaction, context: TenantContext) -> None:
         await tx.connection.execute(_TEXTS)
 
 
-_SPOILERS: tuple[Callable[[Transaction, TenantContext], Awaitable[None]], ...] = (
+_SPOILERS: tuple[Callable[[Transaction], Awaitable[None]], ...] = (
     _read,
     _fail,
     _break,
@@ -204,10 +199,4 @@ _SPOILERS: tuple[Callable[[Transaction, TenantContext], Awaitable[None]], ...] =
     _stage,
     _prepare,
     _nest,
-)
-
-ATTACKS: tuple[Callable[[Arena], Check], ...] = (
-    settings_end_with_the_transaction,
-    prepared_statements_follow_the_caller,
-    cursors_end_with_the_transaction,
 )

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 from uuid import UUID, uuid4
@@ -14,16 +14,17 @@ from psycopg import sql
 
 from recollect.doctor.arena import (
     Arena,
+    Attack,
     Attacker,
     Outcome,
     Table,
     Tally,
+    attack,
     describe,
     readable_scopes,
     writable_scopes,
 )
 from recollect.doctor.world import SPACE_ID, World, digest
-from recollect.domain.results import Check
 from recollect.domain.tenancy import TenantContext
 
 Attempt = tuple[TenantContext, str, dict[str, Any]]
@@ -79,6 +80,8 @@ _MEMBER = (
     " values (%(tenant)s, %(user)s, %(scope)s, %(role)s)"
 )
 
+ATTACKS: list[Attack] = []
+
 
 def _values(world: World, scope: UUID, **more: Any) -> dict[str, Any]:
     return {
@@ -91,56 +94,52 @@ def _values(world: World, scope: UUID, **more: Any) -> dict[str, Any]:
     } | more
 
 
-def rows_stay_out_of_other_scopes(arena: Arena) -> Check:
+@attack("rows are accepted only in the scopes a caller may write to", ATTACKS)
+def rows_stay_out_of_other_scopes(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """Inserting into every scope, as every caller: accepted exactly where the rules allow writing."""
-    tally = Tally("rows are accepted only in the scopes a caller may write to")
     mine = arena.mine
     thorough = [mine.as_user("ana"), mine.as_user("cleo"), mine.as_user(agent_id="crawler"), mine.admin]
-    with arena.attacker() as attacker:
-        for context in arena.mine.callers():
-            may = writable_scopes(arena.mine, context)
-            with attacker.posing_as(context):
-                # One table's policy is like another's: all of them for some callers, one of them for all.
-                every = context in thorough
-                for place in arena.mine.places:
-                    for table, statement in _ROWS.items() if every else [("mention", _ROWS["mention"])]:
-                        done = attacker.attempt(statement, _values(arena.mine, place.id))
-                        fits = done.refused != (place.id in may)
-                        tally.expect(
-                            f"insert into {table}, {place.layer.value}/{place.name} as {describe(context)}",
-                            fits,
-                        )
-                for place in arena.theirs.places[:1]:
-                    for table, statement in _ROWS.items():
-                        done = attacker.attempt(statement, _values(arena.theirs, place.id))
-                        tally.expect(
-                            f"insert into {table} of another tenant as {describe(context)}", done.refused
-                        )
-    return tally.check()
+    for context in arena.mine.callers():
+        may = writable_scopes(arena.mine, context)
+        with attacker.posing_as(context):
+            # One table's policy is like another's: all of them for some callers, one of them for all.
+            every = context in thorough
+            for place in arena.mine.places:
+                for table, statement in _ROWS.items() if every else [("mention", _ROWS["mention"])]:
+                    done = attacker.attempt(statement, _values(arena.mine, place.id))
+                    fits = done.refused != (place.id in may)
+                    tally.expect(
+                        f"insert into {table}, {place.layer.value}/{place.name} as {describe(context)}",
+                        fits,
+                    )
+            for place in arena.theirs.places[:1]:
+                for table, statement in _ROWS.items():
+                    done = attacker.attempt(statement, _values(arena.theirs, place.id))
+                    tally.expect(
+                        f"insert into {table} of another tenant as {describe(context)}", done.refused
+                    )
 
 
-def rows_of_others_stay_as_they_are(arena: Arena) -> Check:
+@attack("hidden and read-only rows can be neither changed nor removed", ATTACKS)
+def rows_of_others_stay_as_they_are(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """Updates and deletes of what is hidden or only readable, on every table and partition: nothing changes."""
-    tally = Tally("hidden and read-only rows can be neither changed nor removed")
     theirs = arena.theirs.tenant_id
-    with arena.attacker() as attacker:
-        for context in (
-            arena.mine.as_user("ana"),
-            arena.mine.as_user("cleo"),
-            arena.mine.as_user("zoe"),
-            arena.mine.admin,
-        ):
-            closed = [p.id for p in arena.mine.places if p.id not in writable_scopes(arena.mine, context)]
-            with attacker.posing_as(context):
-                for table in arena.scoped:
-                    name = f"{table.name} as {describe(context)}"
-                    for verb, done in _touch(attacker, table, "tenant_id = %s", [theirs]):
-                        tally.note(f"{verb} of another tenant's {name}", done.rows)
-                    # A scope's own row follows the rules for its parent instead.
-                    if table.parent not in {"scope", "membership"}:
-                        for verb, done in _touch(attacker, table, "scope_id = any(%s)", [closed]):
-                            tally.note(f"{verb} in closed scopes of {name}", done.rows)
-    return tally.check()
+    for context in (
+        arena.mine.as_user("ana"),
+        arena.mine.as_user("cleo"),
+        arena.mine.as_user("zoe"),
+        arena.mine.admin,
+    ):
+        closed = [p.id for p in arena.mine.places if p.id not in writable_scopes(arena.mine, context)]
+        with attacker.posing_as(context):
+            for table in arena.scoped:
+                name = f"{table.name} as {describe(context)}"
+                for verb, done in _touch(attacker, table, "tenant_id = %s", [theirs]):
+                    tally.note(f"{verb} of another tenant's {name}", done.rows)
+                # A scope's own row follows the rules for its parent instead.
+                if table.parent not in {"scope", "membership"}:
+                    for verb, done in _touch(attacker, table, "scope_id = any(%s)", [closed]):
+                        tally.note(f"{verb} in closed scopes of {name}", done.rows)
 
 
 def _touch(
@@ -156,13 +155,13 @@ def _touch(
         yield verb, attacker.attempt(sql.SQL(statement + tail).format(name), values)
 
 
-def rows_can_not_be_moved_out(arena: Arena) -> Check:
+@attack("own rows can't be moved to another tenant or a closed scope", ATTACKS)
+def rows_can_not_be_moved_out(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """Giving one's own rows to another tenant, or planting them in a scope one may not write to."""
-    tally = Tally("own rows can't be moved to another tenant or a closed scope")
     mine, ana = arena.mine, arena.mine.as_user("ana")
     own = mine.place("user/ana").id
     targets = [mine.place("team/web").id, mine.place("org/west").id, mine.place("user/bob").id, uuid4()]
-    with arena.attacker() as attacker, attacker.posing_as(ana):
+    with attacker.posing_as(ana):
         for table in arena.scoped:
             if table.parent in {"scope", "membership"}:
                 continue
@@ -177,7 +176,6 @@ def rows_can_not_be_moved_out(arena: Arena) -> Check:
                     [target, own],
                 )
                 tally.note(f"{table.name} to a closed scope", planted.rows)
-    return tally.check()
 
 
 def _scope(
@@ -309,19 +307,17 @@ def _ruling(arena: Arena) -> Iterator[Attempt]:
 _USURPATIONS = (_joining, _planting, _seizing, _ruling)
 
 
-def nobody_gains_rights(arena: Arena) -> Check:
+@attack("nobody makes themselves a member, a lead or an owner", ATTACKS)
+def nobody_gains_rights(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """Memberships, scopes, tenants and store-wide tables, changed by those who may not."""
-    tally = Tally("nobody makes themselves a member, a lead or an owner")
-    with arena.attacker() as attacker:
-        for context, statement, values in chain.from_iterable(kind(arena) for kind in _USURPATIONS):
-            with attacker.posing_as(context):
-                done = attacker.attempt(statement, values)
-            details = " ".join(
-                str(value) for key, value in values.items() if key in {"name", "user", "role", "layer"}
-            )
-            tally.note(f"{statement[:60]} {details} as {describe(context)}", done.rows)
-        tally.note("the victim of a rename", _renamed(attacker, arena.mine))
-    return tally.check()
+    for context, statement, values in chain.from_iterable(kind(arena) for kind in _USURPATIONS):
+        with attacker.posing_as(context):
+            done = attacker.attempt(statement, values)
+        details = " ".join(
+            str(value) for key, value in values.items() if key in {"name", "user", "role", "layer"}
+        )
+        tally.note(f"{statement[:60]} {details} as {describe(context)}", done.rows)
+    tally.note("the victim of a rename", _renamed(attacker, arena.mine))
 
 
 def _renamed(attacker: Attacker, world: World) -> int:
@@ -376,10 +372,10 @@ def _takeovers(arena: Arena) -> Iterator[str]:
     )
 
 
-def nothing_can_be_taken_over(arena: Arena) -> Check:
+@attack("no table, policy, function or file can be taken over", ATTACKS)
+def nothing_can_be_taken_over(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """Every right of an owner is refused, table by table."""
-    tally = Tally("no table, policy, function or file can be taken over")
-    with arena.attacker() as attacker, attacker.posing_as(arena.mine.admin):
+    with attacker.posing_as(arena.mine.admin):
         for statement in _takeovers(arena):
             tally.expect(statement, attacker.attempt(statement).refused)
         for table in arena.tables:
@@ -389,56 +385,39 @@ def nothing_can_be_taken_over(arena: Arena) -> Check:
                 "select has_table_privilege('public', %s, 'select')", [f"recollect.{table.name}"]
             )
             tally.expect(f"grant all on {table.name}", given.values == [(False,)])
-    return tally.check()
 
 
-def refusals_say_nothing(arena: Arena) -> Check:
+@attack("refusals are the same for what exists and what does not", ATTACKS)
+def refusals_say_nothing(arena: Arena, attacker: Attacker, tally: Tally) -> None:
     """A probe with a real id, digest or name of somebody else is refused in the same words as one with a random one."""
-    tally = Tally("refusals are the same for what exists and what does not")
     mine, theirs = arena.mine, arena.theirs
     hidden, foreign = mine.place("team/web"), theirs.place("team/web")
     text = f"{mine.token} team/web of all"
-    with arena.attacker() as attacker:
-        for context in (mine.as_user("ana"), mine.as_user("zoe"), mine.admin):
-            probes: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = []
-            for table, statement in _ROWS.items():
-                at = {**_values(theirs, foreign.id), "id": theirs.memories[foreign.id]}
-                probes.append(
-                    (f"{table} of another tenant", statement, at, {**at, "id": uuid4(), "scope": uuid4()})
-                )
-                # One's own tenant with the other's scope: the foreign key must not tell that it exists.
-                here = _values(mine, foreign.id)
-                probes.append((f"{table} with a foreign scope", statement, here, {**here, "scope": uuid4()}))
-                if not context.is_admin:
-                    real = _values(mine, hidden.id, digest=digest(text)) | {"id": mine.memories[hidden.id]}
-                    probes.append((f"{table} in a hidden scope", statement, real, _values(mine, uuid4())))
-            member = {"tenant": mine.tenant_id, "user": "x", "role": "member"}
+    for context in (mine.as_user("ana"), mine.as_user("zoe"), mine.admin):
+        probes: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = []
+        for table, statement in _ROWS.items():
+            at = {**_values(theirs, foreign.id), "id": theirs.memories[foreign.id]}
             probes.append(
-                ("membership", _MEMBER, {**member, "scope": foreign.id}, {**member, "scope": uuid4()})
+                (f"{table} of another tenant", statement, at, {**at, "id": uuid4(), "scope": uuid4()})
             )
-            child = {"tenant": mine.tenant_id, "id": uuid4(), "layer": 5, "name": "x", "owner": ""}
-            probes.append(("parent", _SCOPE, {**child, "parent": foreign.id}, {**child, "parent": uuid4()}))
-            with attacker.posing_as(context):
-                for what, statement, real, random in probes:
-                    first, second = attacker.attempt(statement, real), attacker.attempt(statement, random)
-                    # An admin may write anything into the own tenant where no foreign key stands in the way.
-                    refused = first.refused or (context.is_admin and real["tenant"] == mine.tenant_id)
-                    tally.expect(
-                        f"{what} as {describe(context)}", refused and _shape(first) == _shape(second)
-                    )
-    return tally.check()
+            # One's own tenant with the other's scope: the foreign key must not tell that it exists.
+            here = _values(mine, foreign.id)
+            probes.append((f"{table} with a foreign scope", statement, here, {**here, "scope": uuid4()}))
+            if not context.is_admin:
+                real = _values(mine, hidden.id, digest=digest(text)) | {"id": mine.memories[hidden.id]}
+                probes.append((f"{table} in a hidden scope", statement, real, _values(mine, uuid4())))
+        member = {"tenant": mine.tenant_id, "user": "x", "role": "member"}
+        probes.append(("membership", _MEMBER, {**member, "scope": foreign.id}, {**member, "scope": uuid4()}))
+        child = {"tenant": mine.tenant_id, "id": uuid4(), "layer": 5, "name": "x", "owner": ""}
+        probes.append(("parent", _SCOPE, {**child, "parent": foreign.id}, {**child, "parent": uuid4()}))
+        with attacker.posing_as(context):
+            for what, statement, real, random in probes:
+                first, second = attacker.attempt(statement, real), attacker.attempt(statement, random)
+                # An admin may write anything into the own tenant where no foreign key stands in the way.
+                refused = first.refused or (context.is_admin and real["tenant"] == mine.tenant_id)
+                tally.expect(f"{what} as {describe(context)}", refused and _shape(first) == _shape(second))
 
 
 def _shape(outcome: Outcome) -> tuple[str | None, str]:
     """An error without the values in it; a partition's number follows from the tenant, not from a row."""
     return outcome.sqlstate, re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}|_\d+\b", "?", outcome.message)
-
-
-ATTACKS: tuple[Callable[[Arena], Check], ...] = (
-    rows_stay_out_of_other_scopes,
-    rows_of_others_stay_as_they_are,
-    rows_can_not_be_moved_out,
-    nobody_gains_rights,
-    nothing_can_be_taken_over,
-    refusals_say_nothing,
-)
