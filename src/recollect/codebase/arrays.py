@@ -7,66 +7,33 @@ The records they are built from are `records.py`'s; how files refer to each othe
 from __future__ import annotations
 
 import shutil
-import struct
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from recollect.codebase.links import Array, FileNames, link
-from recollect.codebase.records import KINDS
+from recollect.codebase.records import HEADER, KINDS, LAYOUT
 from recollect.files.jail import private_file, private_folder
 
-_HEADER = struct.Struct("<6I")
 _DONE = "complete"
 _FIELD = KINDS.index("field")
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """The parts of a record's numbers."""
-
-    term_keys: Array
-    term_counts: Array
-    definition_keys: Array
-    definition_lengths: Array
-    definition_kinds: Array
-    posting_definitions: Array
-    posting_terms: Array
-    posting_counts: Array
-    reference_keys: Array
-    strong: Array
-    weak: Array
-    modules: list[str]
-    lines: int
-    length: int
-
-    @property
-    def posting_keys(self) -> Array:
-        """The term of each posting."""
-        return self.term_keys[self.posting_terms]
-
-
-def split_numbers(blob: bytes) -> Numbers:
-    """Take a record's numbers apart."""
-    terms, postings, definitions, references, lines, length = _HEADER.unpack_from(blob)
-    offset = _HEADER.size
-    parts: dict[str, Array] = {}
-    for name, kind, count in (
-        ("term_keys", np.uint64, terms), ("definition_keys", np.uint64, definitions),
-        ("reference_keys", np.uint64, references), ("term_counts", np.uint32, terms),
-        ("definition_lengths", np.uint32, definitions), ("posting_definitions", np.uint16, postings),
-        ("posting_terms", np.uint16, postings), ("posting_counts", np.uint16, postings),
-        ("strong", np.uint16, references), ("weak", np.uint16, references), ("definition_kinds", np.uint8, definitions),
-    ):  # fmt: skip
-        parts[name] = np.frombuffer(blob, dtype=kind, count=count, offset=offset)
-        offset += parts[name].nbytes
-    modules = blob[offset:].decode("utf-8", "replace").partition("\x00")[2]
-    return Numbers(**parts, modules=modules.split("\n") if modules else [], lines=lines, length=length)
+def split_numbers(blob: bytes) -> dict[str, Any]:
+    """A record's numbers by the names of `LAYOUT`, with the term of each posting, the modules, lines and length."""
+    *counts, lines, length = HEADER.unpack_from(blob)
+    numbers: dict[str, Any] = {"lines": lines, "length": length}
+    offset = HEADER.size
+    for name, kind, count in LAYOUT:
+        numbers[name] = np.frombuffer(blob, dtype=kind, count=counts[count], offset=offset)
+        offset += numbers[name].nbytes
+    modules = blob[offset:].decode("utf-8", "replace")
+    posting_keys = numbers["term_keys"][numbers["posting_terms"]]
+    return {**numbers, "posting_keys": posting_keys, "modules": modules.split("\n") if modules else []}
 
 
 class Arrays:
@@ -142,31 +109,28 @@ def _remove_others(folder: Path) -> None:
 
 
 def _build(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) -> None:
-    paths: list[str] = []
-    languages: list[str | None] = []
-    records: list[Numbers] = []
-    for path, language, blob in rows:
-        paths.append(path)
-        languages.append(language)
-        records.append(split_numbers(blob))
+    files = [(path, language, split_numbers(blob)) for path, language, blob in rows]
+    records = [record for *_, record in files]
 
     def column(name: str, kind: Any) -> Array:
-        parts = [getattr(record, name) for record in records]
+        parts = [record[name] for record in records]
         return np.concatenate(parts).astype(kind, copy=False) if parts else np.zeros(0, dtype=kind)
 
-    _save(folder, "file_lengths", np.array([record.length for record in records], dtype=np.int32))
-    _save(folder, "file_lines", np.array([record.lines for record in records], dtype=np.int32))
+    def sizes(name: str) -> Array:
+        return np.array([len(record[name]) for record in records], dtype=np.int64)
+
+    _save(folder, "file_lengths", np.array([record["length"] for record in records], dtype=np.int32))
+    _save(folder, "file_lines", np.array([record["lines"] for record in records], dtype=np.int32))
     numbers = np.arange(len(records), dtype=np.int32)
     _table(
         folder,
         "term",
         column("term_keys", np.uint64),
-        np.repeat(numbers, [len(record.term_keys) for record in records]),
+        np.repeat(numbers, sizes("term_keys")),
         column("term_counts", np.int32),
     )
-    sizes = np.array([len(record.definition_keys) for record in records], dtype=np.int64)
-    first = np.concatenate(([0], np.cumsum(sizes)))
-    definition_files = np.repeat(numbers, sizes)
+    first = np.concatenate(([0], np.cumsum(sizes("definition_keys"))))
+    definition_files = np.repeat(numbers, sizes("definition_keys"))
     definition_keys = column("definition_keys", np.uint64)
     kinds = column("definition_kinds", np.uint8)
     _save(folder, "definition_files", definition_files)
@@ -179,19 +143,19 @@ def _build(folder: Path, rows: Iterable[tuple[str, str | None, bytes]]) -> None:
         "unit",
         column("posting_keys", np.uint64),
         column("posting_definitions", np.int32)
-        + np.repeat(first[:-1], [len(record.posting_definitions) for record in records]).astype(np.int32),
+        + np.repeat(first[:-1], sizes("posting_definitions")).astype(np.int32),
         column("posting_counts", np.int32),
     )
     reference_keys = column("reference_keys", np.uint64)
-    reference_files = np.repeat(numbers, [len(record.reference_keys) for record in records])
+    reference_files = np.repeat(numbers, sizes("reference_keys"))
     strong = column("strong", np.int32)
     weak = column("weak", np.int32)
     _table(folder, "use", reference_keys, reference_files, strong + weak)
     linkable = kinds != _FIELD
     sources, targets, weights = link(
-        paths,
-        languages,
-        [record.modules for record in records],
+        [path for path, *_ in files],
+        [language for _, language, _ in files],
+        [record["modules"] for record in records],
         defined=FileNames(keys=definition_keys[linkable], files=definition_files[linkable]),
         used=FileNames(keys=reference_keys, files=reference_files),
         strong=strong,

@@ -227,9 +227,7 @@ def _cheap(pool: Sequence[Definition], weighed: Weighed) -> tuple[FloatArray, Fl
     files = np.maximum(files, 0.0) / (float(files.max()) or 1.0)
     for name, (_, share) in evidence.defined.items():
         for number, definition in enumerate(pool):
-            if definition.symbol.name == name.rpartition(".")[
-                2
-            ] and f".{definition.symbol.qualified_name}".endswith(f".{name}"):
+            if definition.symbol.name == name.rpartition(".")[2] and definition.symbol.is_called(name):
                 words[number] += share * _NAMED / _WORDS
     return words, files
 

@@ -18,6 +18,8 @@ from recollect.runs.citations import lines_of
 FILE = "file"
 #: Of a finding's evidence; a citation's hash is of all of its lines.
 MAX_EVIDENCE_CHARS = 2_000
+#: Definitions longer than this are cited by their first lines; reading them is the next step's business.
+_WHOLE_LINES, HEAD_LINES = 30, 8
 #: Longer lines were not written by a person.
 _MAX_LINE_CHARS = 2_000
 
@@ -96,6 +98,11 @@ def move_finding(finding: Finding, citation: Citation) -> Finding:
         line_range=(citation.line_start, citation.line_end),
         citations=(citation,),
     )
+
+
+def last_cited(first: int, last: int) -> int:
+    """The last line that stands for a definition: a short definition whole, of a longer its beginning."""
+    return last if last - first < _WHOLE_LINES else first + HEAD_LINES - 1
 
 
 def beginning(text: str, most: int = MAX_EVIDENCE_CHARS) -> str:

@@ -35,7 +35,10 @@ _WILDCARD = re.compile(r"[*?\[]")
 _SNIFFED_BYTES = 8_192
 #: Flags and anchors that a search through the whole file would understand otherwise than a search through a line.
 _LINE_BY_LINE = re.compile(r"\\[Az]|\(\?[a-zA-Z]*[sm-]")
-_LITERAL_RUN = re.compile(r"[A-Za-z0-9_ ,;:/=<>\"'@%&~#!-]")
+#: The parts of a pattern: plain text, or an escape, a class, a count, any other sign.
+_PARTS = re.compile(
+    r"""(?s)(?P<plain>[A-Za-z0-9_ ,;:/=<>"'@%&~#!-]+)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\{[^}]*\}?|."""
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,44 +298,13 @@ def required_literal(pattern: str) -> str:
     """
     if "|" in pattern or "(?" in pattern or "\\Q" in pattern:
         return ""
-    best = run = ""
-    depth, position = 0, 0
-    while position <= len(pattern):
-        sign = pattern[position : position + 1]
-        if sign and depth == 0 and _LITERAL_RUN.match(sign):
-            run += sign
-        else:
-            kept = run[:-1] if sign and sign in "?*{" else run
-            best = max(best, kept, key=len)
-            run = ""
-            if sign == "\\":
-                position += 1
-            elif sign == "[":
-                position = _class_end(pattern, position)
-            elif sign == "{":
-                end = pattern.find("}", position)
-                position = end if end > 0 else len(pattern)
-            elif sign in {"(", ")"}:
-                depth += 1 if sign == "(" else -1
-        position += 1
+    best, depth = "", 0
+    for part in _PARTS.finditer(pattern):
+        depth += (part[0] == "(") - (part[0] == ")")
+        if part["plain"] and depth == 0:
+            optional = pattern[part.end() : part.end() + 1] in {"?", "*", "{"}
+            best = max(best, part[0][:-1] if optional else part[0], key=len)
     return best if len(best) > 1 else ""
-
-
-def _class_end(pattern: str, position: int) -> int:
-    """Where a class that begins here ends; a bracket in first place belongs to it."""
-    position += 2 if pattern[position + 1 : position + 2] == "^" else 1
-    first = True
-    while position < len(pattern):
-        if pattern[position] == "\\":
-            position += 1
-        elif pattern[position] == "]" and not first:
-            return position
-        elif pattern.startswith("[:", position):
-            end = pattern.find(":]", position)
-            position = end + 1 if end > 0 else position
-        first = False
-        position += 1
-    return position
 
 
 def _cut(line: bytes, *, around: int = 0) -> str:

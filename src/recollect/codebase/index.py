@@ -157,7 +157,7 @@ class CodeIndex:
         last = name.rpartition(".")[2]
         matching = []
         for definition in map(self.definition, self._definition_ids(last).tolist()):
-            if definition.symbol.name == last and f".{definition.symbol.qualified_name}".endswith(f".{name}"):
+            if definition.symbol.name == last and definition.symbol.is_called(name):
                 matching.append(definition)
                 if len(matching) >= limit:
                     break

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.codebase.definitions import TYPES, Answers, rank_definitions
-from recollect.codebase.evidence import Pages
+from recollect.codebase.evidence import HEAD_LINES, Pages, last_cited
 from recollect.codebase.file_tools import described
 from recollect.codebase.grep import grep
 from recollect.codebase.query import CodeQuery, read_query
@@ -26,7 +26,6 @@ from recollect.codebase.tool_parameters import Outline
 from recollect.codebase.view import View
 from recollect.codebase.words import best_window, said_in, weights_of
 from recollect.domain.findings import Finding
-from recollect.errors import RecollectError
 from recollect.runs.environment import Observation
 
 if TYPE_CHECKING:
@@ -50,9 +49,6 @@ _SMALL = frozenset({"variable", "constant", "field"})
 _TEST_NAME = re.compile(r"(?:^|\.)(?:tests?\.|[Tt]est_?[A-Z_a-z]*)")
 #: Of a file that no definition speaks for, so many lines are looked through for those that do.
 _HEAD_SEARCH_LINES = 5_000
-#: Definitions longer than this are cited by their first lines; reading them is the next step's business.
-_WHOLE_LINES = 30
-_HEAD_LINES = 8
 #: Without an index: words that are searched for, and lines that are counted.
 _FALLBACK_WORDS = 12
 _FALLBACK_LINES = 3_000
@@ -92,40 +88,86 @@ def _answers(view: View, index: CodeIndex, query: CodeQuery) -> Answers:
     )
 
 
+class _Map:
+    """Files and their places for whoever plans the next step, and what of them is offered as findings."""
+
+    def __init__(self, view: View) -> None:
+        self.pages = Pages(view.tree)
+        self.rows: dict[str, dict[str, Any]] = {}
+        self.findings: list[Finding] = []
+        self._view = view
+
+    def add_file(self, path: str, confidence: float, score: float) -> None:
+        """A file behind those that are there."""
+        row = {"path": path, "confidence": round(confidence, 4), "score": score, "places": []}
+        self.rows.setdefault(path, row)
+
+    def add_place(
+        self,
+        path: str,
+        span: RankedSpan,
+        symbol: SymbolInfo | None,
+        *,
+        confidence: float,
+        lines: tuple[int, int] | None = None,
+    ) -> None:
+        """A place of a file, cited by its lines, or by those that stand for a definition."""
+        first, last = lines or (span.start_line, last_cited(span.start_line, span.end_line))
+        about = " ".join((symbol.doc or symbol.signature).split())[:160] if symbol else ""
+        index = self._view.index
+        self.rows[path]["places"].append(
+            {
+                "name": symbol.qualified_name if symbol else span.name,
+                "kind": symbol.kind if symbol else span.kind,
+                "lines": [span.start_line, span.end_line],
+                "score": round(span.score, 4),
+                "why": span.why[:200],
+                # A name that many files define says little about who uses this definition.
+                "defined_in": 1
+                if index is None or symbol is None
+                else len(index.defining_files(symbol.name)),
+                "about": about or span.why[:200],
+            }
+        )
+        self.cite(path, first, last, described(symbol) if symbol else _named(span), confidence)
+
+    def cite(self, path: str, first: int, last: int, description: str, confidence: float) -> None:
+        """Offer lines as a finding."""
+        finding = self.pages.find(path, first, last, description=description, confidence=confidence)
+        if finding is not None:
+            self.findings.append(finding)
+
+    def observation(self, summary: str, text: str | None = None, **more: Any) -> Observation:
+        """The map as a tool gives it back."""
+        rows = list(self.rows.values())
+        return Observation(
+            value={"summary": summary, "files": rows, "spans": [], **more},
+            text=_text(rows) if text is None else text,
+            findings=tuple(self.findings),
+        )
+
+
 def _answering(view: View, answers: Answers, query: CodeQuery) -> Observation:
     """The map around a question: definitions that answer it, best first, and their files in the same order."""
     # What lies between is cited behind what answers.
     between = [answer for answer in answers.path if answer not in answers.ranked]
     ranked = (*answers.ranked, *between)
     words = weights_of(query)
-    pages = Pages(view.tree)
-    findings: list[Finding] = []
-    rows: dict[str, dict[str, Any]] = {}
+    drawn = _Map(view)
     for order, answer in enumerate(ranked):
         path, symbol = answer.definition.path, answer.definition.symbol
         behind = math.exp((answer.score - ranked[0].score) / _FALL) * (1 - 0.001 * order)
         confidence = max(answers.chance * behind, 0.01 * 0.9**order)
-        span = span_of(
-            symbol, answer.score, f"similarity {answer.similarity:.2f}" if answer.similarity else ""
-        )
-        row = rows.setdefault(path, _row(path, confidence, round(answer.score, 4)))
-        row["places"].append(_place(view, span, symbol))
-        first, last = lines_to_cite(symbol, pages.lines(path) or (), words)
-        made = pages.find(path, first, last, description=described(symbol), confidence=confidence)
-        if made is not None:
-            findings.append(made)
-    listed = list(rows.values())
-    return Observation(
-        value={
-            "summary": f"{len(ranked)} definitions, first {ranked[0].definition.symbol.qualified_name}",
-            "path": [answer.definition.symbol.qualified_name for answer in answers.path],
-            "files": listed,
-            "chance": round(answers.chance, 4),
-            "answers": [[finding.source_file, *(finding.line_range or (1, 1))] for finding in findings],
-            "spans": [],
-        },
-        text=_text(listed),
-        findings=tuple(findings),
+        why = f"similarity {answer.similarity:.2f}" if answer.similarity else ""
+        drawn.add_file(path, confidence, round(answer.score, 4))
+        lines = lines_to_cite(symbol, drawn.pages.lines(path) or (), words)
+        span = span_of(symbol, answer.score, why)
+        drawn.add_place(path, span, symbol, confidence=confidence, lines=lines)
+    return drawn.observation(
+        f"{len(ranked)} definitions, first {ranked[0].definition.symbol.qualified_name}",
+        path=[answer.definition.symbol.qualified_name for answer in answers.path],
+        chance=round(answers.chance, 4),
+        answers=[[finding.source_file, *(finding.line_range or (1, 1))] for finding in drawn.findings],
     )
 
 
@@ -152,37 +194,21 @@ def _ranked(view: View, query: CodeQuery, folder: str) -> list[RankedFile]:
 
 def _focused(view: View, ranked: Sequence[RankedFile], query: CodeQuery) -> Observation:
     words = weights_of(query)
-    pages = Pages(view.tree)
-    rows: list[dict[str, Any]] = []
-    findings: list[Finding] = []
+    drawn = _Map(view)
     for file in ranked:
-        symbols = _symbols(view, file.path)
+        symbols = view.definitions(file.path)
         spans = _best_spans(file.spans, words, tests=query.about_tests)
-        row = _row(file.path, file.confidence, round(file.score, 4))
+        drawn.add_file(file.path, file.confidence, round(file.score, 4))
         for order, span in enumerate(spans):
-            symbol = _symbol_at(symbols, span)
-            row["places"].append(_place(view, span, symbol))
             # Places of a file rank below its first, and never below the next file's.
-            made = _finding(pages, file.path, span, symbol, confidence=file.confidence * (1 - 0.02 * order))
-            if made is not None:
-                findings.append(made)
-        if not spans and (head := _head(pages, file, words)) is not None:
-            findings.append(head)
-        rows.append(row)
-    first = ", ".join(row["path"] for row in rows[:3])
-    return Observation(
-        value={
-            "summary": f"{len(rows)} files, first {first}" if rows else "no file speaks about it",
-            "files": rows,
-            "spans": [],
-        },
-        text=_text(rows) or "no file of the tree speaks about it; try other words, grep or list_files",
-        findings=tuple(findings),
-    )
-
-
-def _row(path: str, confidence: float, score: float) -> dict[str, Any]:
-    return {"path": path, "confidence": round(confidence, 4), "score": score, "places": []}
+            confidence = file.confidence * (1 - 0.02 * order)
+            drawn.add_place(file.path, span, _symbol_at(symbols, span), confidence=confidence)
+        if not spans:
+            _add_head(drawn, file, words)
+    if not ranked:
+        text = "no file of the tree speaks about it; try other words, grep or list_files"
+        return drawn.observation("no file speaks about it", text)
+    return drawn.observation(f"{len(ranked)} files, first {', '.join(file.path for file in ranked[:3])}")
 
 
 def _text(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -216,60 +242,22 @@ def _best_spans(spans: Sequence[RankedSpan], words: Mapping[str, float], *, test
     return sorted(spans, key=worth, reverse=True)[:MAX_SPANS]
 
 
-def _finding(
-    pages: Pages, path: str, span: RankedSpan, symbol: SymbolInfo | None, *, confidence: float
-) -> Finding | None:
-    last = (
-        span.end_line if span.end_line - span.start_line < _WHOLE_LINES else span.start_line + _HEAD_LINES - 1
-    )
-    description = described(symbol) if symbol else _named(span)
-    return pages.find(path, span.start_line, last, description=description, confidence=confidence)
-
-
 def _named(span: RankedSpan) -> str:
     what = f"{span.kind} `{span.name}`" if span.name else f"lines {span.start_line}-{span.end_line}"
     return f"{what}: {span.why}" if span.why else what
 
 
-def _head(pages: Pages, file: RankedFile, words: Mapping[str, float]) -> Finding | None:
-    """A file that no definition speaks for: the lines of it that do, or its first ones."""
-    lines = (pages.lines(file.path) or [])[:_HEAD_SEARCH_LINES]
+def _add_head(drawn: _Map, file: RankedFile, words: Mapping[str, float]) -> None:
+    """Of a file that no definition speaks for: the lines of it that do, or its first ones."""
+    lines = (drawn.pages.lines(file.path) or [])[:_HEAD_SEARCH_LINES]
     if not lines:
-        return None
-    first, last, worth = best_window(lines, words, most=_HEAD_LINES)
+        return
+    first, last, worth = best_window(lines, words, most=HEAD_LINES)
     if not worth:
-        first, last = 0, min(len(lines), _HEAD_LINES) - 1
+        first, last = 0, min(len(lines), HEAD_LINES) - 1
     beginning = " ".join(lines[first].split())[:160]
-    return pages.find(
-        file.path,
-        first + 1,
-        last + 1,
-        description=f"line {first + 1}: {beginning}" if beginning else f"the file {file.path}",
-        confidence=file.confidence,
-    )
-
-
-def _place(view: View, span: RankedSpan, symbol: SymbolInfo | None) -> dict[str, Any]:
-    about = " ".join((symbol.doc or symbol.signature).split())[:160] if symbol else ""
-    return {
-        "name": symbol.qualified_name if symbol else span.name,
-        "kind": symbol.kind if symbol else span.kind,
-        "lines": [span.start_line, span.end_line],
-        "score": round(span.score, 4),
-        "why": span.why[:200],
-        # A name that many files define says little about who uses this definition.
-        "defined_in": 1
-        if view.index is None or symbol is None
-        else len(view.index.defining_files(symbol.name)),
-        "about": about or span.why[:200],
-    }
-
-
-def _symbols(view: View, path: str) -> Sequence[SymbolInfo]:
-    try:
-        return view.symbols(path).definitions
-    except (RecollectError, OSError):
-        return ()
+    description = f"line {first + 1}: {beginning}" if beginning else f"the file {file.path}"
+    drawn.cite(file.path, first + 1, last + 1, description, file.confidence)
 
 
 def _symbol_at(symbols: Sequence[SymbolInfo], span: RankedSpan) -> SymbolInfo | None:
@@ -294,32 +282,22 @@ def _most_used(view: View, index: CodeIndex, folder: str) -> Observation:
         for number in np.argsort(-used, kind="stable").tolist()
         if index.files[number].path.startswith(prefix) and index.files[number].language is not None
     ][:MAX_FILES]
-    pages = Pages(view.tree)
-    rows: list[dict[str, Any]] = []
-    findings: list[Finding] = []
+    drawn = _Map(view)
     for rank_, number in enumerate(order):
-        path = index.files[number].path
-        symbols = _symbols(view, path)
-        tops = sorted(
-            (symbol for symbol in symbols if symbol.kind not in _SMALL and "." not in symbol.qualified_name),
-            key=lambda symbol: -int(index.referencing_files(symbol.name).counts.sum()),
-        )[:MAX_SPANS]
-        rows.append(_row(path, 0.9 - 0.04 * rank_, float(used[number])))
-        for at, symbol in enumerate(sorted(tops, key=lambda symbol: symbol.start_line)):
-            span = span_of(symbol, float(used[number]), "used most")
-            rows[-1]["places"].append(_place(view, span, symbol))
-            made = _finding(pages, path, span, symbol, confidence=0.9 - 0.04 * rank_ - 0.002 * at)
-            if made is not None:
-                findings.append(made)
-    return Observation(
-        value={
-            "summary": f"{len(index.files)} files; most used {', '.join(row['path'] for row in rows[:3])}",
-            "files": rows,
-            "spans": [],
-        },
-        text=draw(index, folder=folder),
-        findings=tuple(findings),
-    )
+        path, worth = index.files[number].path, float(used[number])
+        confidence = 0.9 - 0.04 * rank_
+        drawn.add_file(path, confidence, worth)
+        outer = [
+            symbol
+            for symbol in view.definitions(path)
+            if symbol.kind not in _SMALL and "." not in symbol.qualified_name
+        ]
+        outer.sort(key=lambda symbol: -int(index.referencing_files(symbol.name).counts.sum()))
+        for at, symbol in enumerate(sorted(outer[:MAX_SPANS], key=lambda symbol: symbol.start_line)):
+            span = span_of(symbol, worth, "used most")
+            drawn.add_place(path, span, symbol, confidence=confidence - 0.002 * at)
+    first = ", ".join(list(drawn.rows)[:3])
+    return drawn.observation(f"{len(index.files)} files; most used {first}", draw(index, folder=folder))
 
 
 def _listing(view: View, folder: str) -> Observation:

@@ -30,11 +30,11 @@ from recollect.codebase.signals import (
     place_signals,
     word_signals,
 )
+from recollect.codebase.symbols.values import SymbolInfo, innermost
 from recollect.codebase.words import words_of
 
 if TYPE_CHECKING:
     from recollect.codebase.index import CodeIndex
-    from recollect.codebase.symbols.values import SymbolInfo
 
 #: What each signal is worth, when the best file of the program has 1 of it; `_AS_THEY_COME` are not scaled. Set by
 #: what they mean, and tried on the issues of the benchmark: leaving any of them out, or taking it 1.7 times, moves few
@@ -236,7 +236,7 @@ def _spans(
     first = int(index.definition_files.searchsorted(file)) if named else 0
     for offset, symbol in enumerate(index.definitions_in(file) if named else ()):
         name = by_last.get(symbol.name, "")
-        if name and f".{symbol.qualified_name}".endswith(f".{name}"):
+        if name and symbol.is_called(name):
             score = float(scores[first + offset]) + named[name] * unit
             _keep(spans, span_of(symbol, score, f"defines {name}"))
     for order, (line, why) in enumerate(evidence.lines.get(file, ())[:MAX_SPANS]):
@@ -283,8 +283,8 @@ def _reasons(evidence: Evidence, definitions: Sequence[int]) -> dict[int, str]:
 
 def _at_line(index: CodeIndex, file: int, line: int, why: str, *, score: float) -> RankedSpan:
     """The innermost definition around a line, or the line itself."""
-    around = [symbol for symbol in index.definitions_in(file) if symbol.start_line <= line <= symbol.end_line]
     why = f"line {line} is {why}"
-    if not around:
+    symbol = innermost(index.definitions_in(file), line)
+    if symbol is None:
         return RankedSpan(name="", kind="line", start_line=line, end_line=line, score=score, why=why)
-    return span_of(min(around, key=lambda symbol: symbol.end_line - symbol.start_line), score, why)
+    return span_of(symbol, score, why)

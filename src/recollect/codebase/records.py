@@ -13,7 +13,7 @@ import struct
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -27,7 +27,7 @@ from recollect.text.terms import IDENTIFIER, identifier_terms, term_key
 _log = logging.getLogger(__name__)
 
 #: Raise it when what is kept of a file changes; queries are part of the fingerprint by themselves (`store.py`).
-FORMAT = 4
+FORMAT = 5
 #: Larger source files were generated, and a syntax tree takes fifty times the memory of its text.
 MAX_PARSE_BYTES = 2_000_000
 #: Larger texts without a grammar are data.
@@ -37,7 +37,14 @@ _MAX_MEAN_LINE_CHARS = 500
 _PACKED_FROM_BYTES = 20_000
 _MAX_TERMS = 65_535
 _MAX_COUNT = 65_535
-_HEADER = struct.Struct("<6I")
+#: The counts before a record's numbers: terms, postings, definitions, references; and lines and terms of the file.
+HEADER = struct.Struct("<6I")
+#: What follows them: a name, the kind of number, and which of the counts says how many there are.
+LAYOUT = (
+    ("term_keys", "Q", 0), ("definition_keys", "Q", 2), ("reference_keys", "Q", 3), ("term_counts", "I", 0),
+    ("definition_lengths", "I", 2), ("posting_definitions", "H", 1), ("posting_terms", "H", 1),
+    ("posting_counts", "H", 1), ("strong", "H", 3), ("weak", "H", 3), ("definition_kinds", "B", 2),
+)  # fmt: skip
 #: How a line of a comment begins, in any of the languages, and the most lines of one that belong to what stands below.
 _COMMENT = ("#", "//", "*", "/*")
 _COMMENT_LINES = 30
@@ -80,15 +87,13 @@ def read_record(data: bytes, *, path: str, language: str | None) -> FileRecord:
     """Read one file. Whatever stands in it, there is a record."""
     limit = MAX_WORDS_BYTES if language is None else MAX_PARSE_BYTES
     if len(data) > limit:
-        return _empty(
-            language, data.count(b"\n") + 1, f"it has more than {limit:,} bytes, so only grep reads it"
-        )
+        note = f"it has more than {limit:,} bytes, so only grep reads it"
+        return _record(language, [], None, note, lines=data.count(b"\n") + 1)
     text = text_of(data)
     lines = text.split("\n")
     if len(data) > _PACKED_FROM_BYTES and len(text) / len(lines) > _MAX_MEAN_LINE_CHARS:
-        return _empty(
-            language, len(lines), "its lines are those of a program's output, so only grep reads it"
-        )
+        note = "its lines are those of a program's output, so only grep reads it"
+        return _record(language, [], None, note, lines=len(lines))
     language = _refined(path, language, text)
     columns, note = None, ""
     if language is not None:
@@ -114,29 +119,21 @@ def _refined(path: str, language: str | None, text: str) -> str | None:
     return language
 
 
-def _record(language: str | None, lines: list[str], columns: Columns | None, note: str) -> FileRecord:
-    definitions = columns.definitions if columns is not None else []
-    terms, postings, lengths, length = _count(lines, definitions)
-    numbers = _numbers(terms, postings, lengths, columns, lines=len(lines), length=length)
-    kept = [_FIELDS(definition) for definition in definitions]
-    used: list[Any] = []
-    if columns is not None:
-        used = [columns.names, columns.reference_names, columns.reference_lines, columns.reference_kinds]
-        used += [columns.imports, columns.errors]
+def _record(
+    language: str | None, texts: list[str], columns: Columns | None, note: str, *, lines: int | None = None
+) -> FileRecord:
+    """The record of a file of these texts, a line each; `lines` is how many there are where they are not read."""
+    lines = len(texts) if lines is None else lines
+    columns = columns or Columns([], [], [], [], [], [], errors=0)
+    kept = [_FIELDS(definition) for definition in columns.definitions]
+    used = [columns.names, columns.reference_names, columns.reference_lines, columns.reference_kinds]
     return FileRecord(
         language=language,
-        lines=len(lines),
+        lines=lines,
         note=note,
-        numbers=numbers,
-        definitions=_packed(kept) if kept else b"",
-        references=_packed(used) if used else b"",
-    )
-
-
-def _empty(language: str | None, lines: int, note: str) -> FileRecord:
-    numbers = _numbers({}, ([], [], []), [], None, lines=lines, length=0)
-    return FileRecord(
-        language=language, lines=lines, note=note, numbers=numbers, definitions=b"", references=b""
+        numbers=_numbers(texts, columns, lines),
+        definitions=_packed(kept),
+        references=_packed([*used, columns.imports, columns.errors]),
     )
 
 
@@ -201,46 +198,30 @@ def _keys(word: str) -> tuple[int, ...]:
     return keys
 
 
-def _numbers(
-    terms: dict[int, list[int]],
-    postings: _Postings,
-    lengths: list[int],
-    columns: Columns | None,
-    *,
-    lines: int,
-    length: int,
-) -> bytes:
-    definitions = columns.definitions if columns is not None else []
-    names = columns.names if columns is not None else []
+def _numbers(texts: Sequence[str], columns: Columns, lines: int) -> bytes:
+    """What the arrays of a tree are built from, as `LAYOUT` says; the modules of imports stand behind it."""
+    definitions, names = columns.definitions, columns.names
+    terms, (owners, numbers, times), lengths, length = _count(texts, definitions)
     strong, weak = [0] * len(names), [0] * len(names)
-    if columns is not None:
-        for name, kind in zip(columns.reference_names, columns.reference_kinds, strict=True):
-            (weak if kind == USE else strong)[name] += 1
-    modules = [module for module, _, _ in columns.imports] if columns is not None else []
-    tail = "\x00".join(
-        ("\n".join(definition.name for definition in definitions), "\n".join(map(_one_line, modules)))
-    )
-    return b"".join(
-        (
-            _HEADER.pack(len(terms), len(postings[0]), len(definitions), len(names), lines, length),
-            array("Q", terms).tobytes(),
-            array("Q", (term_key(definition.name) for definition in definitions)).tobytes(),
-            array("Q", map(term_key, names)).tobytes(),
-            array("I", (entry[1] for entry in terms.values())).tobytes(),
-            array("I", lengths).tobytes(),
-            array("H", postings[0]).tobytes(),
-            array("H", postings[1]).tobytes(),
-            array("H", postings[2]).tobytes(),
-            array("H", (min(count, _MAX_COUNT) for count in strong)).tobytes(),
-            array("H", (min(count, _MAX_COUNT) for count in weak)).tobytes(),
-            bytes(_KIND_NUMBERS.get(definition.kind, len(KINDS)) for definition in definitions),
-            tail.encode("utf-8", "replace"),
-        )
-    )
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\n", " ").replace("\x00", " ")
+    for name, kind in zip(columns.reference_names, columns.reference_kinds, strict=True):
+        (weak if kind == USE else strong)[name] += 1
+    parts: dict[str, Iterable[int]] = {
+        "term_keys": terms,
+        "definition_keys": (term_key(definition.name) for definition in definitions),
+        "reference_keys": map(term_key, names),
+        "term_counts": (entry[1] for entry in terms.values()),
+        "definition_lengths": lengths,
+        "posting_definitions": owners,
+        "posting_terms": numbers,
+        "posting_counts": times,
+        "strong": (min(count, _MAX_COUNT) for count in strong),
+        "weak": (min(count, _MAX_COUNT) for count in weak),
+        "definition_kinds": (_KIND_NUMBERS.get(definition.kind, len(KINDS)) for definition in definitions),
+    }
+    modules = "\n".join(" ".join(module.splitlines()) for module, _, _ in columns.imports)
+    header = HEADER.pack(len(terms), len(owners), len(definitions), len(names), lines, length)
+    packed = (array(kind, parts[name]).tobytes() for name, kind, _ in LAYOUT)
+    return b"".join((header, *packed, modules.encode("utf-8", "replace")))
 
 
 def _packed(value: Any) -> bytes:
@@ -251,21 +232,17 @@ def _packed(value: Any) -> bytes:
 
 def unpack_definitions(blob: bytes) -> tuple[SymbolInfo, ...]:
     """The definitions of a record."""
-    if not blob:
-        return ()
     return tuple(SymbolInfo(*row) for row in json.loads(zlib.decompress(blob)))
 
 
 def unpack_symbols(definitions: bytes, references: bytes, *, language: str, lines: int) -> FileSymbols:
     """Everything a record says about its file."""
-    used = json.loads(zlib.decompress(references)) if references else ([], [], [], [], [], 0)
+    used = json.loads(zlib.decompress(references))
     return Columns(unpack_definitions(definitions), *used).symbols(language, lines=lines)
 
 
 def references_to(references: bytes, name: str) -> list[Reference]:
     """The references of a record to one name, without making objects of the others."""
-    if not references:
-        return []
     names, numbers, places, kinds, _, _ = json.loads(zlib.decompress(references))
     wanted = {number for number, other in enumerate(names) if other == name}
     return [

@@ -11,13 +11,13 @@ from recollect.codebase.evidence import (
     beginning,
     cite,
     finding_on,
+    last_cited,
     line_finding,
     shown_line,
 )
 from recollect.codebase.file_tools import Span, described
 from recollect.codebase.grep import grep
 from recollect.codebase.index import Definition, Use
-from recollect.codebase.symbols.values import SymbolInfo
 from recollect.codebase.tool_parameters import FindReferences, Grep
 from recollect.codebase.view import View
 from recollect.codebase.words import stems_of
@@ -39,8 +39,6 @@ _GREP_TIMEOUT_S = 20.0
 #: How far a use stands back behind a call.
 _KINDS = {"call": 0, "inherit": 0, "use": 2, "import": 100}
 _ANSWERING = 8
-#: Definitions of fewer lines are cited whole.
-_WHOLE_LINES = 30
 
 
 def grep_tree(view: View, wanted: Grep) -> Observation:
@@ -114,7 +112,8 @@ def find_references(view: View, wanted: FindReferences) -> Observation:
     last = name.rsplit(".", 1)[-1]
     pages = Pages(view.tree)
     if view.index is None:
-        return _by_searching(view, last)
+        # Without an index: every line with the name as a word.
+        return grep_tree(view, Grep(pattern=rf"\b{re.escape(last)}\b", context_lines=0))
     defined = view.index.definitions(name, limit=200) or view.index.definitions(last, limit=200)
     uses = view.index.references(last, limit=1_000)
     findings: list[Finding] = []
@@ -133,7 +132,7 @@ def find_references(view: View, wanted: FindReferences) -> Observation:
         offered = pages.find(
             definition.path,
             symbol.start_line,
-            _last_line(symbol),
+            last_cited(symbol.start_line, symbol.end_line),
             description=described(symbol),
             confidence=0.5,
         )
@@ -212,16 +211,6 @@ def _use_rows(
                 )
             )
     return rows
-
-
-def _by_searching(view: View, name: str) -> Observation:
-    """Without an index: every line with the name as a word."""
-    return grep_tree(view, Grep(pattern=rf"\b{re.escape(name)}\b", context_lines=0))
-
-
-def _last_line(symbol: SymbolInfo) -> int:
-    """The last line that stands for a definition: a short definition whole, of a longer its beginning."""
-    return symbol.end_line if symbol.end_line - symbol.start_line < _WHOLE_LINES else symbol.start_line + 7
 
 
 def answering(view: View, prompt: str, text: str, span: Span | None) -> Observation:

@@ -49,6 +49,11 @@ class KnownFile:
     note: str
 
     @property
+    def stamp(self) -> tuple[int, int, int]:
+        """What changes with the file."""
+        return self.size, self.mtime_ns, self.inode
+
+    @property
     def certain(self) -> bool:
         """Whether an equal stamp means an equal file: what could not be opened may be open now."""
         return self.settled and (self.sha256 is not None or self.note == BINARY)
@@ -255,7 +260,7 @@ def refresh(
     doubtful: list[SourceFile] = []
     for file in files:
         was = before.get(file.path)
-        if was is not None and was.certain and (was.size, was.mtime_ns, was.inode) == _stamp(file):
+        if was is not None and was.certain and was.stamp == (file.size, file.mtime_ns, file.inode):
             known[file.path] = was
         else:
             doubtful.append(file)
@@ -265,7 +270,7 @@ def refresh(
         with store.transaction():
             store.drop_files(tree, gone)
     new = _Keeping(store, tree, looked_ns)
-    unseen = new.settle_known(root, doubtful, before) if before or doubtful else []
+    unseen = new.settle_known(root, doubtful)
     done, parsed = len(files) - len(unseen), 0
     if progress is not None:
         progress(done, len(files))
@@ -297,9 +302,7 @@ class _Keeping:
         self._stamps: dict[str, KnownFile] = {}
         self._waiting: list[tuple[str, FileRecord | None, KnownFile]] = []
 
-    def settle_known(
-        self, root: Path, files: Sequence[SourceFile], before: dict[str, KnownFile]
-    ) -> list[SourceFile]:
+    def settle_known(self, root: Path, files: Sequence[SourceFile]) -> list[SourceFile]:
         """Read and compare files whose content may have a record; those that have none are given back."""
         self._stamps = {file.path: self._stamped(file) for file in files}
         if not files or not self._store.any_content():
@@ -347,7 +350,3 @@ class _Keeping:
     def _stamped(self, file: SourceFile) -> KnownFile:
         settled = self._looked_ns - file.mtime_ns > _SETTLED_NS
         return KnownFile(file.size, file.mtime_ns, file.inode, settled, None, "")
-
-
-def _stamp(file: SourceFile) -> tuple[int, int, int]:
-    return file.size, file.mtime_ns, file.inode

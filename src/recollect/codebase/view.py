@@ -7,9 +7,10 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from recollect.codebase.symbols.values import FileSymbols, SymbolInfo
+from recollect.codebase.languages import language_of
+from recollect.codebase.symbols.values import FileSymbols, SymbolInfo, innermost
 from recollect.codebase.tree import SourceFile, SourceTree
-from recollect.errors import RecollectError
+from recollect.errors import GrammarMissingError, RecollectError
 
 if TYPE_CHECKING:
     from recollect.codebase.index import CodeIndex
@@ -73,9 +74,7 @@ class View:
 
     def symbols(self, path: str) -> FileSymbols:
         """What a file defines and uses, as it is now. `GrammarMissingError` for a language that is not known."""
-        from recollect.codebase.languages import language_of
         from recollect.codebase.symbols import parse
-        from recollect.errors import GrammarMissingError
 
         resolved = self.tree.resolve(path)
         key = (resolved, self.stamp_of(resolved))
@@ -83,21 +82,21 @@ class View:
         if symbols is None:
             symbols = self._indexed(resolved, key[1])
             if symbols is None:
-                language = language_of(resolved)
-                if language is None:
-                    self._miss(resolved)
-                    raise GrammarMissingError(f"{resolved!r} is in no language there is a grammar for")
-                symbols = parse(self.tree.read_bytes(resolved), language)
+                symbols = parse(self.tree.read_bytes(resolved), self.language(resolved))
             if len(self._symbols) >= 256:
                 self._symbols.clear()
             self._symbols[key] = symbols
         return symbols
 
-    def _miss(self, path: str) -> None:
-        """Remember a language that could not be read, once; texts and data are no languages."""
-        suffix = path.rsplit("/", 1)[-1].rpartition(".")[2].lower()
-        if "." in path.rsplit("/", 1)[-1] and suffix not in _NO_CODE:
-            self.unread.setdefault(suffix, path)
+    def language(self, path: str) -> str:
+        """The language of a file. One without a grammar is remembered; texts and data are no languages."""
+        language = language_of(path)
+        if language is None:
+            _, dot, suffix = path.rsplit("/", 1)[-1].lower().rpartition(".")
+            if dot and suffix not in _NO_CODE:
+                self.unread.setdefault(suffix, path)
+            raise GrammarMissingError(f"{path!r} is in no language there is a grammar for")
+        return language
 
     def _indexed(self, path: str, stamp: str) -> FileSymbols | None:
         """What the index has of a file that is as it was when the tree was listed."""
@@ -106,18 +105,17 @@ class View:
             return None
         return self.index.symbols(path) if _stamp(file) == stamp else None
 
+    def definitions(self, path: str) -> tuple[SymbolInfo, ...]:
+        """What a file defines; nothing where it can't be read, or has no grammar."""
+        try:
+            return self.symbols(path).definitions
+        except (RecollectError, OSError):
+            return ()
+
     def enclosing(self, path: str, line: int) -> SymbolInfo | None:
         """The innermost definition around a line; None outside of all, or without a grammar."""
-        try:
-            symbols = self.symbols(path)
-        except (RecollectError, OSError):
-            return None
-        around = [
-            definition
-            for definition in symbols.definitions
-            if definition.kind in _SCOPES and definition.start_line <= line <= definition.end_line
-        ]
-        return min(around, key=lambda definition: definition.end_line - definition.start_line, default=None)
+        scopes = (definition for definition in self.definitions(path) if definition.kind in _SCOPES)
+        return innermost(scopes, line)
 
 
 def _stamp(file: SourceFile) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +22,16 @@ class SymbolInfo:
     end_line: int
     signature: str
     doc: str = ""
+
+    def is_called(self, name: str) -> bool:
+        """Whether a name, dotted or not, is the end of its own."""
+        return f".{self.qualified_name}".endswith(f".{name}")
+
+
+def innermost(symbols: Iterable[SymbolInfo], line: int) -> SymbolInfo | None:
+    """The smallest definition around a line; None outside of all."""
+    around = [symbol for symbol in symbols if symbol.start_line <= line <= symbol.end_line]
+    return min(around, key=lambda symbol: symbol.end_line - symbol.start_line, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
