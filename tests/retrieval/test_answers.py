@@ -239,6 +239,25 @@ def test_a_comparison_has_both_sides_or_says_which_one_is_missing(ana: Recollect
     assert any("Cumulus" in note for note in notes)
 
 
+def test_where_every_side_of_a_comparison_is_named_nothing_else_comes_along(as_default_user: As) -> None:
+    client = as_default_user()
+    for text in (
+        "Project Atlas uses PostgreSQL 17.",
+        "Project Borealis stores everything in MongoDB.",
+        "The database of the old project was Oracle 19.",
+    ):
+        client.add(text)
+    found = texts(client, "Compare the databases of Atlas and Borealis")
+    assert {text.split()[1] for text in found} == {"Atlas", "Borealis"}
+    assert len(found) == 2
+
+
+def test_a_question_about_two_things_is_answered_for_both(ana: Recollect) -> None:
+    found = " ".join(texts(ana, "Which database do Atlas and Borealis use?"))
+    assert "PostgreSQL" in found
+    assert "MongoDB" in found
+
+
 def test_a_list_is_complete_and_says_what_the_limit_left_out(as_default_user: As) -> None:
     client = as_default_user()
     outages = [

@@ -129,6 +129,16 @@ def test_a_comparison_names_its_sides() -> None:
     assert read_aim("Compare the databases of Atlas and Borealis").sides == ("Atlas", "Borealis")
 
 
+def test_names_that_a_question_joins_are_owed_one_by_one() -> None:
+    assert read_aim("Which database do Atlas, Borealis and the Cumulus team use?").sides == (
+        "Atlas",
+        "Borealis",
+        "Cumulus",
+    )
+    assert read_aim("Where does Tom live, and when did Ann move?").sides == ()
+    assert read_aim("Which database does Atlas use?").sides == ()
+
+
 def test_a_hundred_kilobytes_are_read_at_once() -> None:
     assert read_aim("Where do I live? " * 6_000).want is Want.ONE
 

@@ -44,8 +44,9 @@ class Aim:
     """What a question is after, read from its form.
 
     `past` is a question about what held before; `first_person` one about the asker ("my", "we"); `sides` are the names
-    that a comparison sets against each other, as far as they stand in it. `topic` is a question for whatever is known
-    about something ("tell me about Acme", "should we offer Acme a discount?"): what is about it belongs to the answer.
+    that a comparison sets against each other, or that a question joins ("Atlas and Borealis"). `topic` is a question
+    for whatever is known about something ("tell me about Acme", "should we offer Acme a discount?"): what is about it
+    belongs to the answer.
     `several` is how sure it is, from 0 to 1, that more than one memory is owed: "which invoice is unpaid?" may mean one
     or all of them.
     """

@@ -116,11 +116,40 @@ def _group(asked: Understanding, shown: Row) -> str | None:
 
 def missing_sides(asked: Understanding, hits: Sequence[Hit]) -> list[str]:
     """What to say of the sides of a comparison that no hit speaks of."""
+    texts = " ".join(f"{hit.text} {hit.speaker or ''} {hit.group} {hit.scope}" for hit in hits).casefold()
+    return [
+        f"nothing that answers was found about {side}"
+        for side in _sides(asked)
+        if side.casefold() not in texts
+    ]
+
+
+def _sides(asked: Understanding) -> Sequence[str]:
+    """The names of what a question sets side by side."""
     sides = asked.aim.sides
-    if asked.aim.want is not Want.COMPARISON or len(sides) < 2:
-        return []
-    told = " ".join(f"{hit.text} {hit.speaker or ''} {hit.group} {hit.scope}" for hit in hits).casefold()
-    return [f"nothing that answers was found about {side}" for side in sides if side.casefold() not in told]
+    return sides if asked.aim.want is Want.COMPARISON and len(sides) > 1 else ()
+
+
+def _of_sides(
+    asked: Understanding, rows: list[int], pool: Pool, shown: Mapping[UUID, Row], threshold: float
+) -> list[int]:
+    """Where hits name every side of a comparison, those of them that name one.
+
+    A side that is the asker or a month goes unnamed in what is said of it.
+    """
+    sides = [side.casefold() for side in _sides(asked)]
+    if not sides or asked.aim.first_person or asked.time_range is not None or threshold <= 0:
+        return rows
+    texts = {row: _spoken(shown[pool.ids[row]]) for row in rows}
+    if not all(any(side in text for text in texts.values()) for side in sides):
+        return rows
+    return [row for row in rows if any(side in texts[row] for side in sides)]
+
+
+def _spoken(shown: Row) -> str:
+    """What a hit says, who says it, and where."""
+    names = (shown["speaker"], shown["subject"], shown["scope_name"], *shown["entities"], *shown["mentions"])
+    return " ".join((shown["text"], *(name for name in names if name))).casefold()
 
 
 def _explanation(pool: Pool, ranking: Ranking, row: int, asked: Understanding, folded: int) -> Explanation:
@@ -267,6 +296,10 @@ async def chosen(
         if ranking.judged is not None and groups is None and not asked.aim.about_one:
             least = max(least, too_far_behind(ranking.score, request.threshold, several=asked.aim.several))
         order = best_first(pool, ranking, threshold=least)
+        if least > request.threshold and len(asked.aim.sides) > 1:
+            order = _with_owed(
+                asked, order, best_first(pool, ranking, threshold=request.threshold), pool, known
+            )
         if ranking.judged is not None and groups is not None:
             order = _answers_of_groups(order, groups.of(pool), ranking, request.threshold)
         if asked.aim.want.several and groups is None and request.threshold > 0 and len(order) > request.limit:
@@ -289,10 +322,23 @@ async def chosen(
             rows = diverse_first(pool, ranking, rows, limit=request.limit, meanings=meanings)
     if ranking.judged is not None:
         rows = _outdated_after(rows, ranking.judged.outdated_by)
-    rows = [row for row in rows if pool.ids[row] in shown]
+    rows = _of_sides(asked, [row for row in rows if pool.ids[row] in shown], pool, shown, request.threshold)
     if repeats := sum(folded[row] for row in rows if row in folded):
         notes.append(f"{repeats} more say the same as these and are not shown")
     return Selection(rows, folded), shown
+
+
+def _with_owed(
+    asked: Understanding, order: list[int], answers: Sequence[int], pool: Pool, shown: Mapping[UUID, Row]
+) -> list[int]:
+    """With the best answer about each name that the question joins to another, however far behind that one's it is."""
+    texts = {row: _spoken(shown[pool.ids[row]]) for row in answers if pool.ids[row] in shown}
+    names = [name.casefold() for name in asked.aim.sides]
+    unnamed = [name for name in names if not any(name in texts.get(row, "") for row in order)]
+    if len(unnamed) == len(names):
+        return order
+    owed = {next((row for row, text in texts.items() if name in text), None): None for name in unnamed}
+    return order + [row for row in owed if row is not None]
 
 
 def _fair(pool: Pool, order: Sequence[int], ranking: Ranking | None = None) -> list[int]:

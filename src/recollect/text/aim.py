@@ -153,6 +153,7 @@ _FIRST_PERSON = _words(
 #: A name for something is hardly longer; what is, is mostly a sentence.
 _TOPIC_WORDS = 3
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
+_JOINED = re.compile(rf"{_NAME.pattern}(?:, (?:the )?{_NAME.pattern})*,? and (?:the )?{_NAME.pattern}")
 
 
 def read_aim(query: str) -> Aim:
@@ -173,8 +174,21 @@ def read_aim(query: str) -> Aim:
         past=_models().weigh("past", form) > 0.0 and not _AHEAD.search(text),
         first_person=bool(_FIRST_PERSON.search(text)),
         topic=topic,
-        sides=tuple(dict.fromkeys(_NAME.findall(text))) if want is Want.COMPARISON else (),
+        sides=_sides(text, want),
     )
+
+
+def _sides(text: str, want: Want) -> tuple[str, ...]:
+    """The names that a comparison has, or that another question joins: "which database do Atlas and Borealis use?"."""
+    joined = None if want is Want.COMPARISON else _JOINED.search(text)
+    names = (
+        _NAME.findall(text)
+        if want is Want.COMPARISON
+        else _NAME.findall(text, *joined.span())
+        if joined
+        else ()
+    )
+    return tuple(dict.fromkeys(names))
 
 
 def _want(text: str, form: frozenset[str]) -> Want:
