@@ -9,7 +9,7 @@ from nicegui import background_tasks, ui
 from recollect.errors import RecollectError
 from recollect.surfaces.dashboard import citations
 from recollect.surfaces.dashboard.addresses import link
-from recollect.surfaces.dashboard.widgets import empty, fields, tag
+from recollect.surfaces.dashboard.widgets import empty, fields, nothing, quiet, tag
 
 if TYPE_CHECKING:
     from recollect.domain.findings import Answer
@@ -35,26 +35,23 @@ async def build(visitor: Visitor, q: str = "", sources: str = "", user: str = ""
         words.props('outlined autogrow rows=2 data-search aria-label="Your question"')
         words.on("keydown.enter.exact.prevent", ask)
         with ui.row().classes("w-full items-center gap-3"):
-            where = ui.select(_SOURCES, label="From", multiple=True, value=chosen).props(
-                "outlined dense use-chips"
-            )
+            where = ui.select(_SOURCES, label="From", multiple=True, value=chosen).props("use-chips")
             where.classes("min-w-52")
             ui.space()
             ui.button("Ask", icon="send", on_click=ask).props("unelevated")
     if not q.strip():
-        with ui.card().classes("card w-full"):
-            empty(
-                "auto_awesome",
-                "An answer in words, with its sources",
-                then="Lists come as lists, comparisons as tables. What nobody told is said to be not known.",
-                command='recollect ask "Who gets the next engineer?"',
-            )
+        nothing(
+            "auto_awesome",
+            "An answer in words, with its sources",
+            then="Lists come as lists, comparisons as tables. What nobody told is said to be not known.",
+            command='recollect ask "Who gets the next engineer?"',
+        )
         return
     page = ui.context.client
     place = ui.column().classes("w-full gap-4")
     with place, ui.card().classes("card w-full"), ui.row().classes("items-center gap-3"):
         ui.spinner(size="md")
-        ui.label("Looking it up").classes("quiet")
+        quiet("Looking it up", "")
     store = await visitor.store(user=user or None)
 
     async def answer() -> None:
@@ -91,11 +88,9 @@ async def _answer(visitor: Visitor, result: Answer) -> None:
         with spot:
             citations.answer(result.text, result.citations, show)
         for note in result.notes:
-            ui.label(note).classes("quiet text-sm prose")
+            quiet(note, "text-sm prose")
     if not result.found:
-        ui.label(
-            "Nothing that you may see answers this. Add what is missing, or search for what is near."
-        ).classes("quiet")
+        quiet("Nothing that you may see answers this. Add what is missing, or search for what is near.", "")
         ui.link("Search the memories", link("/memories", q=result.question, least="0.2")).classes("link")
     with ui.expansion("What was looked at", icon="fact_check").classes("card w-full").props("dense"):
         fields([(name.capitalize(), dict(covered)) for name, covered in result.coverage.items()])

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from nicegui import ui
 
 from recollect.domain.oracle import CapabilityRequest, EventType, OracleEvent
-from recollect.surfaces.dashboard.live import events_since, watch
-from recollect.surfaces.dashboard.widgets import empty, fields, tag, when
+from recollect.surfaces.dashboard.live import RUNNING_FOR, events_since, watch
+from recollect.surfaces.dashboard.widgets import card, empty, fields, quiet, show_more, tag, when
 
 if TYPE_CHECKING:
     from recollect.domain.oracle import CapabilityGroup
@@ -24,8 +24,6 @@ _ASKED = EventType.ORACLE_CAPABILITY_REQUESTED
 _ENDS = frozenset({EventType.ORACLE_CONSULTATION_COMPLETED, EventType.ORACLE_CONSULTATION_FAILED})
 #: The latest consultations whose requests are listed, and how many requests are shown at once.
 _CONSULTATIONS, _PAGE = 500, 30
-#: Requests of consultations that are not over, and so not kept yet, are told for longer than any of them takes.
-_RUNNING_FOR = timedelta(hours=1)
 _WEEK_DAYS, _TOP = 7, 5
 #: A record is kept just after its last event was told.
 _KEPT_AFTER_S = 1.0
@@ -74,7 +72,7 @@ async def build(visitor: Visitor) -> None:
     for consultation in await store.consultations.list(limit=_CONSULTATIONS):
         for document in consultation.capability_requests:
             missed.add(CapabilityRequest.read(document))
-    for happening in await events_since(visitor, [_ASKED.value], since=began - _RUNNING_FOR):
+    for happening in await events_since(visitor, [_ASKED.value], since=began - RUNNING_FOR):
         missed.add(_request(OracleEvent.read(happening.detail)))
 
     refresh_top = await _top(visitor)
@@ -131,9 +129,9 @@ async def _top(visitor: Visitor) -> Any:
         if groups is None:
             with ui.row().classes("items-center gap-2"):
                 ui.spinner(size="sm")
-                ui.label("Putting together what means the same").classes("quiet text-sm")
+                quiet("Putting together what means the same")
         elif not groups:
-            ui.label("Nothing was missed this week.").classes("quiet")
+            quiet("Nothing was missed this week.", "")
         else:
             most = max(group.count for group in groups)
             for place, group in enumerate(groups, start=1):
@@ -143,24 +141,22 @@ async def _top(visitor: Visitor) -> Any:
         groups = await (await visitor.store()).capabilities(days=_WEEK_DAYS, limit=_TOP)
         await ranking.refresh(list(groups))
 
-    with ui.card().classes("card w-full gap-3 top-five"):
-        ui.label("Most wanted this week").classes("title")
-        with ui.column().classes("w-full gap-3"):
-            await ranking()
+    with card("Most wanted this week", "w-full gap-3 top-five"), ui.column().classes("w-full gap-3"):
+        await ranking()
     ui.timer(0.05, count, once=True)
     return count
 
 
 def _group(place: int, group: CapabilityGroup, most: int) -> None:
     with ui.row().classes("w-full no-wrap items-start gap-3"):
-        ui.label(f"{place}.").classes("quiet mono")
+        quiet(f"{place}.", "mono")
         with ui.column().classes("grow gap-1 min-w-0"):
             ui.label(group.description).classes("prose")
             ui.linear_progress(value=group.count / most, show_value=False).classes("w-full").props(
                 "rounded size=6px"
             )
             if group.documents:
-                ui.label(f"for {', '.join(group.documents)}").classes("quiet text-xs prose")
+                quiet(f"for {', '.join(group.documents)}", "text-xs prose")
         tag(f"{group.count} ×")
 
 
@@ -173,7 +169,7 @@ def _filter(missed: _Missed, again: Any) -> ui.input:
         again()
 
     words = ui.input("Filter", on_change=lambda event: changed(event.value))
-    words.props('outlined dense clearable debounce=250 data-search aria-label="Filter requests"')
+    words.props('clearable debounce=250 data-search aria-label="Filter requests"')
     words.classes("w-full max-w-md").set_visibility(bool(missed.requests))
     return words
 
@@ -193,23 +189,22 @@ def _listed(missed: _Missed, again: Any) -> None:
                 )
         return
     if missed.words.strip():
-        ui.label(f"{len(fitting)} of {len(missed.requests)}").classes("quiet text-sm")
+        quiet(f"{len(fitting)} of {len(missed.requests)}")
     for request in fitting[: missed.most]:
         _row(request)
-    if len(fitting) > missed.most:
 
-        def more() -> None:
-            missed.most += _PAGE
-            again()
+    def more() -> None:
+        missed.most += _PAGE
+        again()
 
-        ui.button("Show more", icon="expand_more", on_click=more).props("flat").classes("self-center")
+    show_more(len(fitting), missed.most, more)
 
 
 def _row(request: CapabilityRequest) -> None:
     with ui.card().classes("card w-full gap-2 request"):
         with ui.row().classes("w-full items-start no-wrap gap-3"):
             ui.label(request.description).classes("prose font-semibold grow min-w-0")
-            ui.label(when(request.at)).classes("quiet text-sm whitespace-nowrap").tooltip(
+            quiet(when(request.at), "text-sm whitespace-nowrap").tooltip(
                 f"{request.at:%Y-%m-%d %H:%M:%S} UTC"
             )
         with ui.row().classes("w-full items-center gap-3"):

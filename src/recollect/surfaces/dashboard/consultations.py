@@ -6,7 +6,6 @@ A consultation shows itself while it runs, wherever it was asked: its events rea
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -17,8 +16,8 @@ from recollect.domain.oracle import DEPTH_HINTS, EventType, OracleConsultResult,
 from recollect.errors import InvalidInputError, NotFoundError, RecollectError
 from recollect.surfaces.counts import many
 from recollect.surfaces.dashboard import citations
-from recollect.surfaces.dashboard.live import events_since, watch
-from recollect.surfaces.dashboard.widgets import empty, fields, tag, words
+from recollect.surfaces.dashboard.live import RUNNING_FOR, Unfinished, events_since, watch
+from recollect.surfaces.dashboard.widgets import card, empty, fields, quiet, tag, words
 
 if TYPE_CHECKING:
     from recollect.domain.oracle import OracleConsultation
@@ -26,43 +25,17 @@ if TYPE_CHECKING:
     from recollect.surfaces.dashboard.visitor import Visitor
 
 _TYPES = frozenset(kind.value for kind in EventType)
-_ENDS = frozenset({EventType.ORACLE_CONSULTATION_COMPLETED, EventType.ORACLE_CONSULTATION_FAILED})
-#: One that began longer ago and never said that it ended was cut off.
-_RUNNING_FOR = timedelta(hours=1)
+_ENDS: frozenset[str] = frozenset(
+    {EventType.ORACLE_CONSULTATION_COMPLETED, EventType.ORACLE_CONSULTATION_FAILED}
+)
 #: Between two looks whether what was asked can be shown.
 _MOMENT_S = 0.1
 
 
-@dataclass(slots=True)
-class Unfinished:
-    """Consultations that have begun and not ended, by id."""
-
-    begun: dict[UUID, OracleEvent] = field(default_factory=dict)
-
-    def hear(self, event: OracleEvent) -> None:
-        """What one of them tells."""
-        if event.type is EventType.ORACLE_CONSULTATION_STARTED:
-            self.begun[event.consultation_id] = event
-        elif event.type in _ENDS:
-            self.begun.pop(event.consultation_id, None)
-
-    def heard(self, happening: Happening) -> bool:
-        """Whether something that happened is the beginning or the end of one."""
-        event = _event(happening)
-        if event is None or (
-            event.type not in _ENDS and event.type is not EventType.ORACLE_CONSULTATION_STARTED
-        ):
-            return False
-        self.hear(event)
-        return True
-
-
-async def unfinished_now(visitor: Visitor, now: datetime) -> Unfinished:
-    """Those that go on now."""
-    unfinished = Unfinished()
-    for event in await _events(visitor, now - _RUNNING_FOR):
-        unfinished.hear(event)
-    return unfinished
+def unfinished() -> Unfinished[OracleEvent]:
+    """Consultations that go on."""
+    start = EventType.ORACLE_CONSULTATION_STARTED
+    return Unfinished(read=_event, run_of=lambda event: event.consultation_id, start=start, ends=_ENDS)
 
 
 def _event(happening: Happening) -> OracleEvent | None:
@@ -81,7 +54,7 @@ async def _events(visitor: Visitor, since: datetime) -> list[OracleEvent]:
 
 async def _so_far(visitor: Visitor, id: UUID) -> list[OracleEvent]:
     """What one consultation has told until now."""
-    since = datetime.now(UTC) - _RUNNING_FOR
+    since = datetime.now(UTC) - RUNNING_FOR
     return [event for event in await _events(visitor, since) if event.consultation_id == id]
 
 
@@ -93,10 +66,10 @@ async def form(visitor: Visitor) -> None:
         problem = ui.textarea("Ask the documents").classes("w-full")
         problem.props('outlined autogrow rows=2 data-search aria-label="Question"')
         with ui.row().classes("w-full items-center gap-4"):
-            depth = ui.select(list(DEPTH_HINTS), value="auto", label="Depth").props("outlined dense")
+            depth = ui.select(list(DEPTH_HINTS), value="auto", label="Depth")
             depth.classes("min-w-32")
             only = ui.select(names, multiple=True, value=[], label="Only these documents", with_input=True)
-            only.props("outlined dense use-chips").classes("min-w-52")
+            only.props("use-chips").classes("min-w-52")
             ui.space()
             ui.button(
                 "Ask", icon="send", on_click=lambda: _start(visitor, problem.value, depth.value, only.value)
@@ -171,15 +144,14 @@ async def build_one(visitor: Visitor, id: str) -> None:
         if outcome is None:
             with ui.card().classes("card w-full"), ui.row().classes("items-center"):
                 ui.spinner(size="md")
-                ui.label("It is being answered.").classes("quiet")
+                quiet("It is being answered.", "")
         else:
             await _result(visitor, outcome[0])
 
     first = events[0]
     words(str(first.detail.get("problem", "")))
     await result()
-    with ui.card().classes("card w-full"):
-        ui.label("Steps").classes("title")
+    with card("Steps", "w-full"):
         steps = ui.column().classes("w-full gap-1 steps")
     with steps:
         for event in events:
@@ -243,7 +215,7 @@ async def _result(visitor: Visitor, outcome: OracleConsultResult | OracleConsult
                         tag("the nearest passages; none says it outright", "warn")
                     citations.answer(outcome.answer if outcome.found else "", outcome.citations, show)
                 for note in outcome.notes:
-                    ui.label(note).classes("quiet text-sm prose")
+                    quiet(note, "text-sm prose")
         else:
             ui.label(record.error_message or "It failed.").classes("text-negative prose")
     with ui.expansion("Time and cost", icon="receipt_long").classes("card w-full").props("dense"):
@@ -284,7 +256,7 @@ def _step(event: OracleEvent) -> None:
             title, more = _said(event)
             ui.label(title).classes("prose text-sm")
             if more:
-                ui.label(more).classes("quiet mono prose")
+                quiet(more, "mono prose")
 
 
 def _said(event: OracleEvent) -> tuple[str, str]:

@@ -12,7 +12,18 @@ from recollect.domain.memory import MemoryType
 from recollect.errors import InvalidInputError, NotFoundError
 from recollect.surfaces.counts import many
 from recollect.surfaces.dashboard.addresses import link
-from recollect.surfaces.dashboard.widgets import PALETTE, chart, empty, tag, when
+from recollect.surfaces.dashboard.widgets import (
+    PALETTE,
+    card,
+    chart,
+    empty,
+    heading,
+    nothing,
+    quiet,
+    search_field,
+    tag,
+    when,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,31 +59,26 @@ def address(name: str) -> str:
 async def build(visitor: Visitor, q: str = "") -> None:
     """The page of all entities."""
     store = await visitor.store()
-    with ui.card().classes("card w-full"), ui.row().classes("w-full items-center no-wrap gap-2"):
-        words = ui.input(placeholder="Names that begin so", value=q).classes("grow")
-        words.props('outlined dense clearable data-search aria-label="Find an entity"')
-
-        def find() -> None:
-            ui.navigate.to(link(PATH, q=(words.value or "").strip()))
-
-        words.on("keydown.enter", find).on("clear", find)
-        ui.button("Find", icon="search", on_click=find).props("unelevated no-wrap")
+    with card():
+        search_field(
+            q,
+            placeholder="Names that begin so",
+            label="Find an entity",
+            act="Find",
+            go=lambda words: link(PATH, q=words),
+        )
     if not q.strip():
         graph = await store.entities.graph(limit=_DRAWN)
         if not graph.entities:
-            with ui.card().classes("card w-full"):
-                empty(
-                    "hub",
-                    "Nobody and nothing is named yet",
-                    then="People, companies and projects appear here with the memories that name them.",
-                    command='recollect add "Imke Brandt of Acme called about the invoice"',
-                )
-            return
-        with ui.card().classes("card w-full gap-1"):
-            ui.label("What is named together").classes("title")
-            ui.label("A thicker line joins what more memories name. Click on one to see it.").classes(
-                "quiet text-sm"
+            nothing(
+                "hub",
+                "Nobody and nothing is named yet",
+                then="People, companies and projects appear here with the memories that name them.",
+                command='recollect add "Imke Brandt of Acme called about the invoice"',
             )
+            return
+        with card("What is named together", "w-full gap-1"):
+            quiet("A thicker line joins what more memories name. Click on one to see it.")
             _picture(graph, height_px=560)
         entities: Sequence[Entity] = graph.entities
     else:
@@ -87,9 +93,9 @@ async def build(visitor: Visitor, q: str = "") -> None:
                 if _kind(entity.kind) != "name":
                     tag(_kind(entity.kind))
                 if entity.aliases:
-                    ui.label(f"also {', '.join(entity.aliases)}").classes("quiet text-sm prose")
+                    quiet(f"also {', '.join(entity.aliases)}", "text-sm prose")
                 ui.space()
-                ui.label(many(entity.memories)).classes("quiet text-sm")
+                quiet(many(entity.memories))
 
 
 def _kind(kind: str) -> str:
@@ -210,8 +216,7 @@ async def build_one(visitor: Visitor, name: str) -> None:
         with ui.column().classes("grow basis-96 gap-4 min-w-0"):
             _known(title, memories.items)
             _timeline(memories.items, of=await store.count(**about), entity=graph.centre or name)
-        with ui.card().classes("card grow basis-72 gap-2"):
-            ui.label("Named together with").classes("title")
+        with card("Named together with", "grow basis-72 gap-2"):
             others = [entity for entity in graph.entities if entity.key != graph.centre]
             if not others:
                 empty("hub", "Nothing yet", then="Memories that name two things join them here.")
@@ -227,11 +232,9 @@ async def build_one(visitor: Visitor, name: str) -> None:
                 with ui.row().classes("w-full items-center no-wrap"):
                     ui.link(entity.name, address(entity.key)).classes("link prose line-clamp-2")
                     ui.space()
-                    ui.label(f"{together.get(entity.key, 0)}").classes("quiet text-sm").tooltip(
-                        "memories that name both"
-                    )
+                    quiet(f"{together.get(entity.key, 0)}").tooltip("memories that name both")
             if len(ranked) > _KNOWN:
-                ui.label(f"and {len(ranked) - _KNOWN} more in the picture").classes("quiet text-sm")
+                quiet(f"and {len(ranked) - _KNOWN} more in the picture")
 
 
 def _head(title: str, entity: Entity | None) -> None:
@@ -255,33 +258,29 @@ def _known(title: str, memories: Sequence[Memory]) -> None:
     known = [memory for memory in believed if memory.type is MemoryType.SUMMARY]
     known += [memory for memory in believed if memory.type is not MemoryType.SUMMARY and memory.predicate]
     known += [memory for memory in believed if memory.type is MemoryType.SEMANTIC and memory not in known]
-    with ui.card().classes("card w-full gap-1"):
-        ui.label("What is known").classes("title")
+    with card("What is known", "w-full gap-1"):
         if not known:
-            ui.label(
+            quiet(
                 f"No fact or summary of {title} yet; what was said is below. "
-                "Facts come with “Read its facts”, summaries with `recollect consolidate`."
-            ).classes("quiet text-sm prose")
+                "Facts come with “Read its facts”, summaries with `recollect consolidate`.",
+                "text-sm prose",
+            )
         for memory in known[:_KNOWN]:
-            with ui.link(target=f"/memories/{memory.id}").classes("said no-underline") as row:
-                row.style("color: inherit")
+            with ui.link(target=f"/memories/{memory.id}").classes("said"):
                 ui.label(memory.text).classes("prose line-clamp-3")
         if len(known) > _KNOWN:
-            ui.label(f"and {len(known) - _KNOWN} more, on the timeline").classes("quiet text-sm")
+            quiet(f"and {len(known) - _KNOWN} more, on the timeline")
 
 
 def _timeline(memories: Sequence[Memory], *, of: int, entity: str) -> None:
     with ui.card().classes("card w-full gap-2"):
-        with ui.row().classes("w-full items-center"):
-            ui.label("Timeline").classes("title")
-            ui.space()
-            words = f"All {many(of)}" if of <= len(memories) else f"The latest {len(memories)} of {many(of)}"
-            ui.link(words, link("/memories", entity=entity, superseded=True)).classes("link text-sm")
+        words = f"All {many(of)}" if of <= len(memories) else f"The latest {len(memories)} of {many(of)}"
+        heading("Timeline", words, link("/memories", entity=entity, superseded=True))
         if not memories:
-            ui.label("No memory names it any more.").classes("quiet text-sm")
+            quiet("No memory names it any more.")
         newest = sorted(memories, key=lambda memory: memory.created_at, reverse=True)
         for month, group in groupby(newest, key=lambda memory: f"{memory.created_at:%B %Y}"):
-            ui.label(month).classes("quiet text-sm font-medium")
+            quiet(month, "text-sm font-medium")
             with ui.element("div").classes("w-full"):
                 for memory in group:
                     _moment(memory)

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from recollect.domain.query import SIGNALS
 from recollect.errors import InvalidInputError, NotFoundError
-from recollect.surfaces.dashboard.widgets import PALETTE, chart, confirmed, empty, tag, when
+from recollect.surfaces.dashboard.widgets import PALETTE, Dialog, chart, confirmed, empty, quiet, tag, when
 
 if TYPE_CHECKING:
     from recollect.domain.learning import ArmReport, Estimate, ExperimentReport
@@ -88,9 +88,7 @@ def _title(report: ExperimentReport) -> None:
     running = report.experiment.state == "running"
     ui.label(report.experiment.name).classes("prose")
     tag(report.experiment.state, "good" if running else "")
-    ui.label(f"{when(report.experiment.created_at)}, drawn per {report.experiment.unit}").classes(
-        "quiet text-sm"
-    )
+    quiet(f"{when(report.experiment.created_at)}, drawn per {report.experiment.unit}")
 
 
 def _intervals(report: ExperimentReport) -> None:
@@ -148,7 +146,7 @@ def _arm(arm: ArmReport, *, wins: bool) -> None:
         parts += [f"used {_share(arm.used)}"] if arm.used.value is not None else []
         parts += [f"asked again {_share(arm.refined)}"] if arm.refined.value is not None else []
         parts += [f"feedback {arm.feedback.value:+.2f}"] if arm.feedback.value is not None else []
-        ui.label(" · ".join(parts)).classes("quiet text-sm")
+        quiet(" · ".join(parts))
 
 
 def _share(estimate: Estimate) -> str:
@@ -180,37 +178,24 @@ async def _start(visitor: Visitor, refresh: Any) -> None:
 
     async def start() -> None:
         await (await visitor.store()).learning.start_experiment(**planned.arguments())
-        dialog.submit(True)
 
-    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
-        ui.label("Start an experiment").classes("text-lg font-semibold")
-        ui.input("Name", placeholder="newer-first").bind_value(planned, "name").props(
-            "outlined dense autofocus"
-        ).classes("w-full")
-        ui.select(list(_UNITS), label="Lots are drawn per").bind_value(planned, "unit").props(
-            "outlined dense"
-        ).classes("w-full")
-        ui.label(f"Searches of the arm “{_CONTROL}” are ranked as without the experiment.").classes(
-            "quiet text-sm"
-        )
+    with Dialog("Start an experiment", act="Start", do=start) as dialog:
+        ui.input("Name", placeholder="newer-first").bind_value(planned, "name").props("autofocus")
+        ui.select(list(_UNITS), label="Lots are drawn per").bind_value(planned, "unit")
+        quiet(f"Searches of the arm “{_CONTROL}” are ranked as without the experiment.")
         arms()
         ui.button("Another arm", icon="add", on_click=another).props("flat dense").classes("self-start")
         with ui.column().classes("w-full gap-0"):
-            ui.label("Share of lots that get another ranking").classes("quiet text-xs")
+            quiet("Share of lots that get another ranking", "text-xs")
             ui.slider(min=0.05, max=0.95, step=0.05).props("label").bind_value(planned, "share")
-        with ui.row().classes("w-full justify-end"):
-            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat")
-            ui.button("Start", on_click=start).props("unelevated")
-    started = await dialog
-    dialog.delete()
-    if started:
+    if await dialog:
         ui.notify(f"Started: {planned.name}", type="positive")
         await refresh()
 
 
 def _edited(arm: _Arm) -> None:
     with ui.column().classes("w-full gap-2 q-pa-md rounded-lg").style("border: 1px solid var(--line)"):
-        ui.input("Arm").bind_value(arm, "name").props("outlined dense").classes("w-full")
+        ui.input("Arm").bind_value(arm, "name")
         for signal in SIGNALS:
             with ui.row().classes("w-full no-wrap items-center gap-3"):
                 ui.label(signal.replace("_", " ")).classes("text-sm w-40")

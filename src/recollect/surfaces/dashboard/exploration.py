@@ -12,7 +12,7 @@ from recollect.domain.codebase import ToolCall
 from recollect.surfaces.counts import many
 from recollect.surfaces.dashboard import citations
 from recollect.surfaces.dashboard.sources import passage
-from recollect.surfaces.dashboard.widgets import empty, fields, lines, tag, when, words
+from recollect.surfaces.dashboard.widgets import card, empty, fields, lines, quiet, tag, when, words
 
 if TYPE_CHECKING:
     from recollect.domain.codebase import RLMResult
@@ -31,29 +31,22 @@ def show(visitor: Visitor, result: RLMResult) -> None:
     words(result.query)
     with ui.row().classes("items-center gap-2 w-full"):
         stopped(result.stopped_by)
-        ui.label(f"{when(result.trajectory.end_time)} · {result.usage.wall_time_seconds:.1f} s").classes(
-            "quiet text-sm"
-        )
-        ui.label(result.root).classes("quiet mono prose")
-    with ui.card().classes("card w-full gap-3"):
-        ui.label("Answer").classes("title")
+        quiet(f"{when(result.trajectory.end_time)} · {result.usage.wall_time_seconds:.1f} s")
+        quiet(result.root, "mono prose")
+    with card("Answer", "w-full gap-3"):
         answered = ui.element("div").classes("w-full")
         for note in (*((result.error,) if result.error else ()), *result.notes):
-            ui.label(note).classes("quiet text-sm prose")
-    with ui.card().classes("card w-full gap-3"):
-        ui.label("Findings").classes("title")
+            quiet(note, "text-sm prose")
+    with card("Findings", "w-full gap-3"):
         open_source = _findings(visitor, result)
     with answered:
         citations.answer(result.synthesis, result.citations, open_source)
     with ui.row().classes("w-full gap-4 items-stretch"):
-        with ui.card().classes("card grow basis-80 gap-3"):
-            ui.label("Budget").classes("title")
+        with card("Budget", "grow basis-80 gap-3"):
             budget(spent_of(result))
-        with ui.card().classes("card grow basis-80"):
-            ui.label("What it was").classes("title")
+        with card("What it was", "grow basis-80"):
             fields(_facts(result))
-    with ui.card().classes("card w-full gap-2"):
-        ui.label("Steps").classes("title")
+    with card("Steps"):
         if result.record is None or not result.record.steps:
             empty("route", "It made no step", then="A limit was reached before the first one.")
         else:
@@ -109,7 +102,7 @@ def _finding(
     if not finding.citations:
         with ui.column().classes("w-full gap-0"):
             ui.label(finding.description).classes("prose")
-            ui.label(finding.evidence).classes("quiet mono prose")
+            quiet(finding.evidence, "mono prose")
     for cited in finding.citations:
         if cited not in opened:
             sure = f" · {100 * finding.confidence:.0f} % sure"
@@ -194,7 +187,7 @@ def budget(spent: Sequence[Spent]) -> None:
                 ui.label(name).classes("text-sm")
                 ui.space()
                 most = ", no limit" if limit is None else f" of {written(limit)}"
-                ui.label(f"{written(used)}{most}").classes("quiet text-sm")
+                quiet(f"{written(used)}{most}")
             colour = "warning" if share >= _NEARLY else "primary"
             ui.linear_progress(value=share, show_value=False).props(
                 f'rounded size=8px color={colour} aria-label="{name}"'
@@ -242,7 +235,7 @@ def _step(step: Step) -> None:
     if not calls:
         with ui.column().classes("w-full gap-0 q-px-xs q-py-sm step"):
             ui.label(title).classes("prose")
-            ui.label(f"No call · {step.duration_ms:,.0f} ms").classes("quiet text-xs")
+            quiet(f"No call · {step.duration_ms:,.0f} ms", "text-xs")
         return
     caption = f"{many(calls, 'call')} · {step.duration_ms:,.0f} ms"
     expansion = ui.expansion(title, caption=caption, value=True)
@@ -252,7 +245,7 @@ def _step(step: Step) -> None:
             _call(call)
         # Without a model it is the name of what was just called.
         if step.thought and step.next_direction not in {call.tool for call in step.tool_calls}:
-            ui.label(f"Next: {step.next_direction}").classes("quiet text-sm prose")
+            quiet(f"Next: {step.next_direction}", "text-sm prose")
 
 
 def _call(call: CallRecord) -> None:
@@ -260,9 +253,9 @@ def _call(call: CallRecord) -> None:
         with ui.row().classes("items-center gap-2 w-full"):
             ui.icon("psychology_alt" if call.model_call else "build").classes("quiet")
             ui.label(call.tool).classes("mono font-semibold")
-            ui.label(f"{call.duration_ms:,.0f} ms").classes("quiet text-xs")
+            quiet(f"{call.duration_ms:,.0f} ms", "text-xs")
             if call.tokens:
-                ui.label(f"{call.tokens:,} tokens").classes("quiet text-xs")
+                quiet(f"{call.tokens:,} tokens", "text-xs")
             marks(cached=call.cached, refused=call.refused, failed=call.error is not None)
         given = parameters(call.parameters)
         if given:

@@ -87,9 +87,9 @@ async def form(visitor: Visitor) -> None:
         query.props('outlined autogrow rows=2 data-search aria-label="Question about the code"')
         with ui.row().classes("w-full items-center gap-4"):
             folder = ui.input("Folder", autocomplete=[str(root) for root in roots])
-            folder.bind_value(request, "folder").props("outlined dense").classes("grow min-w-52")
+            folder.bind_value(request, "folder").classes("grow min-w-52")
             preset = ui.select([_NO_PRESET, *PRESETS], label="Preset").bind_value(request, "preset")
-            preset.props("outlined dense").classes("min-w-40")
+            preset.classes("min-w-40")
             ui.button(
                 "Explore", icon="travel_explore", on_click=lambda: _start(visitor, request, roots)
             ).props("unelevated")
@@ -100,7 +100,7 @@ async def form(visitor: Visitor) -> None:
 def _limits(request: _Request) -> None:
     with ui.column().classes("w-full gap-3 q-pt-sm"):
         hints = ui.textarea("Begin with", placeholder="a path, a symbol, file:line or a stack trace a line")
-        hints.bind_value(request, "hints").props("outlined dense autogrow rows=2").classes("w-full")
+        hints.bind_value(request, "hints").props("autogrow rows=2").classes("w-full")
         with ui.row().classes("w-full gap-4"):
             for name, title, step in (
                 ("max_subcalls", "Sub-calls at most", 1),
@@ -108,9 +108,7 @@ def _limits(request: _Request) -> None:
                 ("max_usd", "Dollars at most", 0.01),
             ):
                 number = ui.number(title, min=0, step=step).bind_value(request, name)
-                number.props('outlined dense clearable stack-label placeholder="as set"').classes(
-                    "min-w-36 grow"
-                )
+                number.props('clearable stack-label placeholder="as set"').classes("min-w-36 grow")
 
 
 async def _start(visitor: Visitor, request: _Request, roots: list[Path]) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nicegui import ui
 
@@ -69,15 +69,6 @@ def _day(text: str) -> date:
         raise InvalidInputError(f"{text!r} is no day; write it like 2026-05-31") from None
 
 
-def search_field(view: View, *, placeholder: str, label: str) -> ui.input:
-    """Words to look for; the key / leads to it."""
-    words = ui.input(placeholder=placeholder, value=view.q).classes("grow")
-    words.props(f'outlined dense clearable data-search aria-label="{label}"')
-    with words.add_slot("append"):
-        ui.element("kbd").classes("wide-only").props('innerHTML="/"')
-    return words
-
-
 def button(view: View) -> ui.button:
     """What unfolds the filters, and how many are set."""
     opens = ui.button("Filters", icon="tune").props("flat dense")
@@ -100,6 +91,30 @@ def fields() -> ui.element:
     return ui.element("div").classes("grid w-full gap-3 grid-cols-1 sm:grid-cols-2 lg:grid-cols-4")
 
 
+def apply_button(view: View, fields: Mapping[str, Any], **usual: str) -> None:
+    """Goes to where the fields say; each sets the part of the address that it is named like.
+
+    `usual` are values that need no word in the address. Without a field for the user, nobody else is looked at.
+    """
+
+    def apply() -> None:
+        texts = {name: _written(field.value) for name, field in fields.items()}
+        parts = {name: "" if text == usual.get(name) else text for name, text in texts.items()}
+        ui.navigate.to(replace(view, **{"user": "", "cursor": "", **parts}).address)
+
+    with ui.row().classes("w-full justify-end q-mt-sm"):
+        ui.button("Apply", on_click=apply).props("outline")
+
+
+def _written(value: Any) -> str:
+    """The value of a field as an address has it."""
+    if isinstance(value, bool):
+        return "1" if value else ""
+    if isinstance(value, list):
+        return ",".join(value)
+    return f"{value:g}" if isinstance(value, float | int) else value or ""
+
+
 async def scopes_in_use(visitor: Visitor) -> list[Scope]:
     """The scopes that hold memories."""
     scopes = await (await visitor.store()).scopes.list()
@@ -114,16 +129,15 @@ def users(scopes: Iterable[Scope]) -> dict[str, str]:
 def single(label: str, choices: Mapping[str, str], chosen: str) -> ui.select:
     """One of some choices, or none; also one that the address names and nobody offers."""
     offered = {**({chosen: chosen} if chosen else {}), **choices}
-    choice = ui.select(offered, label=label, value=chosen or None, with_input=True, clearable=True)
-    return choice.props("outlined dense")
+    return ui.select(offered, label=label, value=chosen or None, with_input=True, clearable=True)
 
 
 def several(label: str, choices: list[str], chosen: str) -> ui.select:
     """Any of some choices."""
     value = [choice for choice in chosen.split(",") if choice in choices]
-    return ui.select(choices, label=label, multiple=True, value=value).props("outlined dense use-chips")
+    return ui.select(choices, label=label, multiple=True, value=value).props("use-chips")
 
 
 def day(label: str, chosen: str) -> ui.input:
     """A day."""
-    return ui.input(label, value=chosen).props("outlined dense stack-label type=date")
+    return ui.input(label, value=chosen).props("stack-label type=date")

@@ -12,6 +12,7 @@ from nicegui import ui
 
 from recollect.errors import RecollectError, UnauthorizedError
 from recollect.surfaces.dashboard.addresses import LOGIN_PATH, LOGOUT_PATH, ROOT, inside
+from recollect.surfaces.dashboard.widgets import quiet
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -80,7 +81,8 @@ a.tag:hover { color: var(--tint); } .tag.tint { color: var(--tint); }
 .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 13px; }
 .prose { white-space: pre-wrap; overflow-wrap: anywhere; } .gone { text-decoration: line-through; opacity: .65; }
 .slab { background: var(--wash); border-radius: 8px; padding: 10px 12px; width: 100%; overflow-x: auto; }
-.said { border-left: 3px solid var(--line); padding: 4px 12px; width: 100%; }
+.said { border-left: 3px solid var(--line); padding: 4px 12px; width: 100%; color: inherit; text-decoration: none; }
+.form .q-field { width: 100%; }
 .said.this { border-color: var(--tint); background: var(--wash); border-radius: 0 8px 8px 0; }
 .stack { display: flex; height: 8px; border-radius: 4px; overflow: hidden; background: var(--wash); width: 100%; }
 .stack > div { height: 100%; } .dot { width: 9px; height: 9px; border-radius: 3px; flex: none; }
@@ -180,7 +182,7 @@ def frame(request: Request, visitor: Visitor, places: Sequence[Place], here: Pla
         ui.link("Recollect", "/").classes("text-base font-semibold no-underline").style("color: inherit")
         ui.space()
         who = visitor.context.user_id or visitor.context.agent_id or "key"
-        ui.label(f"{visitor.context.tenant_id} · {who}").classes("quiet text-sm ellipsis")
+        quiet(f"{visitor.context.tenant_id} · {who}", "text-sm ellipsis")
         ui.button(icon="contrast", on_click=lambda: _switch(shade)).props(
             'flat round dense aria-label="Light or dark"'
         )

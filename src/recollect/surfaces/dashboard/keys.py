@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from nicegui import ui
 from recollect.client.tenancy import LINK_NAME, VISIT_NAME
 from recollect.domain.tenancy import read_token
 from recollect.errors import InvalidInputError
-from recollect.surfaces.dashboard.widgets import confirmed, empty, tag, when
+from recollect.surfaces.dashboard.widgets import Dialog, confirmed, empty, quiet, show_more, tag, when
 
 if TYPE_CHECKING:
     from recollect.domain.tenancy import Key, NewKey
@@ -22,7 +22,7 @@ _PAGE = 50
 _MOST_DAYS = 36_500
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Listed:
     """Which keys are shown: those that are over, and those of visits to these pages, on demand."""
 
@@ -78,23 +78,18 @@ async def show(visitor: Visitor) -> None:
             )
         for key in fitting[: listed.most]:
             _row(visitor, key, now, rows.refresh)
-        if len(fitting) > listed.most:
+        show_more(len(fitting), listed.most, lambda: shown(most=listed.most + _PAGE))
 
-            def more() -> None:
-                listed.most += _PAGE
-                rows.refresh()
-
-            ui.button("Show more", icon="expand_more", on_click=more).props("flat").classes("self-center")
-
-    def switch(shows_all: bool) -> None:
-        listed.all = shows_all
+    def shown(**changes: Any) -> None:
+        nonlocal listed
+        listed = replace(listed, **changes)
         rows.refresh()
 
     with ui.card().classes("card w-full gap-3 keys"):
         with ui.row().classes("w-full items-center gap-2"):
             ui.label("Keys").classes("title")
             ui.space()
-            ui.switch("Show ended keys and logins", on_change=lambda event: switch(event.value)).props(
+            ui.switch("Show ended keys and logins", on_change=lambda event: shown(all=event.value)).props(
                 "dense"
             )
             ui.button("New key", icon="add", on_click=lambda: _create(visitor, rows.refresh)).props(
@@ -125,7 +120,7 @@ def _row(visitor: Visitor, key: Key, now: datetime, refresh: Any) -> None:
             ui.label(speaks_for(key)).classes("text-sm prose")
             ends = "never ends" if key.expires_at is None else f"ends {key.expires_at:%Y-%m-%d %H:%M}"
             used = "never used" if key.used_at is None else f"used {when(key.used_at)}"
-            ui.label(f"made {when(key.created_at)} · {ends} · {used}").classes("quiet text-xs")
+            quiet(f"made {when(key.created_at)} · {ends} · {used}", "text-xs")
         if state == "active":
             ui.button("Rotate", icon="autorenew", on_click=lambda: _rotate(visitor, key, refresh)).props(
                 "flat dense"
@@ -137,68 +132,44 @@ def _row(visitor: Visitor, key: Key, now: datetime, refresh: Any) -> None:
 
 def speaks_for(key: Key) -> str:
     """Who a key speaks for, in words."""
-    named = (
-        ("user", key.user_id),
-        ("agent", key.agent_id),
-        ("project", key.project_id),
-        ("team", key.team_id),
-        ("org", key.org_id),
-    )
-    return ", ".join([*(f"{what} {value}" for what, value in named if value), *key.roles])
+    named = ((part, getattr(key, f"{part}_id")) for part in ("user", "agent", "project", "team", "org"))
+    return ", ".join([*(f"{part} {name}" for part, name in named if name), *key.roles])
 
 
 async def _create(visitor: Visitor, refresh: Any) -> None:
     wanted = _Wanted()
-    made: list[NewKey] = []
 
-    async def make() -> None:
-        made.append(await (await visitor.store()).keys.create(**wanted.arguments()))
-        dialog.submit(True)
+    async def make() -> NewKey:
+        return await (await visitor.store()).keys.create(**wanted.arguments())
 
-    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
-        ui.label("A new key").classes("text-lg font-semibold")
-        ui.input("Name", placeholder="support-bot").bind_value(wanted, "name").props(
-            "outlined dense autofocus"
-        ).classes("w-full")
+    with Dialog("A new key", act="Make it", do=make) as dialog:
+        ui.input("Name", placeholder="support-bot").bind_value(wanted, "name").props("autofocus")
         with ui.row().classes("w-full gap-3"):
             ui.input("User", placeholder="whose memories it sees").bind_value(wanted, "user").props(
-                "outlined dense stack-label"
+                "stack-label"
             ).classes("grow")
-            ui.input("Agent").bind_value(wanted, "agent").props("outlined dense").classes("grow")
+            ui.input("Agent").bind_value(wanted, "agent").classes("grow")
         ui.input("Lead of", placeholder="team/api, project/launch").bind_value(wanted, "leads").props(
-            "outlined dense stack-label"
-        ).classes("w-full")
+            "stack-label"
+        )
         with ui.row().classes("w-full gap-x-4 gap-y-0"):
             ui.checkbox("Admin: the whole tenant").bind_value(wanted, "admin").props("dense")
             if visitor.context.is_operator:
                 ui.checkbox("Operator: all tenants").bind_value(wanted, "operator").props("dense")
         ui.number("Days until it ends", min=1, step=1).bind_value(wanted, "days").props(
-            'outlined dense clearable stack-label placeholder="never"'
-        ).classes("w-full")
-        with ui.row().classes("w-full justify-end"):
-            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat")
-            ui.button("Make it", on_click=make).props("unelevated")
-    done = await dialog
-    dialog.delete()
-    if done:
-        await _token(made[0])
+            'clearable stack-label placeholder="never"'
+        )
+    if made := await dialog:
+        await _token(made)
         await refresh()
 
 
 async def _rotate(visitor: Visitor, key: Key, refresh: Any) -> None:
-    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
-        ui.label(f"Another token for {key.name!r}").classes("text-lg font-semibold prose")
-        ui.label(
-            "It has the same rights. The old one goes on for so long, so that all can change over."
-        ).classes("quiet text-sm")
-        hours = ui.number("Hours", value=0, min=0, step=1).props("outlined dense").classes("w-full")
-        with ui.row().classes("w-full justify-end"):
-            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat")
-            ui.button("Rotate", on_click=lambda: dialog.submit(True)).props("unelevated")
-    agreed, overlap = await dialog, hours.value
-    dialog.delete()
-    if agreed:
-        made = await (await visitor.store()).keys.rotate(key.id, overlap_hours=float(overlap or 0))
+    with Dialog(f"Another token for {key.name!r}", act="Rotate") as dialog:
+        quiet("It has the same rights. The old one goes on for so long, so that all can change over.")
+        hours = ui.number("Hours", value=0, min=0, step=1)
+    if await dialog:
+        made = await (await visitor.store()).keys.rotate(key.id, overlap_hours=float(hours.value or 0))
         await _token(made)
         await refresh()
 

@@ -9,7 +9,18 @@ from nicegui import ui
 
 from recollect.domain.query import SIGNALS
 from recollect.surfaces.dashboard import experiment
-from recollect.surfaces.dashboard.widgets import chart, empty, fields, in_a_word, stat, tag, when
+from recollect.surfaces.dashboard.widgets import (
+    card,
+    chart,
+    empty,
+    fields,
+    in_a_word,
+    nothing,
+    quiet,
+    stat,
+    tag,
+    when,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,17 +41,13 @@ async def build(visitor: Visitor) -> None:
         status, runs = await learning.status(), await learning.runs(limit=_RUNS)
         _numbers(status)
         with ui.row().classes("w-full gap-4 items-stretch"):
-            with ui.card().classes("card grow basis-96"):
-                ui.label("Reward of decomposed searches").classes("title")
+            with card("Reward of decomposed searches", "grow basis-96"):
                 _rewards(runs, status)
-            with ui.card().classes("card grow basis-72"):
-                ui.label("What came of searches").classes("title")
+            with card("What came of searches", "grow basis-72"):
                 _counted(status)
-        with ui.card().classes("card w-full gap-3"):
-            ui.label("Weights of the signals").classes("title")
+        with card("Weights of the signals", "w-full gap-3"):
             _weights(status)
-        with ui.card().classes("card w-full gap-3"):
-            ui.label("How questions are decomposed").classes("title")
+        with card("How questions are decomposed", "w-full gap-3"):
             _decomposition(status)
         with ui.card().classes("card w-full gap-3"):
             await experiment.show(visitor, panels.refresh)
@@ -55,7 +62,7 @@ async def build(visitor: Visitor) -> None:
         await panels.refresh()
 
     with ui.row().classes("w-full items-center"):
-        ui.label("Everything here is of your tenant alone.").classes("quiet text-sm")
+        quiet("Everything here is of your tenant alone.")
         ui.space()
         button = ui.button("Train now", icon="model_training", on_click=train).props("unelevated")
     await panels()
@@ -74,13 +81,12 @@ def _say(report: TrainReport) -> None:
 
 def _numbers(status: LearningStatus) -> None:
     if not status.enabled:
-        with ui.card().classes("card w-full"):
-            empty(
-                "pause_circle",
-                "Learning is off",
-                then="Nothing is recorded on this server. Whoever starts it can switch it on.",
-                command="RECOLLECT_LEARNING=true recollect serve",
-            )
+        nothing(
+            "pause_circle",
+            "Learning is off",
+            then="Nothing is recorded on this server. Whoever starts it can switch it on.",
+            command="RECOLLECT_LEARNING=true recollect serve",
+        )
     lost = status.log.dropped + status.log.failed
     with ui.element("div").classes("grid w-full gap-4 grid-cols-2 md:grid-cols-5"):
         stat("Searches", f"{status.events:,}", note=f"{lost:,} were lost" if lost else "recorded")
@@ -153,7 +159,7 @@ def _counted(status: LearningStatus) -> None:
         return
     for title, counts in (("Outcomes", status.outcomes), ("Feedback", status.feedback)):
         if counts:
-            ui.label(title).classes("quiet text-sm")
+            quiet(title)
             _bars(counts)
 
 
@@ -178,7 +184,7 @@ def _weights(status: LearningStatus) -> None:
             f"These are the weights it comes with. {status.needed:,} judged searches of a kind teach better ones; "
             f"there are {status.judged:,} of all kinds."
         )
-        ui.label(then).classes("quiet text-sm")
+        quiet(then)
     with ui.element("div").classes("grid w-full gap-4 sm:grid-cols-2"):
         for strategy, table in STRATEGY_WEIGHTS.items():
             learned = [weights for weights in active if weights.strategy == strategy]
@@ -231,10 +237,8 @@ def _policy(policy: Policy) -> None:
         tag(policy.state, "good" if policy.state == "active" else "")
         ui.label(policy.strategy.replace("_", " ")).classes("text-sm")
         who = f"for {policy.user_id}" if policy.user_id else "for everybody"
-        ui.label(f"{who} · from {policy.events:,} searches · {when(policy.created_at)}").classes(
-            "quiet text-sm prose"
-        )
-        ui.label(str(policy.evaluation.get("reason", ""))).classes("quiet text-sm prose")
+        quiet(f"{who} · from {policy.events:,} searches · {when(policy.created_at)}", "text-sm prose")
+        quiet(str(policy.evaluation.get("reason", "")), "text-sm prose")
 
 
 def _decomposition(status: LearningStatus) -> None:
@@ -251,5 +255,5 @@ def _decomposition(status: LearningStatus) -> None:
         with ui.row().classes("items-center gap-2"):
             tag(policy.state, "good" if policy.state == "active" else "")
             ui.label(policy.environment)
-            ui.label(f"from {policy.runs:,} runs · {when(policy.created_at)}").classes("quiet text-sm")
+            quiet(f"from {policy.runs:,} runs · {when(policy.created_at)}")
         fields([(name.replace("_", " "), value) for name, value in policy.evaluation.items()])

@@ -12,7 +12,18 @@ from recollect.errors import InvalidInputError, NotFoundError, RecollectError
 from recollect.library.reading.sections import DEFAULT_LIMITS
 from recollect.surfaces.counts import many
 from recollect.surfaces.dashboard.addresses import link
-from recollect.surfaces.dashboard.widgets import confirmed, empty, fields, lines, tag, when
+from recollect.surfaces.dashboard.widgets import (
+    card,
+    confirmed,
+    empty,
+    fields,
+    lines,
+    nothing,
+    quiet,
+    search_field,
+    tag,
+    when,
+)
 
 if TYPE_CHECKING:
     from nicegui.events import UploadEventArguments, ValueChangeEventArguments
@@ -30,16 +41,11 @@ _STATES = {"ready": "good", "indexing": "warn", "failed": "bad"}
 
 async def build(visitor: Visitor, q: str = "") -> None:
     """The page of all documents."""
-
-    def search() -> None:
-        ui.navigate.to(link("/library", q=(words.value or "").strip()))
-
-    with ui.card().classes("card w-full gap-2"):
-        with ui.row().classes("w-full items-center no-wrap gap-2"):
-            words = ui.input(placeholder="Search the documents", value=q).classes("grow")
-            words.props('outlined dense clearable data-search aria-label="Search the documents"')
-            words.on("keydown.enter", search).on("clear", search)
-            ui.button("Search", icon="search", on_click=search).props("unelevated no-wrap")
+    with card():
+        title = "Search the documents"
+        search_field(
+            q, placeholder=title, label=title, act="Search", go=lambda words: link("/library", q=words)
+        )
         await _upload(visitor, lambda: results.refresh())
 
     @ui.refreshable
@@ -56,7 +62,7 @@ async def _upload(visitor: Visitor, refresh: Any) -> None:
     limit = DEFAULT_LIMITS.max_file_bytes
     with ui.expansion("Add documents", icon="upload_file").classes("w-full").props("dense"):
         bar = ui.linear_progress(value=0, show_value=False).props("instant-feedback").classes("w-full")
-        status = ui.label().classes("quiet text-sm")
+        status = quiet("")
         bar.visible = False
 
         async def take(event: UploadEventArguments) -> None:
@@ -94,19 +100,18 @@ async def _upload(visitor: Visitor, refresh: Any) -> None:
 async def _documents(visitor: Visitor) -> None:
     documents = await (await visitor.store()).library.list(limit=_MOST)
     if not documents:
-        with ui.card().classes("card w-full"):
-            empty(
-                "library_books",
-                "No documents yet",
-                then="Drop a manual, a PDF or notes above, or add a whole folder from a shell.",
-                command="recollect library add docs/",
-            )
+        nothing(
+            "library_books",
+            "No documents yet",
+            then="Drop a manual, a PDF or notes above, or add a whole folder from a shell.",
+            command="recollect library add docs/",
+        )
         return
     with ui.card().classes("card rows w-full"):
         for document in documents:
             _row(document)
     if len(documents) == _MOST:
-        ui.label(f"The first {_MOST}, by name; search for the others.").classes("quiet")
+        quiet(f"The first {_MOST}, by name; search for the others.", "")
 
 
 def _row(document: Document) -> None:
@@ -118,18 +123,17 @@ def _row(document: Document) -> None:
             for word in document.tags:
                 tag(word)
         summary = f"{document.name} · {document.kind} · {many(document.sections, 'section')} · {document.lines:,} lines"
-        ui.label(f"{summary} · {document.scope} · {when(document.updated_at)}").classes("quiet text-sm prose")
+        quiet(f"{summary} · {document.scope} · {when(document.updated_at)}", "text-sm prose")
 
 
 async def _search(visitor: Visitor, query: str) -> None:
     sections = await (await visitor.store()).library.search(query)
     if not sections.answered:
-        ui.label("The documents don't seem to say; what is nearest:").classes("quiet")
+        quiet("The documents don't seem to say; what is nearest:", "")
     for note in sections.notes:
         ui.label(note).classes("text-warning")
     if not sections:
-        with ui.card().classes("card w-full"):
-            empty("search_off", "Nothing is near to this in the documents")
+        nothing("search_off", "Nothing is near to this in the documents")
     for hit in sections:
         _hit(hit)
 
@@ -187,13 +191,15 @@ async def build_one(visitor: Visitor, id: str, line: str = "") -> None:
 
     @ui.refreshable
     async def text(number: int | None = None) -> None:
-        await _section(visitor, document, sections, number, cited=int(line) if line.isdigit() else 0)
+        await _section(visitor, document, sections, number, cited=at)
 
     def selected(event: ValueChangeEventArguments[Any]) -> None:
         if event.value is not None:
             text.refresh(int(event.value))
 
-    begin = _section_at(sections, int(line)) if line.isdigit() else (0 if sections else None)
+    at = int(line) if line.isdigit() else 0
+    around = (section.number for section in sections if section.line_start <= at <= section.line_end)
+    begin = next(around, None) if at else (0 if sections else None)
     with ui.row().classes("w-full gap-4 items-start"):
         with ui.card().classes("card basis-72 grow max-h-96 overflow-auto").style("max-height: 70vh"):
             ui.label("Sections").classes("title")
@@ -219,13 +225,6 @@ def _tree(sections: Sequence[Section]) -> list[dict[str, Any]]:
     return top
 
 
-def _section_at(sections: Sequence[Section], line: int) -> int | None:
-    """The section that a line is in."""
-    return next(
-        (section.number for section in sections if section.line_start <= line <= section.line_end), None
-    )
-
-
 async def _section(
     visitor: Visitor, document: Document, sections: Sequence[Section], number: int | None, *, cited: int
 ) -> None:
@@ -240,4 +239,4 @@ async def _section(
     ui.label(chosen.path).classes("font-semibold prose")
     lines(read, first=chosen.line_start, cited=(cited, cited))
     if last < chosen.line_end:
-        ui.label(f"It goes on to line {chosen.line_end:,}.").classes("quiet")
+        quiet(f"It goes on to line {chosen.line_end:,}.", "")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import aclosing, suppress
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from nicegui import background_tasks, ui
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 
 _BATCH = 1_000
+#: A run that began longer ago and never said that it ended was cut off.
+RUNNING_FOR = timedelta(hours=1)
+E = TypeVar("E")
 
 
 async def events_since(visitor: Visitor, types: Iterable[str], *, since: datetime) -> list[Happening]:
@@ -33,6 +37,36 @@ async def events_since(visitor: Visitor, types: Iterable[str], *, since: datetim
         if len(batch) < _BATCH:
             return happenings
         begin = {"after": batch[-1].id}
+
+
+@dataclass(slots=True, kw_only=True)
+class Unfinished(Generic[E]):
+    """Runs of one kind that have begun and not ended, by what `run_of` says of an event.
+
+    `read` tells the events of the kind from all that happens.
+    """
+
+    read: Callable[[Happening], E | None]
+    run_of: Callable[[E], Any]
+    start: str
+    ends: frozenset[str]
+    begun: dict[Any, E] = field(default_factory=dict)
+
+    def heard(self, happening: Happening) -> bool:
+        """Whether something that happened is the beginning or the end of one."""
+        event = self.read(happening) if happening.type in {self.start, *self.ends} else None
+        if event is None:
+            return False
+        if happening.type == self.start:
+            self.begun[self.run_of(event)] = event
+        else:
+            self.begun.pop(self.run_of(event), None)
+        return True
+
+    async def catch_up(self, visitor: Visitor, now: datetime) -> None:
+        """Hear what was told until now."""
+        for happening in await events_since(visitor, {self.start, *self.ends}, since=now - RUNNING_FOR):
+            self.heard(happening)
 
 
 def watch(

@@ -15,6 +15,7 @@ from markdown_it.tree import SyntaxTreeNode
 from nicegui import ui
 
 from recollect.surfaces.counts import many
+from recollect.surfaces.dashboard.widgets import quiet
 
 _MARK = re.compile(r"(\[\d{1,3}\])")
 #: A line right above a list names it, also where no blank line parts it from the list before.
@@ -100,7 +101,7 @@ def _table(node: SyntaxTreeNode, sources: int, show: Show | None) -> None:
                     _node(row, sources, show)
 
     drawn()
-    ui.label(many(len(rows), "row")).classes("quiet text-sm count")
+    quiet(many(len(rows), "row"), "text-sm count")
 
 
 def _rank(cell: SyntaxTreeNode) -> tuple[bool, bool, float, str]:

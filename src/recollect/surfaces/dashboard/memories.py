@@ -16,7 +16,15 @@ from recollect.surfaces.dashboard import filters
 from recollect.surfaces.dashboard.addresses import link
 from recollect.surfaces.dashboard.memory import LEAST_SCORE, add, why
 from recollect.surfaces.dashboard.selection import Selected, bar, export
-from recollect.surfaces.dashboard.widgets import empty, question_kind, tag, when
+from recollect.surfaces.dashboard.widgets import (
+    empty,
+    nothing,
+    question_kind,
+    quiet,
+    search_field,
+    tag,
+    when,
+)
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -94,20 +102,18 @@ async def build(visitor: Visitor, **given: str) -> None:
 
 
 async def _form(visitor: Visitor, view: View) -> None:
-    async def search() -> None:
-        ui.navigate.to(replace(view, q=(words.value or "").strip(), cursor="").address)
-
     async def export_all() -> None:
         # A search exports what it may find from.
         await export(visitor, view.conditions(), user=view.user or None)
 
     with ui.card().classes("card w-full gap-2"):
-        with ui.row().classes("w-full items-center no-wrap gap-2"):
-            words = filters.search_field(
-                view, placeholder="Search as an agent would", label="Search memories"
-            )
-            words.on("keydown.enter", search).on("clear", search)
-            ui.button("Search", icon="search", on_click=search).props("unelevated no-wrap")
+        search_field(
+            view.q,
+            placeholder="Search as an agent would",
+            label="Search memories",
+            act="Search",
+            go=lambda words: replace(view, q=words, cursor="").address,
+        )
         with ui.row().classes("w-full items-center gap-2"):
             opens = filters.button(view)
             for name, value in view.about().items():
@@ -125,36 +131,20 @@ async def _filters(visitor: Visitor, view: View) -> None:
     scopes = await filters.scopes_in_use(visitor)
     places = {str(scope): f"{scope} ({scope.memories:,})" for scope in scopes}
     with filters.fields():
-        layers = filters.several("Layers", [layer.value for layer in Layer], view.layers)
-        types = filters.several("Types", [kind.value for kind in MemoryType], view.types)
-        scope = filters.single("Scope", places, view.scope)
-        user = (
-            filters.single("As user", filters.users(scopes), view.user) if visitor.context.is_admin else None
-        )
-        since = filters.day("Learned from", view.since)
-        until = filters.day("Learned until", view.until)
+        fields: dict[str, Any] = {
+            "layers": filters.several("Layers", [layer.value for layer in Layer], view.layers),
+            "types": filters.several("Types", [kind.value for kind in MemoryType], view.types),
+            "scope": filters.single("Scope", places, view.scope),
+        }
+        if visitor.context.is_admin:
+            fields["user"] = filters.single("As user", filters.users(scopes), view.user)
+        fields["since"] = filters.day("Learned from", view.since)
+        fields["until"] = filters.day("Learned until", view.until)
         with ui.column().classes("gap-0"):
-            ui.label("Least score of a search").classes("quiet text-xs")
-            least = ui.slider(min=0, max=1, step=0.05, value=view.threshold).props("label dense")
-        old = ui.checkbox("Replaced ones too", value=bool(view.superseded)).props("dense")
-
-    def apply() -> None:
-        wanted = replace(
-            view,
-            layers=",".join(layers.value or ()),
-            types=",".join(types.value or ()),
-            scope=scope.value or "",
-            user=(user.value or "") if user is not None else "",
-            since=since.value or "",
-            until=until.value or "",
-            least="" if abs(least.value - LEAST_SCORE) < 0.001 else f"{least.value:g}",
-            superseded="1" if old.value else "",
-            cursor="",
-        )
-        ui.navigate.to(wanted.address)
-
-    with ui.row().classes("w-full justify-end q-mt-sm"):
-        ui.button("Apply", on_click=apply).props("outline")
+            quiet("Least score of a search", "text-xs")
+            fields["least"] = ui.slider(min=0, max=1, step=0.05, value=view.threshold).props("label dense")
+        fields["superseded"] = ui.checkbox("Replaced ones too", value=bool(view.superseded)).props("dense")
+    filters.apply_button(view, fields, least=f"{LEAST_SCORE:g}")
 
 
 # Lists ---------------------------------------------------------------------------------------------
@@ -187,7 +177,7 @@ async def _listed(visitor: Visitor, store: AsyncRecollect, view: View, refresh: 
             on_change=lambda event: ui.navigate.to(
                 replace(view, order="" if event.value == "newest" else event.value, cursor="").address
             ),
-        ).props('borderless dense options-dense aria-label="Order"')
+        ).props('borderless options-dense aria-label="Order"', remove="outlined")
     with ui.card().classes("card rows w-full"):
         for memory in page:
             with _item(memory.id, selected), ui.link(target=_one_address(memory.id, view)):
@@ -247,12 +237,11 @@ async def _search(visitor: Visitor, store: AsyncRecollect, view: View, refresh: 
     for note in results.notes:
         ui.label(note).classes("tag warn")
     if not results:
-        with ui.card().classes("card w-full"):
-            empty(
-                "search_off",
-                "Nothing remembered answers this",
-                then="That is an answer, too. A lower least score, under Filters, also shows what is only near.",
-            )
+        nothing(
+            "search_off",
+            "Nothing remembered answers this",
+            then="That is an answer, too. A lower least score, under Filters, also shows what is only near.",
+        )
         return
     with ui.card().classes("card rows w-full"):
         for hit in results:

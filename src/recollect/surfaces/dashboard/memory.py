@@ -10,15 +10,19 @@ from urllib.parse import quote
 from nicegui import ui
 
 from recollect.domain.layers import Layer
-from recollect.domain.memory import MemoryType
+from recollect.domain.memory import Memory, MemoryType
 from recollect.errors import InvalidInputError, NotFoundError
 from recollect.surfaces.dashboard.addresses import link
 from recollect.surfaces.dashboard.widgets import (
+    Dialog,
     as_json,
+    card,
     confirmed,
     empty,
     fields,
+    heading,
     in_a_word,
+    quiet,
     shares,
     tag,
     when,
@@ -29,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recollect.client.async_client import AsyncRecollect
-    from recollect.domain.memory import Memory
     from recollect.domain.results import Explanation, HistoryEntry
     from recollect.surfaces.dashboard.visitor import Visitor
 
@@ -51,7 +54,7 @@ def why(explanation: Explanation, score: float) -> None:
         parts = {in_a_word(name): score * value / total for name, value in ranked if value > 0}
         shares(parts, whole=1.0)
         left_out = "" if score >= LEAST_SCORE else f"; below {LEAST_SCORE:g}, so a search leaves it out"
-        ui.label(f"together {score:.2f} of 1: how likely it answers{left_out}").classes("quiet text-xs")
+        quiet(f"together {score:.2f} of 1: how likely it answers{left_out}", "text-xs")
     if explanation.outdated_by is not None:
         ui.link("A newer memory says this anew", f"/memories/{explanation.outdated_by}").classes("link")
 
@@ -74,11 +77,9 @@ async def build(visitor: Visitor, id: str, q: str = "", user: str = "") -> None:
         await _replaced(store, memory)
         await _conversation(store, memory)
         with ui.row().classes("w-full gap-4 items-stretch"):
-            with ui.card().classes("card grow basis-80"):
-                ui.label("Particulars").classes("title")
+            with card("Particulars", "grow basis-80"):
                 fields(_facts(memory))
-            with ui.card().classes("card grow basis-72"):
-                ui.label("History").classes("title")
+            with card("History", "grow basis-72"):
                 _history(history)
 
     await panels()
@@ -103,7 +104,7 @@ def _memory(visitor: Visitor, memory: Memory, refresh: Any, user: str | None) ->
             tag(memory.scope, to=link("/memories", scope=memory.scope))
             tag(memory.type.value, to=link("/memories", types=memory.type.value))
             _names(list(dict.fromkeys((*memory.entities, *memory.mentions))))
-        ui.label(_who(memory)).classes("quiet text-sm prose")
+        quiet(_who(memory), "text-sm prose")
         with ui.row().classes("gap-1"):
             ui.button("Edit", icon="edit", on_click=lambda: _edit(visitor, memory, refresh, user)).props(
                 "flat dense"
@@ -115,12 +116,15 @@ def _memory(visitor: Visitor, memory: Memory, refresh: Any, user: str | None) ->
 
 def _names(names_: Sequence[str]) -> None:
     """Whom and what it names; of many the first, and a button for the rest."""
-    for name in names_[:_NAMED]:
-        tag(name, "tint", to=f"/entities/{quote(name, safe='')}")
+
+    def tags(some: Sequence[str]) -> None:
+        for name in some:
+            tag(name, "tint", to=f"/entities/{quote(name, safe='')}")
+
+    tags(names_[:_NAMED])
     if len(names_) > _NAMED:
         with ui.element("div").classes("meta") as rest:
-            for name in names_[_NAMED:]:
-                tag(name, "tint", to=f"/entities/{quote(name, safe='')}")
+            tags(names_[_NAMED:])
         rest.set_visibility(False)
         more = ui.button(f"{len(names_) - _NAMED} more names").props("flat dense size=sm")
         more.on_click(lambda: rest.set_visibility(not rest.visible))
@@ -137,13 +141,12 @@ def _who(memory: Memory) -> str:
 
 async def _found_for(store: AsyncRecollect, memory: Memory, question: str) -> None:
     hits = await store.search(question, threshold=0, limit=1, filters={"id": str(memory.id)}, explain=True)
-    with ui.card().classes("card w-full gap-2"):
-        ui.label("How well it answers").classes("title")
-        ui.label(question).classes("quiet prose")
+    with card("How well it answers"):
+        quiet(question, "prose")
         if hits and hits[0].explanation is not None:
             why(hits[0].explanation, hits[0].score)
         else:
-            ui.label("By itself it does not match this question.").classes("quiet text-sm")
+            quiet("By itself it does not match this question.")
 
 
 async def _replaced(store: AsyncRecollect, memory: Memory) -> None:
@@ -159,10 +162,9 @@ async def _replaced(store: AsyncRecollect, memory: Memory) -> None:
             if others:
                 ui.label(title).classes("title")
             for other in others:
-                with ui.link(target=f"/memories/{other.id}").classes("said no-underline") as row:
-                    row.style("color: inherit")
+                with ui.link(target=f"/memories/{other.id}").classes("said"):
                     ui.label(other.text).classes("prose folded" + (" gone" if others is before else ""))
-                    ui.label(when(other.created_at)).classes("quiet text-sm")
+                    quiet(when(other.created_at))
 
 
 async def _conversation(store: AsyncRecollect, memory: Memory) -> None:
@@ -176,16 +178,12 @@ async def _conversation(store: AsyncRecollect, memory: Memory) -> None:
         limit=2 * _AROUND + 1,
     )
     with ui.card().classes("card w-full gap-1"):
-        with ui.row().classes("w-full items-center"):
-            ui.label("The conversation around it").classes("title")
-            ui.space()
-            whole = link("/memories", conversation=memory.conversation, order="oldest", superseded=True)
-            ui.link("All of it", whole).classes("link text-sm")
+        whole = link("/memories", conversation=memory.conversation, order="oldest", superseded=True)
+        heading("The conversation around it", "All of it", whole)
         for turn in sorted(turns, key=lambda turn: turn.position or 0):
-            with ui.link(target=f"/memories/{turn.id}").classes("said no-underline") as row:
-                row.style("color: inherit")
+            with ui.link(target=f"/memories/{turn.id}").classes("said") as row:
                 row.classes("this" if turn.id == memory.id else "")
-                ui.label(turn.speaker or "somebody").classes("quiet text-xs")
+                quiet(turn.speaker or "somebody", "text-xs")
                 ui.label(turn.text).classes("prose folded" + (" gone" if turn.superseded_at else ""))
 
 
@@ -194,7 +192,7 @@ def _history(history: Sequence[HistoryEntry]) -> None:
         with ui.element("div").classes("moment"):
             ui.label(entry.event.capitalize()).classes("font-medium")
             by = f" by {entry.by}" if entry.by else ""
-            ui.label(f"{when(entry.at)}{by}").classes("quiet text-sm")
+            quiet(f"{when(entry.at)}{by}")
             for name, value in dict(entry.before or {}).items():
                 words = value if isinstance(value, str) else as_json(value)
                 ui.label(f"{name} was: {words}").classes("prose text-sm quiet folded")
@@ -223,7 +221,7 @@ def _facts(memory: Memory) -> list[tuple[str, object]]:
 
 
 async def _edit(visitor: Visitor, memory: Memory, refresh: Any, user: str | None) -> None:
-    async def save() -> None:
+    async def save() -> bool:
         changes: dict[str, Any] = {
             "text": text.value if text.value != memory.text else None,
             "importance": importance.value if abs(importance.value - memory.importance) > 1e-9 else None,
@@ -234,22 +232,16 @@ async def _edit(visitor: Visitor, memory: Memory, refresh: Any, user: str | None
         if given:
             await (await visitor.store(user=user)).update(memory.id, **given)
             ui.notify("Saved", type="positive")
-        dialog.submit(bool(given))
+        return bool(given)
 
-    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
-        ui.label("Edit the memory").classes("title")
-        text = ui.textarea("Text", value=memory.text).props("outlined autogrow").classes("w-full")
-        about = ui.input("About, by name", value=", ".join(memory.entities)).props("outlined dense")
-        about.classes("w-full")
-        metadata = ui.textarea("Metadata, as JSON", value=as_json(memory.metadata))
-        metadata.props("outlined autogrow").classes("w-full mono")
+    with Dialog("Edit the memory", act="Save", do=save) as dialog:
+        text = ui.textarea("Text", value=memory.text)
+        about = ui.input("About, by name", value=", ".join(memory.entities))
+        metadata = ui.textarea("Metadata, as JSON", value=as_json(memory.metadata)).classes("mono")
         with ui.column().classes("w-full gap-0"):
-            ui.label("Importance").classes("quiet text-xs")
+            quiet("Importance", "text-xs")
             importance = ui.slider(min=0, max=1, step=0.05, value=memory.importance).props("label")
-        _buttons(dialog, "Save", save)
-    changed = await dialog
-    dialog.delete()
-    if changed:
+    if await dialog:
         refresh()
 
 
@@ -260,7 +252,7 @@ async def add(visitor: Visitor, *, user: str | None = None) -> None:
         str(place) for place in await store.scopes.list() if place.layer not in (Layer.USER, Layer.SESSION)
     ]
 
-    async def save() -> None:
+    async def save() -> Memory:
         added = await (await visitor.store(user=user)).add(
             text.value or "",
             type=kind.value,
@@ -268,22 +260,18 @@ async def add(visitor: Visitor, *, user: str | None = None) -> None:
             entities=names(about.value),
             infer=bool(infer.value),
         )
-        dialog.submit(next(iter(added)) if not hasattr(added, "id") else added)
+        return added if isinstance(added, Memory) else next(iter(added))
 
     mine = "my own"
-    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
-        ui.label("Add a memory").classes("title")
-        text = ui.textarea("What is to be remembered").props("outlined autogrow autofocus").classes("w-full")
+    with Dialog("Add a memory", act="Remember", do=save) as dialog:
+        text = ui.textarea("What is to be remembered").props("autofocus")
         with ui.element("div").classes("grid w-full gap-3 sm:grid-cols-2"):
-            scope = ui.select([mine, *shared], label="Who shares it", value=mine).props("outlined dense")
+            scope = ui.select([mine, *shared], label="Who shares it", value=mine)
             kinds = [place.value for place in MemoryType if place is not MemoryType.SUMMARY]
-            kind = ui.select(kinds, label="Type", value="episodic").props("outlined dense")
-        about = ui.input("About, by name", placeholder="Ana, Acme").props("outlined dense").classes("w-full")
+            kind = ui.select(kinds, label="Type", value="episodic")
+        about = ui.input("About, by name", placeholder="Ana, Acme").classes("w-full")
         infer = ui.checkbox("Read its facts, and retire what they replace").props("dense")
-        _buttons(dialog, "Remember", save)
-    added = await dialog
-    dialog.delete()
-    if added:
+    if added := await dialog:
         ui.navigate.to(link(f"/memories/{added.id}", user=user))
 
 
@@ -300,9 +288,3 @@ def _object(text: str | None) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise InvalidInputError("the metadata must be a JSON object, such as {}")
     return data
-
-
-def _buttons(dialog: ui.dialog, act: str, do: Any) -> None:
-    with ui.row().classes("w-full justify-end"):
-        ui.button("Cancel", on_click=lambda: dialog.submit(None)).props("flat")
-        ui.button(act, on_click=do).props("unelevated")

@@ -36,6 +36,9 @@ def mount(app: FastAPI, client: AsyncRecollect, doorkeeper: Doorkeeper, feed: Fe
     from recollect.surfaces.dashboard.login import add_login
     from recollect.surfaces.dashboard.places import PAGES
 
+    for field in (ui.input, ui.number, ui.select):
+        field.default_props("outlined dense")
+    ui.textarea.default_props("outlined autogrow")
     add_login(app, client, doorkeeper)
 
     @app.get("/", include_in_schema=False)

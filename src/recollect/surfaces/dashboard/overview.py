@@ -10,7 +10,17 @@ from nicegui import ui
 
 from recollect.domain.layers import Layer
 from recollect.domain.memory import MemoryType
-from recollect.surfaces.dashboard.widgets import chart, empty, question_kind, stat, when
+from recollect.surfaces.dashboard.widgets import (
+    card,
+    chart,
+    empty,
+    heading,
+    nothing,
+    question_kind,
+    quiet,
+    stat,
+    when,
+)
 
 if TYPE_CHECKING:
     from recollect.domain.overview import Overview
@@ -29,29 +39,26 @@ async def build(visitor: Visitor) -> None:
         overview = await (await visitor.store()).overview(minutes=_MINUTES)
         _numbers(overview)
         if not overview.memories and not overview.documents:
-            with ui.card().classes("card w-full"):
-                empty(
-                    "psychology",
-                    "Nothing is remembered yet",
-                    then="Store the first memory from a shell, from Python or over HTTP; it is counted here at once.",
-                    command='recollect add "Ana prefers the morning for calls"',
-                )
+            nothing(
+                "psychology",
+                "Nothing is remembered yet",
+                then="Store the first memory from a shell, from Python or over HTTP; it is counted here at once.",
+                command='recollect add "Ana prefers the morning for calls"',
+            )
             return
         with ui.row().classes("w-full gap-4 items-stretch"):
-            with ui.card().classes("card grow basis-96"):
-                ui.label("Memories by layer and type").classes("title")
+            with card("Memories by layer and type", "grow basis-96"):
                 _memories(overview)
-            with ui.card().classes("card grow basis-96"):
-                ui.label(f"Searches in the last {_MINUTES} minutes, UTC").classes("title")
+            with card(f"Searches in the last {_MINUTES} minutes, UTC", "grow basis-96"):
                 _searches(overview)
         with ui.row().classes("w-full gap-4 items-stretch"):
             with ui.card().classes("card grow basis-96 gap-2"):
-                _heading("Newest memories", "/memories")
+                heading("Newest memories", "All", "/memories")
                 for memory in await (await visitor.store()).list(limit=_LATEST):
                     words = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
                     _line(f"/memories/{memory.id}", words, f"{memory.scope} · {when(memory.created_at)}")
             with ui.card().classes("card grow basis-96 gap-2"):
-                _heading("Latest searches", "/traces")
+                heading("Latest searches", "All", "/traces")
                 for trace in await (await visitor.store()).traces.list(limit=_LATEST):
                     kind = question_kind(trace.category)
                     words = trace.question or f"{kind[:1].upper()}{kind[1:]}"
@@ -67,17 +74,9 @@ async def build(visitor: Visitor) -> None:
 
 
 def _line(address: str, words: str, detail: str) -> None:
-    with ui.link(target=address).classes("said no-underline") as row:
-        row.style("color: inherit")
+    with ui.link(target=address).classes("said"):
         ui.label(words).classes("prose line-clamp-1")
-        ui.label(detail).classes("quiet text-xs")
-
-
-def _heading(title: str, address: str) -> None:
-    with ui.row().classes("w-full items-center"):
-        ui.label(title).classes("title")
-        ui.space()
-        ui.link("All", address).classes("link text-sm")
+        quiet(detail, "text-xs")
 
 
 def _numbers(overview: Overview) -> None:

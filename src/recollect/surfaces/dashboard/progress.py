@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
@@ -12,7 +12,8 @@ from nicegui import ui
 from recollect.domain.findings import Finding
 from recollect.domain.overview import ExplorationEvent
 from recollect.surfaces.dashboard.exploration import marks, parameters, place_of
-from recollect.surfaces.dashboard.live import events_since
+from recollect.surfaces.dashboard.live import RUNNING_FOR, Unfinished, events_since
+from recollect.surfaces.dashboard.widgets import card, quiet
 
 if TYPE_CHECKING:
     from recollect.domain.overview import Happening
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 TYPES = frozenset(kind.value for kind in ExplorationEvent)
 ENDS = frozenset({ExplorationEvent.COMPLETED.value, ExplorationEvent.FAILED.value})
-#: One that began longer ago and never said that it ended was cut off.
-RUNNING_FOR = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,26 +56,10 @@ async def recent_events(visitor: Visitor, now: datetime) -> list[Event]:
     ]
 
 
-@dataclass(slots=True)
-class Unfinished:
-    """Explorations that have begun and not ended, by task."""
-
-    begun: dict[str, Event] = field(default_factory=dict)
-
-    def hear(self, event: Event) -> None:
-        """One more thing that was told."""
-        if event.type == ExplorationEvent.STARTED:
-            self.begun[event.task_id] = event
-        elif event.type in ENDS:
-            self.begun.pop(event.task_id, None)
-
-    def heard(self, happening: Happening) -> bool:
-        """Whether something that happened is the beginning or the end of one."""
-        event = read(happening)
-        if event is None or not (event.type in ENDS or event.number == 1):
-            return False
-        self.hear(event)
-        return True
+def unfinished() -> Unfinished[Event]:
+    """Explorations that go on."""
+    start = ExplorationEvent.STARTED
+    return Unfinished(read=read, run_of=lambda event: event.task_id, start=start, ends=ENDS)
 
 
 class ProgressView:
@@ -88,12 +71,10 @@ class ProgressView:
         ui.label("" if begun is None else str(begun.detail.get("query", ""))).classes("prose text-lg")
         with ui.row().classes("items-center gap-2"):
             self._spinner = ui.spinner(size="md")
-            self._state = ui.label("Looking around").classes("quiet")
-        with ui.card().classes("card w-full gap-2"):
-            ui.label("Steps").classes("title")
+            self._state = quiet("Looking around", "")
+        with card("Steps"):
             self._steps = ui.column().classes("w-full gap-2 steps")
-        with ui.card().classes("card w-full gap-2"):
-            ui.label("Found so far").classes("title")
+        with card("Found so far"):
             self._found = ui.column().classes("w-full gap-2")
         for event in events:
             self.hear(event)
@@ -136,7 +117,7 @@ def _call(detail: Mapping[str, Any]) -> None:
         with ui.column().classes("gap-0 min-w-0"):
             with ui.row().classes("items-center gap-2"):
                 ui.label(str(detail.get("tool"))).classes("mono font-semibold")
-                ui.label(f"{float(detail.get('duration_ms') or 0):,.0f} ms").classes("quiet text-xs")
+                quiet(f"{float(detail.get('duration_ms') or 0):,.0f} ms", "text-xs")
                 marks(cached=bool(detail.get("cached")), refused=False, failed=bool(detail.get("error")))
             ui.label(str(detail.get("error") or parameters(detail.get("parameters") or {}))).classes(
                 "mono prose quiet"
@@ -147,7 +128,7 @@ def _show_finding(finding: Finding) -> None:
     with ui.column().classes("w-full gap-0"):
         ui.label(finding.description).classes("prose text-sm")
         for cited in finding.citations[:3]:
-            ui.label(place_of(cited)).classes("quiet mono prose")
+            quiet(place_of(cited), "mono prose")
 
 
 def _left(remaining: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from nicegui import ui
@@ -17,24 +17,44 @@ from recollect.domain.trajectory import Trajectory
 from recollect.errors import ForbiddenError, InvalidInputError, NotFoundError
 from recollect.learning.runs import MEMORY
 from recollect.surfaces.counts import many
-from recollect.surfaces.dashboard import consultations, explorations
+from recollect.surfaces.dashboard import consultations, explorations, progress
 from recollect.surfaces.dashboard.exploration import budget, spent_of_run, tree
 from recollect.surfaces.dashboard.live import watch
-from recollect.surfaces.dashboard.progress import Unfinished, recent_events
-from recollect.surfaces.dashboard.widgets import empty, fields, tabs, tag, when, words
+from recollect.surfaces.dashboard.widgets import card, empty, fields, quiet, tabs, tag, when, words
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from recollect.domain.codebase import RLMResult
     from recollect.domain.learning import RunSummary
-    from recollect.domain.oracle import OracleConsultation
+    from recollect.domain.oracle import OracleConsultation, OracleEvent
     from recollect.domain.overview import Happening
     from recollect.surfaces.dashboard.visitor import Visitor
 
 PATH = "/runs"
 _SHOWN = 50
 _UNSAID = "A search in parts (its words are not kept)"
+#: What stands in the place of a list without runs: an icon, what is not there, what to do, and a command that does.
+_NOTHING = {
+    "consultation": (
+        "forum",
+        "Nothing was asked yet",
+        "Ask the documents, or from a shell; the steps show here as they happen.",
+        'recollect consult "How do I rotate a key?"',
+    ),
+    "exploration": (
+        "travel_explore",
+        "No code was explored yet",
+        "Ask above, or from a shell; what it looks at shows here as it happens.",
+        'recollect explore . "Where are keys checked?"',
+    ),
+    "search": (
+        "account_tree",
+        "No search was decomposed yet",
+        "Questions in several parts, such as comparisons over teams, are taken apart and show here.",
+        'recollect search "Compare how Ana and Ben take their coffee"',
+    ),
+}
 _ICONS = {"consultation": "forum", "exploration": "travel_explore", "search": "account_tree"}
 
 
@@ -47,8 +67,8 @@ class _Run:
     at: datetime
     state: str
     tone: str
-    detail: str
     address: str
+    detail: str = ""
 
 
 async def build_consultations(visitor: Visitor) -> None:
@@ -65,10 +85,10 @@ async def build(visitor: Visitor, kind: str = "") -> None:
     """The page of all runs, or of one kind."""
     began = datetime.now(UTC)
     admin, operator = visitor.context.is_admin, visitor.context.is_operator
-    consultations_now = await consultations.unfinished_now(visitor, began)
-    explorations_now = Unfinished()
-    for event in await recent_events(visitor, began) if operator else ():
-        explorations_now.hear(event)
+    consultations_now, explorations_now = consultations.unfinished(), progress.unfinished()
+    await consultations_now.catch_up(visitor, began)
+    if operator:
+        await explorations_now.catch_up(visitor, began)
     choices = [("All", PATH, not kind), ("Consultations", "/consultations", kind == "consultation")]
     choices += [("Explorations", "/explorations", kind == "exploration")] if operator else []
     choices += [("Searches", f"{PATH}?kind=search", kind == "search")] if admin else []
@@ -84,14 +104,16 @@ async def build(visitor: Visitor, kind: str = "") -> None:
         if kind in ("", "consultation"):
             past = await store.consultations.list(limit=_SHOWN)
             ended = {consultation.id for consultation in past}
-            starts = consultations_now.begun.values()
-            runs += [_begun_consultation(event) for event in starts if event.consultation_id not in ended]
+            for id, event in consultations_now.begun.items():
+                if id not in ended:
+                    runs.append(_begun("consultation", event, "problem", f"/consultations/{id}"))
             runs += [_consultation(consultation) for consultation in past]
         if kind in ("", "exploration") and operator:
             results = await store.explorations.list(limit=_SHOWN)
             tasks = {result.task_id for result in results}
-            begun = explorations_now.begun.values()
-            runs += [_begun_exploration(event) for event in begun if event.task_id not in tasks]
+            for task, begun in explorations_now.begun.items():
+                if task not in tasks:
+                    runs.append(_begun("exploration", begun, "query", explorations.address(task)))
             runs += [_exploration(result) for result in results]
         if kind in ("", "search") and admin:
             questions: dict[UUID | None, str | None] = {
@@ -109,7 +131,8 @@ async def build(visitor: Visitor, kind: str = "") -> None:
             for run in runs:
                 _row(run)
             if not runs:
-                _nothing(kind)
+                icon, what, then, command = _NOTHING.get(kind, _NOTHING["consultation"])
+                empty(icon, what, then=then, command=command)
 
     async def hear(happening: Happening) -> None:
         if consultations_now.heard(happening) | explorations_now.heard(happening):
@@ -117,30 +140,6 @@ async def build(visitor: Visitor, kind: str = "") -> None:
 
     await listed()
     watch(visitor, hear, since=began)
-
-
-def _nothing(kind: str) -> None:
-    if kind == "exploration":
-        empty(
-            "travel_explore",
-            "No code was explored yet",
-            then="Ask above, or from a shell; what it looks at shows here as it happens.",
-            command='recollect explore . "Where are keys checked?"',
-        )
-    elif kind == "search":
-        empty(
-            "account_tree",
-            "No search was decomposed yet",
-            then="Questions in several parts, such as comparisons over teams, are taken apart and show here.",
-            command='recollect search "Compare how Ana and Ben take their coffee"',
-        )
-    else:
-        empty(
-            "forum",
-            "Nothing was asked yet",
-            then="Ask the documents, or from a shell; the steps show here as they happen.",
-            command='recollect consult "How do I rotate a key?"',
-        )
 
 
 def _row(run: _Run) -> None:
@@ -154,16 +153,11 @@ def _row(run: _Run) -> None:
                 ui.label(run.detail).classes("prose")
 
 
-def _begun_consultation(event: Any) -> _Run:
+def _begun(kind: str, event: OracleEvent | progress.Event, title: str, address: str) -> _Run:
+    """A run that goes on; `title` is what its first event calls the question."""
     return _Run(
-        kind="consultation",
-        title=str(event.detail.get("problem", "")),
-        at=event.at,
-        state="running",
-        tone="tint",
-        detail="",
-        address=f"/consultations/{event.consultation_id}",
-    )
+        kind=kind, title=str(event.detail.get(title, "")), at=event.at, state="running", tone="tint", address=address
+    )  # fmt: skip
 
 
 def _consultation(consultation: OracleConsultation) -> _Run:
@@ -175,18 +169,6 @@ def _consultation(consultation: OracleConsultation) -> _Run:
         tone={"failed": "bad", "answered": "good"}.get(consultation.state, "warn"),
         detail=consultations.cost(consultation),
         address=f"/consultations/{consultation.id}",
-    )
-
-
-def _begun_exploration(event: Any) -> _Run:
-    return _Run(
-        kind="exploration",
-        title=str(event.detail.get("query", "")),
-        at=event.at,
-        state="running",
-        tone="tint",
-        detail="",
-        address=explorations.address(event.task_id),
     )
 
 
@@ -248,10 +230,8 @@ async def build_one(visitor: Visitor, id: str) -> None:
         elif summary.query_id is not None and not searched:
             ui.link("What it found", f"/consultations/{summary.query_id}").classes("link text-sm")
     with ui.row().classes("w-full gap-4 items-start"):
-        with ui.card().classes("card grow basis-96 gap-2"):
-            ui.label("Steps").classes("title")
-            ui.label("What was searched for and found in each is not kept.").classes("quiet text-sm")
+        with card("Steps", "grow basis-96 gap-2"):
+            quiet("What was searched for and found in each is not kept.")
             tree(record)
-        with ui.card().classes("card grow basis-72 gap-3"):
-            ui.label("Budget").classes("title")
+        with card("Budget", "grow basis-72 gap-3"):
             budget(spent_of_run(record))

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from recollect.domain.layers import PARENT_LAYERS, PERSONAL_LAYERS, Layer
 from recollect.surfaces.dashboard.addresses import link
-from recollect.surfaces.dashboard.widgets import confirmed, empty, tag
+from recollect.surfaces.dashboard.widgets import Dialog, confirmed, empty, quiet, tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,8 +37,7 @@ async def show(visitor: Visitor) -> None:
         _people(await store.scopes.list(layers=[Layer.USER.value]))
 
     with ui.card().classes("card w-full gap-2 scopes"):
-        with ui.row().classes("w-full items-center gap-2"):
-            ui.label("Scopes and members").classes("title")
+        ui.label("Scopes and members").classes("title")
         await tree()
 
 
@@ -75,7 +74,7 @@ def _scope(visitor: Visitor, scope: Scope, members: Sequence[Member], depth: int
     ):
         ui.icon(_ICONS[scope.layer]).classes("quiet text-lg")
         ui.label(scope.name).classes("font-medium prose")
-        ui.label(scope.layer.value).classes("quiet text-xs")
+        quiet(scope.layer.value, "text-xs")
         tag(f"{scope.memories:,}", to=link("/memories", scope=name))
         with ui.row().classes("no-wrap gap-1 sm:order-last").style("margin-left: auto"):
             if _children(scope.layer):
@@ -126,7 +125,7 @@ def _people(scopes: Sequence[Scope]) -> None:
                     ui.label(scope.name).classes("prose text-sm")
                     tag(f"{scope.memories:,}", to=link("/memories", scope=str(scope)))
         if len(most) > _PEOPLE:
-            ui.label(f"and {len(most) - _PEOPLE:,} with fewer").classes("quiet text-sm")
+            quiet(f"and {len(most) - _PEOPLE:,} with fewer")
 
 
 async def _add_scope(visitor: Visitor, parent: Scope, refresh: Any) -> None:
@@ -134,39 +133,22 @@ async def _add_scope(visitor: Visitor, parent: Scope, refresh: Any) -> None:
 
     async def add() -> None:
         await (await visitor.store()).scopes.create(f"{layer.value}/{name.value.strip()}", parent=str(parent))
-        dialog.submit(True)
 
-    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
-        ui.label(f"A scope below {parent}").classes("text-lg font-semibold prose")
-        layer = ui.select(layers, label="Layer", value=layers[0]).props("outlined dense").classes("w-full")
-        name = ui.input("Name", placeholder="api").props("outlined dense autofocus").classes("w-full")
-        name.on("keydown.enter", add)
-        _buttons(dialog, "Add", add)
-    added = await dialog
-    dialog.delete()
-    if added:
+    with Dialog(f"A scope below {parent}", act="Add", do=add) as dialog:
+        layer = ui.select(layers, label="Layer", value=layers[0])
+        name = ui.input("Name", placeholder="api").props("autofocus")
+        name.on("keydown.enter", dialog.go_on)
+    if await dialog:
         await refresh()
 
 
 async def _add_member(visitor: Visitor, scope: str, refresh: Any) -> None:
     async def add() -> None:
         await (await visitor.store()).members.add(user.value.strip(), scope, role=role.value)
-        dialog.submit(True)
 
-    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
-        ui.label(f"A member of {scope}").classes("text-lg font-semibold prose")
-        user = ui.input("User", placeholder="ana").props("outlined dense autofocus").classes("w-full")
-        user.on("keydown.enter", add)
-        role = ui.select(["member", "lead"], label="Role", value="member").props("outlined dense")
-        role.classes("w-full")
-        _buttons(dialog, "Add", add)
-    added = await dialog
-    dialog.delete()
-    if added:
+    with Dialog(f"A member of {scope}", act="Add", do=add) as dialog:
+        user = ui.input("User", placeholder="ana").props("autofocus")
+        user.on("keydown.enter", dialog.go_on)
+        role = ui.select(["member", "lead"], label="Role", value="member")
+    if await dialog:
         await refresh()
-
-
-def _buttons(dialog: ui.dialog, act: str, do: Any) -> None:
-    with ui.row().classes("w-full justify-end"):
-        ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat")
-        ui.button(act, on_click=do).props("unelevated")

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from recollect.errors import RecollectError
 from recollect.surfaces.counts import many
-from recollect.surfaces.dashboard.widgets import confirmed
+from recollect.surfaces.dashboard.widgets import confirmed, quiet
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -75,7 +75,7 @@ def bar(
         every = ui.checkbox(value=False, on_change=lambda event: selected.all(event.value))
         every.props('dense size=xs aria-label="Select all"')
         every.set_visibility(bool(memories))
-        count = ui.label().classes("quiet")
+        count = quiet("", "")
         with ui.row().classes("items-center gap-1") as actions:
             back = ui.button("Restore", icon="restore", on_click=restore).props("flat dense")
             ui.button(

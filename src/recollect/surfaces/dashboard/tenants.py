@@ -8,7 +8,7 @@ from nicegui import ui
 
 from recollect.domain.layers import Layer
 from recollect.surfaces.dashboard import keys, scopes
-from recollect.surfaces.dashboard.widgets import confirmed, tag, when
+from recollect.surfaces.dashboard.widgets import Dialog, card, confirmed, quiet, tag, when
 
 if TYPE_CHECKING:
     from recollect.domain.results import Tenant
@@ -32,15 +32,12 @@ async def build(visitor: Visitor) -> None:
 
 async def _retention(visitor: Visitor) -> None:
     kept = dict((await (await visitor.store()).tenants.get()).retention_days)
-    with ui.card().classes("card w-full gap-3 retention"):
-        ui.label("Retention").classes("title")
-        ui.label("How many days memories of a layer are kept; empty keeps them for ever.").classes(
-            "quiet text-sm"
-        )
+    with card("Retention", "w-full gap-3 retention"):
+        quiet("How many days memories of a layer are kept; empty keeps them for ever.")
         with ui.element("div").classes("grid w-full gap-3 grid-cols-2 sm:grid-cols-4"):
             fields = {
                 layer.value: ui.number(layer.value, value=kept.get(layer.value), min=1, max=36_500, step=1)
-                .props('outlined dense clearable stack-label placeholder="for ever"')
+                .props('clearable stack-label placeholder="for ever"')
                 .classes("w-full")
                 for layer in Layer
             }
@@ -88,15 +85,13 @@ async def _tenants(visitor: Visitor) -> None:
         for tenant in fitting[:_SHOWN]:
             _row(visitor, tenant, rows.refresh)
         if len(fitting) > _SHOWN:
-            ui.label(
-                f"The newest {_SHOWN} of {len(fitting):,}; type a part of its name to find another."
-            ).classes("quiet text-sm")
+            quiet(f"The newest {_SHOWN} of {len(fitting):,}; type a part of its name to find another.")
 
     with ui.card().classes("card w-full gap-2 tenants"):
         with ui.row().classes("w-full items-center gap-2"):
             ui.label("All tenants of the store").classes("title")
             ui.space()
-            part = ui.input(placeholder="Find").props('outlined dense clearable aria-label="Find a tenant"')
+            part = ui.input(placeholder="Find").props('clearable aria-label="Find a tenant"')
             part.on_value_change(lambda: rows.refresh())
             ui.button("New tenant", icon="add", on_click=lambda: _create(visitor, rows.refresh)).props("flat")
         await rows()
@@ -111,11 +106,11 @@ def _row(visitor: Visitor, tenant: Tenant, refresh: Any) -> None:
     ):
         ui.label(tenant.id).classes("font-medium prose")
         if tenant.name != tenant.id:
-            ui.label(tenant.name).classes("quiet prose")
+            quiet(tenant.name, "prose")
         if here:
             tag("you are here", "tint")
         ui.space()
-        ui.label(f"made {when(tenant.created_at)}").classes("quiet text-sm")
+        quiet(f"made {when(tenant.created_at)}")
         if not here:
             ui.button(
                 "Forget", icon="delete_forever", on_click=lambda: _forget(visitor, tenant, refresh)
@@ -125,37 +120,22 @@ def _row(visitor: Visitor, tenant: Tenant, refresh: Any) -> None:
 async def _create(visitor: Visitor, refresh: Any) -> None:
     async def make() -> None:
         await (await visitor.store()).tenants.create(id.value.strip(), name=name.value.strip() or None)
-        dialog.submit(True)
 
-    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
-        ui.label("A new tenant").classes("text-lg font-semibold")
-        id = ui.input("Id", placeholder="acme").props("outlined dense autofocus").classes("w-full")
-        name = ui.input("Name", placeholder="how people call it").props("outlined dense").classes("w-full")
-        name.on("keydown.enter", make)
-        with ui.row().classes("w-full justify-end"):
-            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat")
-            ui.button("Make it", on_click=make).props("unelevated")
-    made = await dialog
-    dialog.delete()
-    if made:
+    with Dialog("A new tenant", act="Make it", do=make) as dialog:
+        id = ui.input("Id", placeholder="acme").props("autofocus")
+        name = ui.input("Name", placeholder="how people call it")
+        name.on("keydown.enter", dialog.go_on)
+    if await dialog:
         await refresh()
 
 
 async def _forget(visitor: Visitor, tenant: Tenant, refresh: Any) -> None:
     """Erase a tenant, once its id was typed: one does not do that by mistake."""
-    with ui.dialog() as dialog, ui.card().classes("card w-full gap-3"):
-        ui.label(f"Erase {tenant.id!r} for good").classes("text-lg font-semibold prose")
+    with Dialog(f"Erase {tenant.id!r} for good", act="Erase", grave=True) as dialog:
         ui.label("Its memories, documents, keys and everything learned go with it.").classes("text-negative")
-        typed = ui.input("Type its id").props("outlined dense autofocus").classes("w-full")
-        with ui.row().classes("w-full justify-end"):
-            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat")
-            erase = ui.button("Erase", on_click=lambda: dialog.submit(True)).props(
-                "color=negative unelevated"
-            )
-        erase.bind_enabled_from(typed, "value", backward=lambda value: value == tenant.id)
-    agreed = await dialog and typed.value == tenant.id
-    dialog.delete()
-    if agreed:
+        typed = ui.input("Type its id").props("autofocus")
+        dialog.button.bind_enabled_from(typed, "value", backward=lambda value: value == tenant.id)
+    if await dialog and typed.value == tenant.id:
         receipt = await (await visitor.store()).tenants.forget(tenant.id)
         ui.notify(f"Erased {tenant.id}: {sum(receipt.rows.values()):,} rows", type="positive")
         await refresh()

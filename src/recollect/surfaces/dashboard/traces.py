@@ -12,10 +12,13 @@ from recollect.errors import InvalidInputError, NotFoundError
 from recollect.surfaces.dashboard import filters
 from recollect.surfaces.dashboard.addresses import link
 from recollect.surfaces.dashboard.widgets import (
+    card,
     empty,
     fields,
     in_a_word,
     question_kind,
+    quiet,
+    search_field,
     shares,
     tabs,
     tag,
@@ -123,14 +126,14 @@ def _nothing(view: View) -> None:
 
 
 async def _form(visitor: Visitor, view: View, refresh: Any) -> None:
-    def find() -> None:
-        ui.navigate.to(replace(view, q=(text.value or "").strip(), cursor="").address)
-
     with ui.card().classes("card w-full gap-2"):
-        with ui.row().classes("w-full items-center no-wrap gap-2"):
-            text = filters.search_field(view, placeholder="Words of a question", label="Find searches")
-            text.on("keydown.enter", find).on("clear", find)
-            ui.button("Find", icon="search", on_click=find).props("unelevated no-wrap")
+        search_field(
+            view.q,
+            placeholder="Words of a question",
+            label="Find searches",
+            act="Find",
+            go=lambda words: replace(view, q=words, cursor="").address,
+        )
         with ui.row().classes("w-full items-center gap-2"):
             opens = filters.button(view)
             tabs(
@@ -160,29 +163,17 @@ async def _keeping(visitor: Visitor, refresh: Any) -> None:
 
 
 async def _filters(visitor: Visitor, view: View) -> None:
-    user = None
+    fields: dict[str, Any] = {}
     with filters.fields():
         if visitor.context.is_admin:
-            user = filters.single("User", filters.users(await filters.scopes_in_use(visitor)), view.user)
-        outcome = filters.single("What came of it", {name: name for name in OUTCOMES}, view.outcome)
-        since = filters.day("From", view.since)
-        until = filters.day("Until", view.until)
-        least = ui.input("Milliseconds at least", value=view.min_ms).props("outlined dense type=number min=0")
-
-    def apply() -> None:
-        wanted = replace(
-            view,
-            user=(user.value or "") if user is not None else "",
-            outcome=outcome.value or "",
-            since=since.value or "",
-            until=until.value or "",
-            min_ms=str(least.value or ""),
-            cursor="",
-        )
-        ui.navigate.to(wanted.address)
-
-    with ui.row().classes("w-full justify-end q-mt-sm"):
-        ui.button("Apply", on_click=apply).props("outline")
+            users = filters.users(await filters.scopes_in_use(visitor))
+            fields["user"] = filters.single("User", users, view.user)
+        fields["outcome"] = filters.single("What came of it", {name: name for name in OUTCOMES}, view.outcome)
+        fields["since"] = filters.day("From", view.since)
+        fields["until"] = filters.day("Until", view.until)
+        least = ui.input("Milliseconds at least", value=view.min_ms).props("type=number min=0")
+        fields["min_ms"] = least
+    filters.apply_button(view, fields)
 
 
 def _row(trace: Trace, slowest_ms: float) -> None:
@@ -237,15 +228,14 @@ async def build_one(visitor: Visitor, id: str) -> None:
             if trace.question:
                 ui.link("Search again", link("/memories", q=trace.question)).classes("link text-sm")
             ui.link(f"All searches of {trace.user}", link(PATH, user=trace.user)).classes("link text-sm")
-    with ui.card().classes("card w-full gap-2"):
-        ui.label(f"Where {trace.latency_ms:,.0f} ms went").classes("title")
+    with card(f"Where {trace.latency_ms:,.0f} ms went"):
         _stages(trace)
     ids = [str(hit.memory_id) for hit in trace.returned]
     memories = {}
     if ids:
         page = await store.list(filters={"id": {"$in": ids}}, include_superseded=True, limit=len(ids))
         memories = {memory.id: memory for memory in page}
-    ui.label(f"{trace.hits} found").classes("quiet")
+    quiet(f"{trace.hits} found", "")
     if not trace.returned:
         with ui.card().classes("card w-full"):
             why = "What it found was deleted since." if trace.hits else "Nothing remembered answers it."
@@ -262,7 +252,7 @@ def _stages(trace: Trace) -> None:
     rest = trace.latency_ms - sum(known.values())
     took = {name: ms for name, ms in known.items() if ms >= _SHORT_MS}
     if not took:
-        ui.label("Its stages were not recorded.").classes("quiet text-sm")
+        quiet("Its stages were not recorded.")
         return
     if rest >= _SHORT_MS:
         took["the rest"] = rest

@@ -6,9 +6,9 @@ Text that comes from the store is only ever set as text: nothing here makes mark
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from datetime import UTC, datetime, time
-from typing import Any
+from typing import Any, Self
 
 from nicegui import ui
 
@@ -29,6 +29,55 @@ def stat(name: str, value: str, *, note: str = "", to: str = "") -> None:
         ui.label(value).classes("text-xl font-semibold")
         if note:
             ui.label(note).classes("quiet text-xs")
+
+
+def card(title: str = "", classes: str = "w-full gap-2") -> ui.card:
+    """A part of a page, with its title."""
+    part = ui.card().classes(f"card {classes}")
+    if title:
+        with part:
+            ui.label(title).classes("title")
+    return part
+
+
+def heading(title: str, all_of_it: str, address: str) -> None:
+    """The title of a part that has a page of its own."""
+    with ui.row().classes("w-full items-center"):
+        ui.label(title).classes("title")
+        ui.space()
+        ui.link(all_of_it, address).classes("link text-sm")
+
+
+def quiet(text: str, classes: str = "text-sm") -> ui.label:
+    """A remark that does not ask to be read first."""
+    return ui.label(text).classes(f"quiet {classes}")
+
+
+def nothing(icon: str, what: str, *, then: str = "", command: str = "") -> None:
+    """A list with nothing in it yet."""
+    with card():
+        empty(icon, what, then=then, command=command)
+
+
+def search_field(value: str, *, placeholder: str, label: str, act: str, go: Callable[[str], str]) -> None:
+    """Words to look for, and the button that does; the key / leads to it. `go` gives the address of what is found."""
+
+    def search() -> None:
+        ui.navigate.to(go((field.value or "").strip()))
+
+    with ui.row().classes("w-full items-center no-wrap gap-2"):
+        field = ui.input(placeholder=placeholder, value=value).classes("grow")
+        field.props(f'clearable data-search aria-label="{label}"')
+        field.on("keydown.enter", search).on("clear", search)
+        with field.add_slot("append"):
+            ui.element("kbd").classes("wide-only").props('innerHTML="/"')
+        ui.button(act, icon="search", on_click=search).props("unelevated no-wrap")
+
+
+def show_more(count: int, shown: int, more: Callable[[], Any]) -> None:
+    """The button below a list that is not shown whole."""
+    if count > shown:
+        ui.button("Show more", icon="expand_more", on_click=more).props("flat").classes("self-center")
 
 
 def empty(icon: str, what: str, *, then: str = "", command: str = "") -> None:
@@ -194,13 +243,46 @@ def lines(text: str, *, first: int, cited: tuple[int, int]) -> None:
                 ui.label(line or " ").classes("prose")
 
 
+class Dialog:
+    """A question to the visitor: `with` it the fields are made, `await` opens it and gives what came of it.
+
+    `act` is the button that goes on: it does `do`, whose result is the dialog's, True when there is none. None means
+    that the visitor thought better of it. What `do` refuses is said, and the dialog stays open.
+    """
+
+    def __init__(
+        self, title: str, *, act: str, do: Callable[[], Awaitable[Any]] | None = None, grave: bool = False
+    ) -> None:
+        self._do = do
+        with ui.dialog() as self._dialog, ui.card().classes("card w-full gap-3 form"):
+            if title:
+                ui.label(title).classes("text-lg font-semibold prose")
+            self._fields = ui.column().classes("w-full gap-3")
+            with ui.row().classes("w-full justify-end"):
+                ui.button("Cancel", on_click=lambda: self._dialog.submit(None)).props("flat")
+                self.button = ui.button(act, on_click=self.go_on).props("unelevated")
+                self.button.props("color=negative" if grave else "")
+
+    async def go_on(self) -> None:
+        """What the button does, and Enter where a field says so."""
+        result = True if self._do is None else await self._do()
+        self._dialog.submit(True if result is None else result)
+
+    def __enter__(self) -> Self:
+        self._fields.__enter__()
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self._fields.__exit__(*reason)
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        result = yield from self._dialog.__await__()  # type: ignore[no-untyped-call]
+        self._dialog.delete()
+        return result
+
+
 async def confirmed(question: str, *, act: str) -> bool:
     """Ask before something that can't be undone."""
-    with ui.dialog() as dialog, ui.card().classes("card"):
+    with Dialog("", act=act, grave=True) as dialog:
         ui.label(question).classes("prose")
-        with ui.row().classes("w-full justify-end"):
-            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat")
-            ui.button(act, on_click=lambda: dialog.submit(True)).props("color=negative unelevated")
-    answer = bool(await dialog)
-    dialog.delete()
-    return answer
+    return bool(await dialog)
