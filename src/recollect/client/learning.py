@@ -57,13 +57,8 @@ class AsyncLearning(Face):
         from recollect.learning.training import learning_status
 
         workspace = await self._admitted("look at what was learned")
-        context, s = self._context, workspace.settings
-        return await learning_status(
-            workspace.store,
-            context,
-            log=workspace.events,
-            enabled=s.learning,
-        )
+        enabled = workspace.settings.learning
+        return await learning_status(workspace.store, self._context, log=workspace.events, enabled=enabled)
 
     async def train(self) -> TrainReport:
         """Learn from everything recorded so far: memories' utility, and signal weights that prove better."""
@@ -81,8 +76,7 @@ class AsyncLearning(Face):
         for name, value, least in (("iterations", iterations, 1), ("seed", seed, 0)):
             check_whole(name, value, least=least, most=10_000)
         workspace = await self._admitted("train")
-        context = self._context
-        return await bootstrap_tenant(workspace, context, iterations=iterations, seed=seed)
+        return await bootstrap_tenant(workspace, self._context, iterations=iterations, seed=seed)
 
     async def runs(self, *, limit: int = 20) -> Sequence[RunSummary]:
         """The latest searches that were decomposed and consultations read step by step: how they ended, what they cost.
@@ -105,10 +99,10 @@ class AsyncLearning(Face):
         workspace = await self._admitted("look at runs")
         await workspace.events.flush()
         async with workspace.store.transaction(self._context) as tx:
-            found = await find_run(tx, wanted)
-        if found is None:
+            run = await find_run(tx, wanted)
+        if run is None:
             raise NotFoundError(f"no run {str(wanted)!r}; `recollect learning runs` lists them")
-        return RunRecord(summary=found[0], trajectory=found[1])
+        return RunRecord(summary=run[0], trajectory=run[1])
 
     async def start_experiment(
         self,

@@ -124,12 +124,12 @@ class AsyncLibrary(Face):
         from recollect.library import shelf
 
         async with self._transaction() as tx:
-            found = await shelf.get_document(tx, document)
+            record = await shelf.get_document(tx, document)
             if line_start is None and line_end is None:
-                return await shelf.load_text(tx, found)
+                return await shelf.load_text(tx, record)
             first = 1 if line_start is None else line_start
-            last = found.lines if line_end is None else line_end
-            return "\n".join(await shelf.load_lines(tx, found, first, last))
+            last = record.lines if line_end is None else line_end
+            return "\n".join(await shelf.load_lines(tx, record, first, last))
 
     async def search(
         self,

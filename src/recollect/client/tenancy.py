@@ -223,7 +223,7 @@ class AsyncKeys(Face):
         now = (await self._workspace()).clock()
         async with self._transaction() as tx:
             await keys.revoke_key(tx, wanted, at=now, now=now)
-            return _found(await keys.find_key(tx, wanted), wanted)
+            return _existing(await keys.find_key(tx, wanted), wanted)
 
     async def rotate(self, id: UUID | str, *, overlap_hours: float = 0) -> NewKey:
         """Another token for the same rights. The old one ends now, or some hours on, when all have the new one."""
@@ -235,7 +235,7 @@ class AsyncKeys(Face):
             raise InvalidInputError(f"overlap_hours {overlap_hours!r} is not from 0 to {MAX_OVERLAP_HOURS}")
         now = (await self._workspace()).clock()
         async with self._transaction() as tx:
-            old = _found(await keys.find_key(tx, wanted), wanted)
+            old = _existing(await keys.find_key(tx, wanted), wanted)
             if old.state(now) != "active":
                 raise InvalidInputError(f"key {str(old.id)!r} is {old.state(now)}; make a new one")
             self._check_rights(old.speaks_for)
@@ -264,11 +264,11 @@ class AsyncKeys(Face):
         from recollect.storage import keys
 
         workspace = await self._workspace()
-        speaks_for, shown = await keys.authenticate(workspace.store, token, once=True), read_token(token)
-        if speaks_for is not None and shown is not None:
+        speaks_for, parts = await keys.authenticate(workspace.store, token, once=True), read_token(token)
+        if speaks_for is not None and parts is not None:
             now = workspace.clock()
             async with workspace.store.transaction(speaks_for) as tx:
-                if await keys.revoke_key(tx, shown.key_id, at=now, now=now):
+                if await keys.revoke_key(tx, parts.key_id, at=now, now=now):
                     return await keys.insert_key(
                         tx, name=VISIT_NAME, speaks_for=speaks_for, now=now, expires_at=now + VISIT_LASTS
                     )
@@ -281,12 +281,12 @@ class AsyncKeys(Face):
         from recollect.storage import keys
 
         workspace = await self._workspace()
-        speaks_for, shown = await keys.authenticate(workspace.store, token), read_token(token)
-        if speaks_for is None or shown is None:
+        speaks_for, parts = await keys.authenticate(workspace.store, token), read_token(token)
+        if speaks_for is None or parts is None:
             return False
         now = workspace.clock()
         async with workspace.store.transaction(speaks_for) as tx:
-            key = await keys.find_key(tx, shown.key_id)
+            key = await keys.find_key(tx, parts.key_id)
             if key is None or key.name != VISIT_NAME:
                 return False
             return await keys.revoke_key(tx, key.id, at=now, now=now)
@@ -297,13 +297,13 @@ class AsyncKeys(Face):
 
         workspace = await self._workspace()
         # Whatever it is, it is no key: nobody is told why.
-        found = await keys.authenticate(workspace.store, token) if isinstance(token, str) else None
-        if found is None:
+        speaks_for = await keys.authenticate(workspace.store, token) if isinstance(token, str) else None
+        if speaks_for is None:
             raise UnauthorizedError(
                 "this key is not valid: it may be mistyped, expired or revoked; "
                 "`recollect keys create` makes a new one"
             )
-        return found
+        return speaks_for
 
     def _check_rights(self, speaks_for: TenantContext | None = None) -> None:
         """Keys are the admins' affair; and nobody hands out what they do not have."""
@@ -314,7 +314,7 @@ class AsyncKeys(Face):
             raise ForbiddenError("only an operator may make a key for operators")
 
 
-def _found(key: Key | None, wanted: UUID) -> Key:
+def _existing(key: Key | None, wanted: UUID) -> Key:
     if key is None:
         raise NotFoundError(f"no key {str(wanted)!r}; `recollect keys list` shows them")
     return key

@@ -25,7 +25,6 @@ from recollect.surfaces.cli.output import Column, Output
 if TYPE_CHECKING:
     from recollect.domain.names import Entity
     from recollect.domain.ontology import DeclaredOntology, DomainResults
-    from recollect.domain.results import Check
 
 
 app = typer.Typer(rich_markup_mode=None)
@@ -53,7 +52,7 @@ def declare_entity(
     """
     with opened(ctx) as (inv, client):
         entity = client.entities.declare(name, kind=kind, aliases=alias or (), canonical=canonical)
-    _show(inv.out, entity, [entity])
+    _show(inv.out, entity)
 
 
 @entities_app.command("alias")
@@ -68,7 +67,7 @@ def add_alias(
     """
     with opened(ctx) as (inv, client):
         known = client.entities.alias(alias, entity)
-    _show(inv.out, known, [known])
+    _show(inv.out, known)
 
 
 @entities_app.command("list")
@@ -80,9 +79,8 @@ def list_entities(
     """List the entities you may see, with how many memories name each."""
     with opened(ctx) as (inv, client):
         entities = client.entities.list(prefix=prefix, limit=limit)
-    if not entities:
-        inv.out.aside("nobody and nothing is named yet" if not prefix else f"no name begins with {prefix!r}")
-    _show(inv.out, entities, entities)
+    none = "nobody and nothing is named yet" if not prefix else f"no name begins with {prefix!r}"
+    _show(inv.out, entities, none=none)
 
 
 @entities_app.command("graph")
@@ -112,12 +110,9 @@ def forget(ctx: typer.Context, name: _Name) -> None:
     inv.out.line(f"forgot what was declared of {name}")
 
 
-def _show(out: Output, document: object, entities: Sequence[Entity]) -> None:
-    out.result(document)
+def _show(out: Output, entities: Entity | Sequence[Entity], *, none: str = "") -> None:
     columns = "name:cyan*, kind, source, also called, memories>, key:dim"
-    out.table(
-        columns, [(e.name, e.kind, e.source, ", ".join(e.aliases), e.memories, e.key) for e in entities]
-    )
+    out.show(entities, columns, lambda e: (e.name, e.kind, e.source, e.aliases, e.memories, e.key), none=none)
 
 
 ontology_app = noun_app("ontology", "Your own database: what is in it, and what it answers.")
@@ -156,7 +151,9 @@ def check(ctx: typer.Context) -> None:
     """
     with opened(ctx) as (inv, client):
         checks = client.ontology.check()
-    _show_checks(inv.out, list(checks))
+    inv.out.show(
+        list(checks), ", what:cyan, finding*", lambda c: ("ok" if c.ok else "WRONG", c.name, c.detail)
+    )
     if not all(check_.ok for check_ in checks):
         raise typer.Exit(1)
 
@@ -232,12 +229,6 @@ def _show_declared(out: Output, declared: DeclaredOntology) -> None:
         what = f"{measure.aggregate} of {measure.column or 'rows'} of {measure.type}"
         rows.append(("measure", measure.name, f"{what}; asked as: {', '.join(measure.words)}"))
     out.table(columns, rows)
-
-
-def _show_checks(out: Output, checks: list[Check]) -> None:
-    out.result(checks)
-    columns = ", what:cyan, finding*"
-    out.table(columns, [("ok" if check.ok else "WRONG", check.name, check.detail) for check in checks])
 
 
 def show_domain_results(out: Output, results: DomainResults) -> None:

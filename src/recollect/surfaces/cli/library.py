@@ -189,13 +189,19 @@ def list_(
     """List documents by id."""
     with opened(ctx) as (inv, client):
         documents = client.library.list(tags=tag, scope=scope, limit=limit, after=after)
-    inv.out.result(documents)
-    if not documents:
-        inv.out.aside("no documents here; add one: recollect library add FILE")
-        return
-    columns = "document*, title*, where:cyan, tokens, state, tags:dim"
-    rows = [(d.name, d.title, d.scope, d.tokens, d.state, ", ".join(d.tags)) for d in documents]
-    inv.out.table(columns, rows)
+    inv.out.show(
+        documents,
+        "document*, title*, where:cyan, tokens, state, tags:dim",
+        lambda document: (
+            document.name,
+            document.title,
+            document.scope,
+            document.tokens,
+            document.state,
+            document.tags,
+        ),
+        none="no documents here; add one: recollect library add FILE",
+    )
 
 
 @library_app.command("get")
@@ -223,7 +229,7 @@ def get(
         sections = client.library.sections(record.id)
     inv.out.result({"document": record, "sections": sections})
     names = [name for name in record.__dataclass_fields__ if name not in {"gaps", "notes", "layer", "digest"}]
-    inv.out.pairs([(name, _plain(getattr(record, name))) for name in names])
+    inv.out.pairs([(name, getattr(record, name)) for name in names])
     _show_remarks(inv, record)
     columns = "section*, lines, pages"
     rows = [
@@ -231,10 +237,6 @@ def get(
         for section in sections
     ]
     inv.out.table(columns, rows)
-
-
-def _plain(value: object) -> object:
-    return ", ".join(value) if isinstance(value, tuple) else value
 
 
 def _pages(pages: tuple[int, int] | None) -> str:

@@ -150,12 +150,12 @@ def conflicts(
     """
     with opened(ctx) as (inv, client):
         pairs = client.conflicts(limit=limit)
-    inv.out.result(pairs)
-    if not pairs:
-        inv.out.aside("no memories contradict each other")
-        return
-    columns = "memory, says*, other, says*"
-    inv.out.table(columns, [(c.memory.id, c.memory.text, c.other.id, c.other.text) for c in pairs])
+    inv.out.show(
+        pairs,
+        "memory, says*, other, says*",
+        lambda pair: (pair.memory.id, pair.memory.text, pair.other.id, pair.other.text),
+        none="no memories contradict each other",
+    )
 
 
 @app.command()
@@ -242,9 +242,8 @@ def history(ctx: typer.Context, id: IdArgument) -> None:
     """Show every change of one memory, and what it was before."""
     with opened(ctx) as (inv, client):
         entries = client.history(id)
-    inv.out.result(entries)
     columns = "when:dim, what:cyan, by, before*"
-    inv.out.table(columns, [(entry.at, entry.event, entry.by, dict(entry.before or {})) for entry in entries])
+    inv.out.show(entries, columns, lambda entry: (entry.at, entry.event, entry.by, dict(entry.before or {})))
 
 
 @app.command()

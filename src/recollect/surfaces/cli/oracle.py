@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from recollect.domain.oracle import (
         CapabilityGroup,
         DryRun,
-        OracleConsultation,
         OracleConsultResult,
         OracleEvent,
         Verification,
@@ -107,7 +106,12 @@ def list_consultations(ctx: typer.Context, session: _SessionOption = None, limit
     """List the latest consultations."""
     with opened(ctx) as (inv, client):
         records = client.consultations.list(session=session, limit=limit)
-    _show_list(inv.out, records)
+    inv.out.show(
+        records,
+        "when:dim, mode, problem*, came of it, id:dim",
+        lambda record: (record.timestamp, record.processing_mode, record.problem, record.state, record.id),
+        none="nothing was asked yet; try: recollect consult 'How do I ...?'",
+    )
 
 
 @consultations_app.command("show")
@@ -122,13 +126,8 @@ def show(
     with opened(ctx) as (inv, client):
         if events:
             events_ = client.consultations.events(id)
-            if inv.out.as_json:
-                inv.out.document(events_)
-            else:
-                inv.out.table(
-                    "#>, when:dim, what*",
-                    [(event.number, event.at, _line(event)) for event in events_],
-                )
+            columns = "#>, when:dim, what*"
+            inv.out.show(events_, columns, lambda event: (event.number, event.at, _line(event)))
             return
         result = client.consultations.get(id)
     _show_result(inv.out, result)
@@ -232,20 +231,6 @@ def _show_plan(out: Output, plan: DryRun) -> None:
             ("left out", tuple(f"{skipped.what} ({skipped.reason})" for skipped in plan.skipped[:10])),
             ("material", f"{plan.material_tokens:,} tokens"),
             ("tool calls", f"at most {plan.max_tool_calls}"),
-        ],
-    )
-
-
-def _show_list(out: Output, records: Sequence[OracleConsultation]) -> None:
-    out.result(records)
-    if not records:
-        out.aside("nothing was asked yet; try: recollect consult 'How do I ...?'")
-    columns = "when:dim, mode, problem*, came of it, id:dim"
-    out.table(
-        columns,
-        [
-            (record.timestamp, record.processing_mode, record.problem, record.state, record.id)
-            for record in records
         ],
     )
 

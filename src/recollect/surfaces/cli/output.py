@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect import errors
 from recollect.domain.codec import encode
@@ -155,6 +155,20 @@ class Output:
                 *(value if isinstance(value, Text) else Text(visible(_cell(value))) for value in row)
             )
         self.console().print(table)
+
+    def show(
+        self, value: Any, columns: str, row: Callable[[Any], Sequence[object]], *, none: str = ""
+    ) -> None:
+        """One thing or a list of them: the document, or a table with a row for each.
+
+        `none` says what it means that there is nothing, and what to do about it.
+        """
+        self.result(value)
+        items = value if isinstance(value, list | tuple) else [value]
+        if not items and none:
+            self.aside(none)
+        else:
+            self.table(columns, [row(item) for item in items])
 
     def pairs(self, rows: Sequence[tuple[str, object]]) -> None:
         """Names and values of one thing; empty ones are left out."""

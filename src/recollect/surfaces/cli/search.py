@@ -189,10 +189,10 @@ def ask(
     if dry_run:
         with inv.client() as client:
             plan = client.ask_dry_run(**arguments)
-        parts = plan.sources.items()
-        show_plan(
-            inv.out, plan, [(name, f"{one.material_tokens:,} tokens, {at_most(one)}") for name, one in parts]
-        )
+        parts = [
+            (name, f"{part.material_tokens:,} tokens, {at_most(part)}") for name, part in plan.sources.items()
+        ]
+        show_plan(inv.out, plan, parts)
         return
     several = len(source or ["memories", "library"]) + (working_dir is not None) > 1
     with inv.client() as client, watch_steps(inv.out, "asking") as (draw, _):

@@ -44,7 +44,7 @@ def create_tenant(
     """Make a tenant."""
     with opened(ctx) as (inv, client):
         tenant = client.tenants.create(id, name=name)
-    _show_tenants(inv, tenant, [tenant])
+    _show_tenants(inv, tenant)
 
 
 @tenants_app.command("list")
@@ -52,7 +52,7 @@ def list_tenants(ctx: typer.Context) -> None:
     """List all tenants of the store."""
     with opened(ctx) as (inv, client):
         tenants = client.tenants.list()
-    _show_tenants(inv, tenants, tenants)
+    _show_tenants(inv, tenants)
 
 
 @tenants_app.command("get")
@@ -64,7 +64,7 @@ def get_tenant(
     with opened(ctx) as (inv, client):
         caller = client if id is None else client.for_context(client.tenant_context.replace(tenant_id=id))
         tenant = caller.tenants.get()
-    _show_tenants(inv, tenant, [tenant])
+    _show_tenants(inv, tenant)
 
 
 @tenants_app.command("forget")
@@ -90,7 +90,7 @@ def set_retention(
         raise InvalidInputError(f"{days!r} is not a number of days; write 30, or 'forever'")
     with opened(ctx) as (inv, client):
         tenant = client.tenants.set_retention(layer, None if days == "forever" else int(days))
-    _show_tenants(inv, tenant, [tenant])
+    _show_tenants(inv, tenant)
 
 
 @tenants_app.command("recursion")
@@ -113,7 +113,7 @@ def set_recursion(
         raise InvalidInputError(f"{routing!r} is none of 'on', 'off' and 'default'")
     with opened(ctx) as (inv, client):
         tenant = client.tenants.set_recursion(threshold=threshold, enabled=choices[routing])
-    _show_tenants(inv, tenant, [tenant])
+    _show_tenants(inv, tenant)
 
 
 @tenants_app.command("traces")
@@ -134,7 +134,7 @@ def set_traces(
         raise InvalidInputError(f"{questions!r} is neither 'keep' nor 'drop'")
     with opened(ctx) as (inv, client):
         tenant = client.tenants.set_traces(keep_questions=questions == "keep")
-    _show_tenants(inv, tenant, [tenant])
+    _show_tenants(inv, tenant)
 
 
 def _routing(tenant: Tenant) -> str:
@@ -144,14 +144,12 @@ def _routing(tenant: Tenant) -> str:
     return f"{switch} from {tenant.recursion_threshold:g}"
 
 
-def _show_tenants(inv: Invocation, document: object, tenants: Sequence[Tenant]) -> None:
-    inv.out.result(document)
-    columns = "id:cyan, name*, retention, recursion, created:dim"
-    rows = []
-    for tenant in tenants:
+def _show_tenants(inv: Invocation, tenants: Tenant | Sequence[Tenant]) -> None:
+    def row(tenant: Tenant) -> tuple[object, ...]:
         kept = ", ".join(f"{layer} {days} days" for layer, days in tenant.retention_days.items())
-        rows.append((tenant.id, tenant.name, kept or "forever", _routing(tenant), tenant.created_at))
-    inv.out.table(columns, rows)
+        return tenant.id, tenant.name, kept or "forever", _routing(tenant), tenant.created_at
+
+    inv.out.show(tenants, "id:cyan, name*, retention, recursion, created:dim", row)
 
 
 @scopes_app.command("create")
@@ -166,7 +164,7 @@ def create_scope(
     """
     with opened(ctx) as (inv, client):
         created = client.scopes.create(scope, parent=parent)
-    _show_scopes(inv, created, [created])
+    _show_scopes(inv, created)
 
 
 @scopes_app.command("list")
@@ -174,7 +172,7 @@ def list_scopes(ctx: typer.Context, layer: LayersOption = None) -> None:
     """List the scopes you may see, with how many memories each holds."""
     with opened(ctx) as (inv, client):
         scopes = client.scopes.list(layers=layer or None)
-    _show_scopes(inv, scopes, scopes)
+    _show_scopes(inv, scopes)
 
 
 @scopes_app.command("move")
@@ -186,7 +184,7 @@ def move_scope(
     """Hang a scope, with all below it, somewhere else."""
     with opened(ctx) as (inv, client):
         moved = client.scopes.move(scope, parent=parent)
-    _show_scopes(inv, moved, [moved])
+    _show_scopes(inv, moved)
 
 
 @scopes_app.command("delete")
@@ -201,10 +199,9 @@ def delete_scope(
     show_receipt(inv.out, receipt)
 
 
-def _show_scopes(inv: Invocation, document: object, scopes: Sequence[Scope]) -> None:
-    inv.out.result(document)
+def _show_scopes(inv: Invocation, scopes: Scope | Sequence[Scope]) -> None:
     columns = "scope:cyan*, below, owner, memories>, since:dim"
-    inv.out.table(columns, [(str(s), s.parent, s.owner, s.memories, s.created_at) for s in scopes])
+    inv.out.show(scopes, columns, lambda s: (str(s), s.parent, s.owner, s.memories, s.created_at))
 
 
 @members_app.command("add")
@@ -217,7 +214,7 @@ def add_member(
     """Put a user into a scope."""
     with opened(ctx) as (inv, client):
         member = client.members.add(user, scope, role=role)
-    _show_members(inv, member, [member])
+    _show_members(inv, member)
 
 
 @members_app.command("remove")
@@ -242,13 +239,13 @@ def list_members(
     """List who is in which scope."""
     with opened(ctx) as (inv, client):
         members = client.members.list(scope=scope, user_id=user)
-    _show_members(inv, members, members)
+    _show_members(inv, members)
 
 
-def _show_members(inv: Invocation, document: object, members: Sequence[Member]) -> None:
-    inv.out.result(document)
-    columns = "user:cyan, scope*, role, since:dim"
-    inv.out.table(columns, [(m.user_id, m.scope, m.role, m.since) for m in members])
+def _show_members(inv: Invocation, members: Member | Sequence[Member]) -> None:
+    inv.out.show(
+        members, "user:cyan, scope*, role, since:dim", lambda m: (m.user_id, m.scope, m.role, m.since)
+    )
 
 
 @app.command("forget-user")
@@ -314,7 +311,7 @@ def make_link(ctx: typer.Context) -> None:
 def revoke_key(ctx: typer.Context, id: _KeyArgument, yes: YesOption = False) -> None:
     """End a key for good."""
     with opened(ctx, f"Revoke key {id} for good?", yes=yes) as (inv, client):
-        _show_keys(inv, [client.keys.revoke(id)], document=True)
+        _show_keys(inv, client.keys.revoke(id))
 
 
 @keys_app.command("rotate")
@@ -343,18 +340,16 @@ def _show_new(inv: Invocation, made: NewKey) -> None:
         inv.out.line(made.token, style="bold cyan")
 
 
-def _show_keys(inv: Invocation, keys: Sequence[Key], *, document: bool = False) -> None:
-    inv.out.result(keys[0] if document else keys)
-    if not keys:
-        inv.out.aside("No keys yet. Make one: recollect keys create support-bot --user ana")
-        return
+def _show_keys(inv: Invocation, keys: Key | Sequence[Key]) -> None:
     now = datetime.now(UTC)
+
+    def row(key: Key) -> tuple[object, ...]:
+        ends, used = key.expires_at or "never", key.used_at or "never"
+        return key.id, key.name, _who(key), key.state(now), ends, used
+
     columns = "id:cyan, name, speaks for, state, expires:dim, last used:dim"
-    rows = [
-        [key.id, key.name, _who(key), key.state(now), key.expires_at or "never", key.used_at or "never"]
-        for key in keys
-    ]
-    inv.out.table(columns, rows)
+    none = "No keys yet. Make one: recollect keys create support-bot --user ana"
+    inv.out.show(keys, columns, row, none=none)
 
 
 def _who(key: Key) -> str:

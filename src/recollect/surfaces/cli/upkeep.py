@@ -118,9 +118,8 @@ def settings(ctx: typer.Context) -> None:
     """Show every setting, and where its value comes from."""
     inv = invocation(ctx)
     rows = inv.settings().describe()
-    inv.out.result(rows)
     columns = "setting:cyan, value*, from:dim, what it is:dim*"
-    inv.out.table(columns, [(row.name, row.value, row.source, row.help) for row in rows])
+    inv.out.show(rows, columns, lambda row: (row.name, row.value, row.source, row.help))
 
 
 @app.command()

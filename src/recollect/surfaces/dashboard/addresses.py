@@ -19,5 +19,5 @@ def inside(path: str) -> str:
 
 def link(path: str, **given: object) -> str:
     """A page's address with what it is asked for; what is empty is left out."""
-    said = {name: "1" if value is True else str(value) for name, value in given.items() if value}
-    return f"{path}?{urlencode(said)}" if said else path
+    query = {name: "1" if value is True else str(value) for name, value in given.items() if value}
+    return f"{path}?{urlencode(query)}" if query else path

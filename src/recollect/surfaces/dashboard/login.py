@@ -40,7 +40,7 @@ input:focus-visible, button:focus-visible {{ outline: 3px solid var(--mark); out
 .fault {{ color: #c0392b; opacity: 1; }} code {{ font-size: 14px; }}
 @media (prefers-color-scheme: dark) {{ .fault {{ color: #ff8a7a; }} button {{ color: #12141b; }} }}
 </style></head><body><main>
-<h1>Recollect</h1>{said}
+<h1>Recollect</h1>{message}
 {form}
 </main></body></html>"""
 _ASK_FOR_KEY = """<form method="post" action="{action}">
@@ -135,5 +135,5 @@ def _page(to: str, *, fault: str = "") -> Response:
 
 
 def _show(message: str, form: str, *, status: int = 200) -> Response:
-    page = _PAGE.format(said=message, form=form)
+    page = _PAGE.format(message=message, form=form)
     return HTMLResponse(page, status_code=status, headers={"Cache-Control": "no-store"})

@@ -74,9 +74,9 @@ def search_field(value: str, *, placeholder: str, label: str, act: str, go: Call
         ui.button(act, icon="search", on_click=search).props("unelevated no-wrap")
 
 
-def show_more(count: int, shown: int, more: Callable[[], Any]) -> None:
+def show_more(count: int, limit: int, more: Callable[[], Any]) -> None:
     """The button below a list that is not shown whole."""
-    if count > shown:
+    if count > limit:
         ui.button("Show more", icon="expand_more", on_click=more).props("flat").classes("self-center")
 
 
