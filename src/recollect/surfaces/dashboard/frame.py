@@ -82,7 +82,7 @@ a.tag:hover { color: var(--tint); } .tag.tint { color: var(--tint); }
 .prose { white-space: pre-wrap; overflow-wrap: anywhere; } .gone { text-decoration: line-through; opacity: .65; }
 .slab { background: var(--wash); border-radius: 8px; padding: 10px 12px; width: 100%; overflow-x: auto; }
 .said { border-left: 3px solid var(--line); padding: 4px 12px; width: 100%; color: inherit; text-decoration: none; }
-.form .q-field { width: 100%; }
+.form .nicegui-column > .q-field { width: 100%; }
 .said.this { border-color: var(--tint); background: var(--wash); border-radius: 0 8px 8px 0; }
 .stack { display: flex; height: 8px; border-radius: 4px; overflow: hidden; background: var(--wash); width: 100%; }
 .stack > div { height: 100%; } .dot { width: 9px; height: 9px; border-radius: 3px; flex: none; }
