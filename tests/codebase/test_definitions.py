@@ -12,7 +12,7 @@ import pytest
 from tests.codebase.shop import lay_out
 
 from recollect import RLMOrchestrator, Settings
-from recollect.codebase import explore
+from recollect.codebase import exploration
 from recollect.codebase.definitions import chance_of, rank_definitions, text_of_definition, unseen
 from recollect.codebase.evidence import Pages
 from recollect.codebase.index import CodeIndex
@@ -82,7 +82,7 @@ def place_of(book):
 
 @pytest.fixture(scope="module")
 def embedder(tmp_path_factory: pytest.TempPathFactory) -> Embedder:
-    return open_embedder(explore.EMBEDDER, cache_dir=tmp_path_factory.mktemp("models"))
+    return open_embedder(exploration.EMBEDDER, cache_dir=tmp_path_factory.mktemp("models"))
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ def test_a_missing_embedder_is_said_and_the_question_answered(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "project_brain", None)  # find_spec then finds nothing
-    monkeypatch.setattr(explore, "_EMBEDDERS", {})
+    monkeypatch.setattr(exploration, "_EMBEDDERS", {})
     explorer = RLMOrchestrator(root, settings=Settings(home=tmp_path / "home"))
     result = asyncio.run(explorer.explore("task", "Who is charged for a book that came back late?"))
     assert result.success

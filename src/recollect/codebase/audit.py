@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from recollect.codebase.request import ExploreRequest
 from recollect.codebase.secrets import mask, mask_values
 from recollect.domain.codebase import KIND, ExplorationTrajectory, RLMResult
 from recollect.domain.codec import decode_fields
@@ -48,11 +49,7 @@ def audit_path(folder: Path, task_id: str) -> Path:
 
 
 def audit_document(
-    result: RLMResult,
-    *,
-    hints: tuple[str, ...],
-    limits: Mapping[str, Any],
-    by: Mapping[str, Any] | None = None,
+    result: RLMResult, request: ExploreRequest, *, by: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """The whole record, with secrets masked. `by` is who asked, if somebody said so."""
     record = None if result.record is None else mask_values(result.record.document())
@@ -68,9 +65,9 @@ def audit_document(
         "start_time": _moment(result.trajectory.start_time),
         "end_time": _moment(result.trajectory.end_time),
         "root": result.root,
-        "context_hints": [mask(hint) for hint in hints],
+        "context_hints": [mask(hint) for hint in request.context_hints],
         "model": result.model,
-        "limits": dict(limits),
+        "limits": request.limits,
         "success": result.success,
         "stopped_by": result.stopped_by,
         "error": None if result.error is None else mask(result.error),

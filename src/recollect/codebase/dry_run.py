@@ -66,13 +66,10 @@ def _likely(
     orchestrator: RLMOrchestrator, tree: SourceTree, request: ExploreRequest, notes: list[str]
 ) -> tuple[str, ...]:
     """The files an exploration would look at first; without its index they are not known, and a note says so."""
-    from recollect.codebase.explore import index_dir
     from recollect.codebase.index import CodeIndex
 
     try:
-        with CodeIndex.open(
-            tree, index_dir(orchestrator.settings), deadline_s=request.timeout_seconds
-        ) as index:
+        with CodeIndex.open(tree, orchestrator.index_dir, deadline_s=request.timeout_seconds) as index:
             wanted = Outline(focus=request.query, hints=request.context_hints)
             return tuple(row["path"] for row in outline(View(tree, index), wanted).value["files"])
     except (OSError, sqlite3.Error) as error:

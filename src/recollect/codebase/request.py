@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from recollect.codebase.budget import TIMEOUT_SECONDS
 from recollect.config import Settings
@@ -31,6 +32,12 @@ class ExploreRequest:
     max_tokens: int | None = None
     max_usd: float | None = None
     preset: Role | None = None
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What it may use, by name."""
+        names = ("max_subcalls", "max_subcalls_per_iteration", "timeout_seconds", "max_tokens", "max_usd")
+        return {name: getattr(self, name) for name in names}
 
     @classmethod
     def check(

@@ -1,8 +1,8 @@
 """One question to one source, from the material to the record: the stages that every kind of run has, in their order.
 
-Memories (`retrieval/recursive/executor.py`), documents (`oracle/consult.py`) and code (`codebase/explore.py`) are
-askers: each says what to gather, what to look at, where a claim stands, how it is read again, what is said without a
-model, and what the record looks like. Models, budget, loop, notes and events are the same for all, and are here.
+Memories (`retrieval/recursive/executor.py`), documents (`oracle/consult.py`) and code (`codebase/exploration.py`)
+are askers: each says what to gather, what to look at, where a claim stands, how it is read again, what is said without
+a model, and what the record looks like. Models, budget, loop, notes and events are the same for all, and are here.
 
 Whatever a model or a limit does, somebody asked a question: what can be answered without a model is, and `notes` and
 `stopped_by` say what went wrong. Only bad input and a store that fails raise.
