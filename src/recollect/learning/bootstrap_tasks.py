@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -65,54 +66,23 @@ class BootstrapTask:
         return min(covered / min(sum(group.wanted for group in self.expected), LIMIT), 1.0)
 
 
-#: scopes: an entity across the scopes of a layer. pair: two entities. pair_scopes: both, across scopes. periods: an
-#: entity by quarter. entity: everything about one. bridge: what is only named together with what is asked about.
-KINDS = ("scopes", "pair", "pair_scopes", "periods", "entity", "bridge")
-
-TEMPLATES = (
-    BootstrapTaskTemplate(name="compare_scopes", kind="scopes", text="compare {topic} across all {layers}"),
-    BootstrapTaskTemplate(
-        name="each_scope", kind="scopes", text="what does each of the {layers} say about {topic}"
-    ),
-    BootstrapTaskTemplate(name="difference", kind="pair", text="difference between {one} and {other}"),
-    BootstrapTaskTemplate(
-        name="history", kind="periods", text="trace the history of {entity} since {period}"
-    ),
-    BootstrapTaskTemplate(
-        name="pair_in_scopes", kind="pair_scopes", text="how do the {layers} differ on {one} and on {other}"
-    ),
-    BootstrapTaskTemplate(name="summary", kind="entity", text="summarize everything about {entity}"),
-    BootstrapTaskTemplate(
-        name="linked", kind="bridge", text="what happened to the {thing} whose work led to {entity}"
-    ),
-    BootstrapTaskTemplate(
-        name="overview_scopes",
-        kind="scopes",
-        text="give an overview of how all our {layers} deal with {topic}",
-        held_out=True,
-    ),
-    BootstrapTaskTemplate(
-        name="versus", kind="pair", text="{one} versus {other}: what is known of both", held_out=True
-    ),
-    BootstrapTaskTemplate(
-        name="pair_across",
-        kind="pair_scopes",
-        text="compare what the {layers} say about {one} and about {other}",
-        held_out=True,
-    ),
-    BootstrapTaskTemplate(
-        name="timeline",
-        kind="periods",
-        text="how has {entity} evolved, the whole timeline from {period} until now",
-        held_out=True,
-    ),
-    BootstrapTaskTemplate(
-        name="affected",
-        kind="bridge",
-        text="which {thing} was affected after {entity}, and what became of it",
-        held_out=True,
-    ),
-    BootstrapTaskTemplate(name="recap", kind="entity", text="recap all there is on {entity}", held_out=True),
+TEMPLATES = tuple(
+    BootstrapTaskTemplate(name=name, kind=kind, text=text, held_out=held_out)
+    for held_out, name, kind, text in (
+        (False, "compare_scopes", "scopes", "compare {topic} across all {layers}"),
+        (False, "each_scope", "scopes", "what does each of the {layers} say about {topic}"),
+        (False, "difference", "pair", "difference between {one} and {other}"),
+        (False, "history", "periods", "trace the history of {entity} since {period}"),
+        (False, "pair_in_scopes", "pair_scopes", "how do the {layers} differ on {one} and on {other}"),
+        (False, "summary", "entity", "summarize everything about {entity}"),
+        (False, "linked", "bridge", "what happened to the {thing} whose work led to {entity}"),
+        (True, "overview_scopes", "scopes", "give an overview of how all our {layers} deal with {topic}"),
+        (True, "versus", "pair", "{one} versus {other}: what is known of both"),
+        (True, "pair_across", "pair_scopes", "compare what the {layers} say about {one} and about {other}"),
+        (True, "timeline", "periods", "how has {entity} evolved, the whole timeline from {period} until now"),
+        (True, "affected", "bridge", "which {thing} was affected after {entity}, and what became of it"),
+        (True, "recap", "entity", "recap all there is on {entity}"),
+    )
 )
 
 
@@ -137,33 +107,27 @@ class Material:
     @classmethod
     async def read(cls, tx: Transaction, now: datetime) -> Material:
         """All of a tenant, as its admin."""
-        scopes = [
-            _spoken(list(rows), "label", Layer.from_precedence(layer))
-            for (_, layer), rows in groupby(
-                await tx.fetch("bootstrap_scopes", now=now, limit=_SAMPLE),
-                key=lambda row: (row["entity"], row["layer"]),
-            )
+        scopes, entities, periods, bridges = [
+            await tx.fetch(f"bootstrap_{name}", now=now, limit=_SAMPLE)
+            for name in ("scopes", "entities", "periods", "bridges")
         ]
-        entities = [
-            _spoken([row], "entity") for row in await tx.fetch("bootstrap_entities", now=now, limit=_SAMPLE)
-        ]
-        periods = [
-            _spoken(list(rows), "quarter")
-            for _, rows in groupby(
-                await tx.fetch("bootstrap_periods", now=now, limit=_SAMPLE), key=lambda row: row["entity"]
-            )
-        ]
-        hops = [
-            (
-                row["name"] or row["entity"],
-                _thing(row["kind"]),
-                frozenset(row["first"]),
-                frozenset(row["second"]),
-            )
-            for row in await tx.fetch("bootstrap_bridges", now=now, limit=_SAMPLE)
-        ]
+        by_layer = groupby(scopes, key=lambda row: (row["entity"], row["layer"]))
+        by_entity = groupby(periods, key=itemgetter("entity"))
         return cls(
-            scopes=tuple(scopes), entities=tuple(entities), periods=tuple(periods), bridges=tuple(hops)
+            scopes=tuple(
+                _spoken(list(rows), "label", Layer.from_precedence(layer)) for (_, layer), rows in by_layer
+            ),
+            entities=tuple(_spoken([row], "entity") for row in entities),
+            periods=tuple(_spoken(list(rows), "quarter") for _, rows in by_entity),
+            bridges=tuple(
+                (
+                    row["name"] or row["entity"],
+                    _thing(row["kind"]),
+                    frozenset(row["first"]),
+                    frozenset(row["second"]),
+                )
+                for row in bridges
+            ),
         )
 
 
@@ -190,16 +154,23 @@ def make_tasks(
         made: dict[str, BootstrapTask] = {}
         # A draw may repeat a question; a few more than wanted are enough, or there are no more.
         for _ in range(4 * multiplier):
-            task = _FILL[template.kind](template, material, rng)
-            if task is not None:
+            filling = KINDS[template.kind](material, rng)
+            if filling is not None:
+                task = _filled(template, *filling)
                 made.setdefault(task.query, task)
-            if task is None or len(made) >= multiplier:
+            if filling is None or len(made) >= multiplier:
                 break
         tasks.extend(made.values())
     return tasks
 
 
-def _filled(template: BootstrapTaskTemplate, expected: Sequence[Expected], **slots: str) -> BootstrapTask:
+#: What is expected, and what the slots of a question are filled with.
+Filling = tuple[list[Expected], dict[str, str]]
+
+
+def _filled(
+    template: BootstrapTaskTemplate, expected: Sequence[Expected], slots: Mapping[str, str]
+) -> BootstrapTask:
     try:
         query = template.text.format(**slots)
     except (KeyError, IndexError, ValueError) as error:
@@ -214,32 +185,29 @@ def _one_each(groups: Iterable[Group]) -> list[Expected]:
     return [Expected(ids=group) for group in groups]
 
 
-def _some(ids: Group, most: int) -> Expected:
+def _some(entity: _Spoken, most: int) -> Expected:
+    ids = next(iter(entity.groups.values()))
     return Expected(ids=ids, wanted=min(len(ids), most))
 
 
-def _by_scope(
-    template: BootstrapTaskTemplate, material: Material, rng: random.Random
-) -> BootstrapTask | None:
+def _by_scope(material: Material, rng: random.Random) -> Filling | None:
     if not material.scopes:
         return None
     topic = rng.choice(material.scopes)
     assert topic.layer is not None
-    return _filled(template, _one_each(topic.groups.values()), topic=topic.name, layers=_PLURALS[topic.layer])
+    return _one_each(topic.groups.values()), {"topic": topic.name, "layers": _PLURALS[topic.layer]}
 
 
-def _pair(template: BootstrapTaskTemplate, material: Material, rng: random.Random) -> BootstrapTask | None:
+def _pair(material: Material, rng: random.Random) -> Filling | None:
     if len(material.entities) < 2:
         return None
-    sides = rng.sample(material.entities, 2)
+    first, second = rng.sample(material.entities, 2)
     # Half of the list for each side.
-    expected = [_some(next(iter(side.groups.values())), LIMIT // 2) for side in sides]
-    return _filled(template, expected, one=sides[0].name, other=sides[1].name)
+    expected = [_some(first, LIMIT // 2), _some(second, LIMIT // 2)]
+    return expected, {"one": first.name, "other": second.name}
 
 
-def _pair_by_scope(
-    template: BootstrapTaskTemplate, material: Material, rng: random.Random
-) -> BootstrapTask | None:
+def _pair_by_scope(material: Material, rng: random.Random) -> Filling | None:
     layers = sorted({spoken.layer for spoken in material.scopes if spoken.layer is not None})
     choices = [[s for s in material.scopes if s.layer is layer] for layer in layers]
     choices = [some for some in choices if len(some) > 1]
@@ -250,35 +218,34 @@ def _pair_by_scope(
     labels = sorted({*first.groups, *second.groups}, key=str)
     none: Group = frozenset()
     groups = [first.groups.get(label, none) | second.groups.get(label, none) for label in labels]
-    plural = _PLURALS[first.layer]
-    return _filled(template, _one_each(groups), one=first.name, other=second.name, layers=plural)
+    return _one_each(groups), {"one": first.name, "other": second.name, "layers": _PLURALS[first.layer]}
 
 
-def _by_period(
-    template: BootstrapTaskTemplate, material: Material, rng: random.Random
-) -> BootstrapTask | None:
+def _by_period(material: Material, rng: random.Random) -> Filling | None:
     if not material.periods:
         return None
     spoken = rng.choice(material.periods)
     first = min(quarter for quarter in spoken.groups if isinstance(quarter, datetime))
-    return _filled(template, _one_each(spoken.groups.values()), entity=spoken.name, period=f"{first:%B %Y}")
+    return _one_each(spoken.groups.values()), {"entity": spoken.name, "period": f"{first:%B %Y}"}
 
 
-def _entity(template: BootstrapTaskTemplate, material: Material, rng: random.Random) -> BootstrapTask | None:
+def _entity(material: Material, rng: random.Random) -> Filling | None:
     if not material.entities:
         return None
     spoken = rng.choice(material.entities)
-    return _filled(template, [_some(next(iter(spoken.groups.values())), LIMIT)], entity=spoken.name)
+    return [_some(spoken, LIMIT)], {"entity": spoken.name}
 
 
-def _bridge(template: BootstrapTaskTemplate, material: Material, rng: random.Random) -> BootstrapTask | None:
+def _bridge(material: Material, rng: random.Random) -> Filling | None:
     if not material.bridges:
         return None
     name, thing, first, second = rng.choice(material.bridges)
-    return _filled(template, _one_each([first, second]), entity=name, thing=thing)
+    return _one_each([first, second]), {"entity": name, "thing": thing}
 
 
-_FILL = {
+#: scopes: an entity across the scopes of a layer. pair: two entities. pair_scopes: both, across scopes. periods: an
+#: entity by quarter. entity: everything about one. bridge: what is only named together with what is asked about.
+KINDS = {
     "scopes": _by_scope,
     "pair": _pair,
     "pair_scopes": _pair_by_scope,

@@ -20,6 +20,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -98,14 +99,8 @@ class _Use:
     reported: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A run of the recursive engine, as it is stored."""
-
-    row: Mapping[str, Any]
-
-
-Note = tuple["TenantContext", RetrievalEvent | _Use | _Run]
+#: What waits: a search, what was used of one, or the row of a run of the recursive engine.
+Note = RetrievalEvent | _Use | Mapping[str, Any]
 
 
 class EventLog:
@@ -115,7 +110,7 @@ class EventLog:
         self.enabled = enabled
         self._store = store
         self._capacity = capacity
-        self._queue: deque[Note] = deque()
+        self._queue: deque[tuple[TenantContext, Note]] = deque()
         self._writing = asyncio.Lock()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -161,14 +156,14 @@ class EventLog:
         `memory_ids` are the memories it met beside its findings: the run goes when one of them is deleted.
         """
         if self.enabled and context.user_id is not None:
-            self._put(context, _Run(run_row(trajectory, query_id=query_id, memory_ids=memory_ids)))
+            self._put(context, run_row(trajectory, query_id=query_id, memory_ids=memory_ids))
 
     def judged(self, tenant_id: str) -> None:
         """Somebody has said what a memory was worth: there is something to learn from."""
         if self.enabled and self.on_judged is not None:
             self.on_judged(tenant_id)
 
-    def _put(self, context: TenantContext, note: RetrievalEvent | _Use | _Run) -> None:
+    def _put(self, context: TenantContext, note: Note) -> None:
         if not self.enabled or context.user_id is None:
             return
         if len(self._queue) >= self._capacity:
@@ -204,32 +199,36 @@ class EventLog:
             await asyncio.gather(self._task, return_exceptions=True)
         await self.flush()
 
-    async def _write(self, context: TenantContext, notes: Sequence[RetrievalEvent | _Use | _Run]) -> None:
+    async def _write(self, context: TenantContext, notes: Sequence[Note]) -> None:
         # Apart: a use waits for memories, which somebody may hold who waits for the lock on traces.
         uses = [note for note in notes if isinstance(note, _Use)]
         made = [note for note in notes if not isinstance(note, _Use)]
-        for some, write in ((made, self._write_made), (uses, self._write_uses)):
-            if not some:
+        parts = ((made, partial(self._write_made, notes=made)), (uses, partial(self._write_uses, uses=uses)))
+        for part, write in parts:
+            count = len(part)
+            if not count:
                 continue
             try:
                 async with self._store.transaction(context) as tx:
-                    await write(tx, some)
+                    await write(tx)
             except Exception as error:
                 # Anything at all: a tenant that was forgotten, a disk that is full, a bug here. Searches go on.
-                self._failed += len(some)
+                self._failed += count
                 # By its code: the database's own words may quote what was asked.
                 reason = getattr(error, "code", type(error).__name__)
-                _log.warning("%d notes about searches were not stored: %s", len(some), reason)
+                _log.warning("%d notes about searches were not stored: %s", count, reason)
             else:
-                self._written += len(some)
+                self._written += count
 
-    async def _write_made(self, tx: Transaction, notes: Sequence[RetrievalEvent | _Use | _Run]) -> None:
+    async def _write_made(self, tx: Transaction, notes: Sequence[RetrievalEvent | Mapping[str, Any]]) -> None:
         await tx.fetch("lock_traces")
         await self._write_events(tx, [note for note in notes if isinstance(note, RetrievalEvent)])
-        await _write_runs(tx, [note.row for note in notes if isinstance(note, _Run)])
+        runs = [note for note in notes if not isinstance(note, RetrievalEvent)]
+        if runs:
+            user, session = tx.context.user_id or "", tx.context.session_id or ""
+            await tx.execute("insert_runs", user=user, session=session, runs=storage.to_json(runs))
 
-    async def _write_uses(self, tx: Transaction, notes: Sequence[RetrievalEvent | _Use | _Run]) -> None:
-        uses = [note for note in notes if isinstance(note, _Use)]
+    async def _write_uses(self, tx: Transaction, uses: Sequence[_Use]) -> None:
         user = tx.context.user_id or ""
         await tx.execute("lock_hit_memories", user=user, queries=[use.query_id for use in uses])
         for use in uses:
@@ -284,12 +283,6 @@ async def _refined_by(
             if is_refinement(row["terms"], terms):
                 return UUID(str(row["query_id"]))
     return None
-
-
-async def _write_runs(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
-    if rows:
-        user, session = tx.context.user_id or "", tx.context.session_id or ""
-        await tx.execute("insert_runs", user=user, session=session, runs=storage.to_json(rows))
 
 
 async def _write_use(tx: Transaction, use: _Use) -> None:

@@ -10,7 +10,7 @@ admin, applies it. Neither leaves a line in the memory's history nor touches a v
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -79,24 +79,27 @@ class MemoryUtilityTrainer:
     async def _apply_feedback(self, tx: Transaction, baseline: BaselineEMA) -> set[UUID]:
         moved: set[UUID] = set()
         while rows := await tx.fetch("pending_feedback", limit=_BATCH):
-            steps: defaultdict[UUID, float] = defaultdict(float)
-            for row in rows:
-                steps[row["memory_id"]] += self.rewards.step(row["score"], baseline)
-            moved.update(await storage.reward_memories(tx, {id: (0, step) for id, step in steps.items()}))
+            moved |= await self._move(tx, baseline, [(row["memory_id"], 0, row["score"]) for row in rows])
             await tx.execute("settle_feedback", ids=[row["feedback_id"] for row in rows])
         return moved
 
     async def _apply_hits(self, tx: Transaction, baseline: BaselineEMA, since: datetime) -> set[UUID]:
         moved: set[UUID] = set()
         while rows := await tx.fetch("pending_hits", since=since, limit=_BATCH):
-            uses: defaultdict[UUID, int] = defaultdict(int)
-            steps: defaultdict[UUID, float] = defaultdict(float)
-            for row in rows:
-                uses[row["memory_id"]] += bool(row["used"])
-                steps[row["memory_id"]] += self.rewards.step(self._reward(row), baseline)
-            moved.update(await storage.reward_memories(tx, {id: (uses[id], steps[id]) for id in steps}))
+            hits = [(row["memory_id"], int(bool(row["used"])), self._reward(row)) for row in rows]
+            moved |= await self._move(tx, baseline, hits)
             await storage.settle_hits(tx, [(row["query_id"], row["memory_id"]) for row in rows])
         return moved
+
+    async def _move(
+        self, tx: Transaction, baseline: BaselineEMA, outcomes: Sequence[tuple[UUID, int, float]]
+    ) -> set[UUID]:
+        """Move the utility of memories by their outcomes: a memory, its uses, a reward. Which were moved."""
+        sums: dict[UUID, tuple[int, float]] = {}
+        for id, uses, reward in outcomes:
+            known_uses, known_step = sums.get(id, (0, 0.0))
+            sums[id] = known_uses + uses, known_step + self.rewards.step(reward, baseline)
+        return set(await storage.reward_memories(tx, sums))
 
     def _reward(self, row: dict[str, Any]) -> float:
         if not row["used"]:
