@@ -23,7 +23,7 @@ from recollect.domaindb.questions import (
 )
 
 if TYPE_CHECKING:
-    from recollect.domain.ontology import EntityType, Ontology, Relation
+    from recollect.domain.ontology import Ontology, Relation
     from recollect.domain.query import TimeRange
     from recollect.domaindb.tables import Catalogue
 
@@ -75,7 +75,10 @@ class AnswerBuilder:
             self._note(f"the domain database has nothing named {names}; {limits}")
         if not (subjects or measured or unknown or request.numbered):
             for declared in request.types[:MAX_LISTED_TYPES]:
-                self._list(declared, request, period)
+                filters = request.filter_words(declared.name)
+                self._add(
+                    self._lookups.list_table, declared, period=period, filters=filters, limit=self._max_rows
+                )
         if self._tables:
             known = [*unknown, *(row.label for row in subjects), *([period.phrase] if period else [])]
             known += [entity if isinstance(entity, str) else entity.mention_text for entity in named]
@@ -209,10 +212,6 @@ class AnswerBuilder:
                 filters=request.filter_words(target),
                 limit=self._max_rows if named_types else min(UNASKED_ROWS, self._max_rows),
             )
-
-    def _list(self, declared: EntityType, request: Request, period: TimeRange | None) -> None:
-        filters = request.filter_words(declared.name)
-        self._add(self._lookups.list_table, declared, period=period, filters=filters, limit=self._max_rows)
 
     # Going on -------------------------------------------------------------------------------------
 

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, quote_plus
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from sqlalchemy import Connection, Engine, Executable, Row
     from sqlalchemy.engine import URL
 
@@ -309,15 +311,15 @@ def _engine_options(url: URL, timeout_s: float) -> dict[str, Any]:
     options: dict[str, Any] = {
         "hide_parameters": True,  # what was asked does not belong into logs of errors
         "pool_pre_ping": True,
-    }
-    if url.get_backend_name() == "sqlite":
-        return {**options, **_sqlite_options(url, timeout_s)}
-    options |= {
         "pool_size": POOL_SIZE,
         "max_overflow": MAX_THREADS - POOL_SIZE,
         "pool_timeout": timeout_s,
-        "pool_recycle": 300,
     }
+    if url.get_backend_name() == "sqlite":
+        from sqlalchemy.pool import QueuePool
+
+        return {**options, "creator": _sqlite_opener(url, timeout_s), "poolclass": QueuePool}
+    options["pool_recycle"] = 300
     if url.get_backend_name() == "postgresql":
         # Every transaction begins read only; so the server refuses writes whatever the statement says.
         options["execution_options"] = {"postgresql_readonly": True}
@@ -334,10 +336,8 @@ def _engine_options(url: URL, timeout_s: float) -> dict[str, Any]:
     return options
 
 
-def _sqlite_options(url: URL, timeout_s: float) -> dict[str, Any]:
+def _sqlite_opener(url: URL, timeout_s: float) -> Callable[[], sqlite3.Connection]:
     import sqlite3
-
-    from sqlalchemy.pool import QueuePool
 
     path = url.database
     if not path or path == ":memory:" or "mode=memory" in path:
@@ -352,13 +352,7 @@ def _sqlite_options(url: URL, timeout_s: float) -> dict[str, Any]:
         connection.execute("pragma query_only = on")
         return connection
 
-    return {
-        "creator": connect,
-        "poolclass": QueuePool,
-        "pool_size": POOL_SIZE,
-        "max_overflow": MAX_THREADS - POOL_SIZE,
-        "pool_timeout": timeout_s,
-    }
+    return connect
 
 
 def _secrets(url: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from recollect.domaindb.tables import (
     Catalogue,
     Kind,
     KnownTable,
+    TableColumn,
     displayed,
     equals,
     key_text,
@@ -26,9 +27,9 @@ from recollect.domaindb.tables import (
 )
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Select
+    from sqlalchemy import ColumnElement
 
-    from recollect.domain.ontology import Condition, EntityType, Measure, Ontology, Relation
+    from recollect.domain.ontology import Cell, Condition, EntityType, Measure, Ontology, Relation
     from recollect.domain.query import TimeRange
 
 #: So many rows of the same name are told apart; more would only say that the name means nothing.
@@ -72,6 +73,8 @@ class Lookups:
 
     def by_number(self, declared: EntityType, number: str) -> list[FoundRow]:
         """Rows whose key or number is this."""
+        import sqlalchemy as sa
+
         table, clause = self._table(declared)
         matches = [
             matched
@@ -81,7 +84,7 @@ class Lookups:
             if matched is not None
         ]
         table.get(declared.key)
-        return self._rows(declared, _any(matches), limit=MAX_RIVALS) if matches else []
+        return self._rows(declared, sa.or_(*matches), limit=MAX_RIVALS) if matches else []
 
     def by_key(self, declared: EntityType, key: str) -> FoundRow | None:
         """The row of a canonical id."""
@@ -119,7 +122,7 @@ class Lookups:
         begins = sa.or_(
             label.startswith(name, autoescape=True), folded.startswith(name.lower(), autoescape=True)
         )
-        rows = self._rows(declared, begins, limit=_PREFIX_ROWS, order=label)
+        rows = self._rows(declared, begins, limit=_PREFIX_ROWS, order=[label])
         whole_words = [row for row in rows if not row.label[len(name) : len(name) + 1].isalnum()]
         return (whole_words or rows)[:MAX_RIVALS]
 
@@ -129,24 +132,25 @@ class Lookups:
         condition: ColumnElement[bool],
         *,
         limit: int,
-        order: ColumnElement[Any] | None = None,
+        order: Sequence[ColumnElement[Any]] | None = None,
     ) -> list[FoundRow]:
-        table, clause = self._table(declared)
-        statement = self._identities(table, clause).where(condition, *meets(table, clause, declared.where))
-        statement = statement.order_by(clause.c[declared.key] if order is None else order).limit(limit)
-        return [_found(declared, row) for row in self._session.fetch(statement, max_rows=limit)]
-
-    def _identities(self, table: KnownTable, clause: Any) -> Select[Any]:
-        """Key and label (or number, or nothing) of rows."""
+        """Key and label (or number, or nothing) of rows; by key where no other order is given."""
         import sqlalchemy as sa
         from sqlalchemy.types import NullType
 
-        declared = table.type
+        table, clause = self._table(declared)
         table.get(declared.key)
         name = next((c for c in (declared.label, declared.number) if table.has(c)), None)
         key = sa.type_coerce(clause.c[declared.key], NullType()).label("key_")
         label = sa.null() if name is None else displayed(table.get(name), clause.c[name])
-        return sa.select(key, label.label("label_")).select_from(clause)
+        statement = (
+            sa.select(key, label.label("label_"))
+            .select_from(clause)
+            .where(condition, *meets(table, clause, declared.where))
+            .order_by(*([clause.c[declared.key]] if order is None else order))
+            .limit(limit)
+        )
+        return [_found(declared, row) for row in self._session.fetch(statement, max_rows=limit)]
 
     # Related rows ---------------------------------------------------------------------------------
 
@@ -157,9 +161,7 @@ class Lookups:
         reached = self._reached(declared, key, (relation,), clause)
         if reached is None:
             return []
-        statement = self._identities(table, clause).where(reached, *meets(table, clause, target.where))
-        statement = statement.order_by(*_newest(table, clause)).limit(limit)
-        return [_found(target, row) for row in self._session.fetch(statement, max_rows=limit)]
+        return self._rows(target, reached, limit=limit, order=_newest(table, clause))
 
     def _reached(
         self, declared: EntityType, key: str, path: Sequence[Relation], clause: Any
@@ -189,8 +191,9 @@ class Lookups:
         matched = equals(table.get(declared.key), clause.c[declared.key], [row.key])
         if matched is None:
             return None
-        listing = self._listing(table, clause, [matched, *meets(table, clause, declared.where)], limit=1)
-        return _table_of(listing, title=f"{declared.name.replace('_', ' ')} {_named(row)}", entity=row.id)
+        conditions = [matched, *meets(table, clause, declared.where)]
+        title = f"{declared.name.replace('_', ' ')} {_named(row)}"
+        return self._listing(table, clause, conditions, limit=1, title=title, entity=row.id)
 
     def related_table(
         self,
@@ -208,8 +211,8 @@ class Lookups:
         if reached is None:
             return None
         restricted, words = self._restricted(table, clause, target.time_column, period, filters)
-        listing = self._listing(table, clause, [reached, *restricted], limit=limit)
-        return _table_of(listing, title=_title(target, words, of=_named(row)), entity=row.id)
+        title = _title(target, words, of=_named(row))
+        return self._listing(table, clause, [reached, *restricted], limit=limit, title=title, entity=row.id)
 
     def list_table(
         self, declared: EntityType, *, period: TimeRange | None, filters: Sequence[str], limit: int
@@ -217,8 +220,7 @@ class Lookups:
         """The rows of a type, in a period, the newest first."""
         table, clause = self._table(declared)
         restricted, words = self._restricted(table, clause, declared.time_column, period, filters)
-        listing = self._listing(table, clause, restricted, limit=limit)
-        return _table_of(listing, title=_title(declared, words))
+        return self._listing(table, clause, restricted, limit=limit, title=_title(declared, words))
 
     def measure_table(
         self,
@@ -262,10 +264,7 @@ class Lookups:
         return DomainTable(
             title=", ".join([measure.title, *parts]) if parts else measure.title,
             columns=(*group_by, measure.title),
-            rows=tuple(
-                tuple(to_cell(value, kind) for value, kind in zip(row, kinds, strict=True))
-                for row in rows[:limit]
-            ),
+            rows=_cells(rows[:limit], kinds),
             truncated=len(rows) > limit,
             entity=row.id if row else None,
         )
@@ -300,8 +299,16 @@ class Lookups:
         return clauses, words
 
     def _listing(
-        self, table: KnownTable, clause: Any, conditions: Sequence[ColumnElement[bool]], *, limit: int
-    ) -> tuple[KnownTable, tuple[str, ...], Sequence[Any], bool]:
+        self,
+        table: KnownTable,
+        clause: Any,
+        conditions: Sequence[ColumnElement[bool]],
+        *,
+        limit: int,
+        title: str,
+        entity: str | None = None,
+    ) -> DomainTable:
+        """The rows that meet conditions, the newest first, in the columns that are to be shown."""
         import sqlalchemy as sa
 
         names = tuple(name for name in table.type.display_columns if table.has(name))
@@ -310,28 +317,26 @@ class Lookups:
                 self.notes[f"table {table.type.full_table!r} has no column {name!r}"] = None
         if not names:
             raise DomainFault("missing", f"table {table.type.full_table!r} has none of the columns to show")
-        statement = sa.select(*(displayed(table.get(name), clause.c[name]) for name in names)).select_from(
-            clause
+        columns = [table.get(name) for name in names]
+        statement = (
+            sa.select(*(displayed(column, clause.c[column.name]) for column in columns))
+            .select_from(clause)
+            .where(*conditions)
+            .order_by(*_newest(table, clause))
+            .limit(limit + 1)
         )
-        statement = statement.where(*conditions).order_by(*_newest(table, clause)).limit(limit + 1)
         rows = self._session.fetch(statement, max_rows=limit + 1)
-        return table, names, rows[:limit], len(rows) > limit
+        return DomainTable(
+            title=title,
+            columns=names,
+            rows=_cells(rows[:limit], columns),
+            truncated=len(rows) > limit,
+            entity=entity,
+        )
 
 
-def _table_of(
-    listing: tuple[KnownTable, tuple[str, ...], Sequence[Any], bool], *, title: str, entity: str | None = None
-) -> DomainTable:
-    table, names, rows, truncated = listing
-    kinds = [table.get(name) for name in names]
-    return DomainTable(
-        title=title,
-        columns=names,
-        rows=tuple(
-            tuple(to_cell(value, kind) for value, kind in zip(row, kinds, strict=True)) for row in rows
-        ),
-        truncated=truncated,
-        entity=entity,
-    )
+def _cells(rows: Sequence[Any], columns: Sequence[TableColumn | None]) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(tuple(map(to_cell, row, columns)) for row in rows)
 
 
 def _found(declared: EntityType, row: Any) -> FoundRow:
@@ -360,9 +365,3 @@ def _named(row: FoundRow) -> str:
 
 def _title(declared: EntityType, words: Sequence[str], *, of: str | None = None) -> str:
     return ", ".join([f"{declared.plural} of {of}" if of else declared.plural, *words])
-
-
-def _any(matches: Sequence[ColumnElement[bool]]) -> ColumnElement[bool]:
-    import sqlalchemy as sa
-
-    return sa.or_(*matches)
