@@ -19,6 +19,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from recollect.domain.codec import decode_fields
 from recollect.domain.memory import Status
 from recollect.domain.tenancy import TenantContext
 from recollect.errors import ConflictError, StoreError, TenantNotFoundError
@@ -41,8 +42,8 @@ class Person:
     id: str
     name: str
     job: str
-    lead: tuple[str, ...]
-    member: tuple[str, ...]
+    lead: tuple[str, ...] = ()
+    member: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ class Question:
     kind: str
     expect: tuple[str, ...]
     as_of: datetime | None
-    told: bool
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,25 +91,14 @@ def load_world() -> World:
         about=company["about"],
         now=_moment(company["now"]),
         scopes=tuple((item["scope"], item["parent"]) for item in company["scopes"]),
-        people=tuple(
-            Person(
-                id=item["id"],
-                name=item["name"],
-                job=item["job"],
-                lead=tuple(item.get("lead", ())),
-                member=tuple(item.get("member", ())),
-            )
-            for item in company["people"]
-        ),
+        people=tuple(decode_fields(Person, item) for item in company["people"]),
         memories=(*_items("memories.jsonl"), *_conversation_turns(), *everyday),
         questions=tuple(
-            Question(
-                ask=item["ask"],
+            decode_fields(
+                Question,
+                item,
                 asked_by=item["as"],
-                kind=item["kind"],
-                expect=tuple(item["expect"]),
                 as_of=_moment(item["as_of"]) if "as_of" in item else None,
-                told=item.get("told", False),
             )
             for item in json.loads(_read("questions.json"))
         ),

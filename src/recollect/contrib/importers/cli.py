@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.errors import InvalidInputError
-from recollect.surfaces.cli.invocation import Invocation, invocation, line_source
+from recollect.surfaces.cli.invocation import invocation, line_source
 from recollect.surfaces.cli.output import PARTLY_STORED, USAGE, one_line
 
 if TYPE_CHECKING:
@@ -42,45 +42,31 @@ def import_(
     code is then 8. Of another package's export everything is checked first: if entries are broken they are named and
     nothing is stored. Importing again stores only what is missing.
     """
-    inv = invocation(ctx)
-    if package is not None:
-        _import_from(inv, package, file, scope=scope, skip_broken=skip_broken)
-        return
-    if scope is not None or skip_broken:
+    if package is None and (scope is not None or skip_broken):
         raise InvalidInputError("--scope and --skip-broken are for exports of other packages; add --from")
-    source = line_source(file, what="file")
+    inv = invocation(ctx)
+    lines = line_source(file, what="file" if package is None else "export")
     with inv.client() as client, inv.out.progress("importing") as progress:
-        report = client.import_jsonl(source, progress=progress)
-    if inv.out.as_json:
-        inv.out.document(report)
-    else:
-        for error in report.errors:
-            place = "" if error.message.startswith(f"line {error.index} ") else f"line {error.index}: "
-            print(f"recollect: {place}{one_line(error.message)}", file=sys.stderr)
-        inv.out.line(_summary(report))
-    if report.errors:
-        raise typer.Exit(PARTLY_STORED)
+        if package is None:
+            report = client.import_jsonl(lines, progress=progress)
+        else:
+            from recollect.contrib.importers import import_from
 
-
-def _import_from(inv: Invocation, package: str, file: str, *, scope: str | None, skip_broken: bool) -> None:
-    from recollect.contrib.importers import import_from
-
-    lines = line_source(file, what="export")
-    source = lines if isinstance(lines, Path) else lines.read()
-    with inv.client() as client, inv.out.progress("importing") as progress:
-        report = import_from(client, package, source, scope=scope, skip_broken=skip_broken, progress=progress)
-    refused = bool(report.errors) and not skip_broken and not report.ids
-    if inv.out.as_json:
-        inv.out.document(report)
-    else:
-        for error in report.errors:
-            print(f"recollect: {one_line(error.message)}", file=sys.stderr)
-        if refused:
-            count = len(report.errors)
-            print(
-                f"recollect: nothing was stored: {count} broken; --skip-broken stores the others",
-                file=sys.stderr,
+            source = lines if isinstance(lines, Path) else lines.read()
+            report = import_from(
+                client, package, source, scope=scope, skip_broken=skip_broken, progress=progress
             )
+    refused = package is not None and bool(report.errors) and not skip_broken and not report.ids
+    if inv.out.as_json:
+        inv.out.document(report)
+    else:
+        for error in report.errors:
+            named = package is not None or error.message.startswith(f"line {error.index} ")
+            place = "" if named else f"line {error.index}: "
+            print(f"recollect: {place}{one_line(error.message)}", file=sys.stderr)
+        if refused:
+            advice = f"nothing was stored: {len(report.errors)} broken; --skip-broken stores the others"
+            print(f"recollect: {advice}", file=sys.stderr)
         else:
             inv.out.line(_summary(report))
     if report.errors:
