@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from recollect.codebase import file_tools, outline, search_tools
 from recollect.codebase.secrets import mask, mask_values
@@ -41,12 +41,31 @@ if TYPE_CHECKING:
     from recollect.providers.embedders import Embedder
     from recollect.providers.models import ChatModel
 
-P = TypeVar("P", bound="BaseModel")
-
 #: Tools that read a file; the others depend on the whole tree.
 _OF_ONE_FILE = frozenset({"read_file", "extract_symbols", "parse_ast"})
 #: What is around the text that a call gives back: its lines' numbers, the record's own words.
 _AROUND = 1.7
+
+#: Every tool that reads the tree: its name, what a planner is told of it, its parameters and its work.
+_TOOLS: tuple[tuple[str, str, type[BaseModel], Callable[[View, Any], Observation]], ...] = (
+    ("list_files", "Files of a folder whose names match a glob.", ListFiles, file_tools.list_files),
+    ("read_file", "Lines of a file, numbered; a long file in parts.", ReadFile, file_tools.read_file),
+    ("grep", "Lines that match a regular expression.", Grep, search_tools.grep_tree),
+    (
+        "extract_symbols",
+        "The definitions of a file, with their lines and signatures.",
+        ExtractSymbols,
+        file_tools.extract_symbols,
+    ),
+    ("parse_ast", "The syntax tree of a file, from the top.", ParseAst, file_tools.parse_syntax),
+    ("find_references", "Where a name is defined and used.", FindReferences, search_tools.find_references),
+    (
+        "outline",
+        "The map: files and their main definitions, those that speak about the focus first.",
+        Outline,
+        outline.outline,
+    ),
+)
 
 OnCapability = Callable[[str, Mapping[str, Any]], None]
 
@@ -86,7 +105,7 @@ class CodebaseEnvironment:
         self._model = model
         self._cacheable = cacheable
         self._on_capability = on_capability
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self.tools: Mapping[str, Tool] = {tool.name: tool for tool in self._make_tools()}
 
     def content_hash(self, tool: str, parameters: Mapping[str, Any]) -> str:
@@ -107,67 +126,35 @@ class CodebaseEnvironment:
 
     # ---------------------------------------------------------------- the tools
 
-    def _make_tools(self) -> list[Tool]:
-        return [
-            self._tool(
-                "list_files", "Files of a folder whose names match a glob.", ListFiles, file_tools.list_files
-            ),
-            self._tool(
-                "read_file",
-                "Lines of a file, numbered; a long file in parts.",
-                ReadFile,
-                file_tools.read_file,
-            ),
-            self._tool("grep", "Lines that match a regular expression.", Grep, search_tools.grep_tree),
-            self._tool(
-                "extract_symbols",
-                "The definitions of a file, with their lines and signatures.",
-                ExtractSymbols,
-                file_tools.extract_symbols,
-            ),
-            self._tool(
-                "parse_ast", "The syntax tree of a file, from the top.", ParseAst, file_tools.parse_syntax
-            ),
-            self._tool(
-                "find_references",
-                "Where a name is defined and used.",
-                FindReferences,
-                search_tools.find_references,
-            ),
-            self._tool(
-                "outline",
-                "The map: files and their main definitions, those that speak about the focus first.",
-                Outline,
-                outline.outline,
-            ),
-            Tool(
-                "llm_query",
-                "Ask a second reader about a text or lines of a file; without them it explores.",
-                LlmQuery,
-                self._llm_query,
-                model_call=self._model is not None,
-                cacheable=self._cacheable,
-                max_output_chars=self._output_chars,
-                worst=self._worst,
-            ),
-        ]
+    def _make_tools(self) -> Iterator[Tool]:
+        bounds: dict[str, Any] = {"cacheable": self._cacheable, "max_output_chars": self._output_chars}
+        for name, description, parameters, work in _TOOLS:
+            yield Tool(name, description, parameters, self._in_thread(name, work), **bounds)
+        yield Tool(
+            "llm_query",
+            "Ask a second reader about a text or lines of a file; without them it explores.",
+            LlmQuery,
+            self._llm_query,
+            model_call=self._model is not None,
+            worst=self._worst,
+            **bounds,
+        )
 
-    def _tool(
-        self, name: str, description: str, parameters: type[P], work: Callable[[View, P], Observation]
-    ) -> Tool:
-        """A tool whose work blocks: it runs in a thread, and what can't be done is an observation to be read."""
+    def _in_thread(
+        self, name: str, work: Callable[[View, Any], Observation]
+    ) -> Callable[[Any, CallContext], Awaitable[Observation]]:
+        """Work that blocks: it runs in a thread, and what can't be done is an observation to be read."""
 
-        async def run(wanted: P, call: CallContext) -> Observation:
+        async def run(parameters: Any, call: CallContext) -> Observation:
             try:
-                seen = await asyncio.to_thread(work, self.view, wanted)
-                return await asyncio.to_thread(_without_secrets, seen) if self._masked else seen
+                observation = await asyncio.to_thread(work, self.view, parameters)
+                return await asyncio.to_thread(_without_secrets, observation) if self._masked else observation
             except GrammarMissingError as error:
                 return refused(f"{error}; grep and read_file work all the same")
             finally:
                 self._tell_missing(name)
 
-        most = self._output_chars
-        return Tool(name, description, parameters, run, cacheable=self._cacheable, max_output_chars=most)
+        return run
 
     async def _llm_query(self, wanted: LlmQuery, call: CallContext) -> Observation:
         if not wanted.context.strip():
@@ -215,13 +202,13 @@ class CodebaseEnvironment:
 
     def _tell_missing(self, tool: str) -> None:
         for suffix, path in self.view.unread.items():
-            if self._on_capability is not None and suffix not in self._told:
-                self._told.add(suffix)
+            if self._on_capability is not None and suffix not in self._reported:
+                self._reported.add(suffix)
                 context = {"path": path, "attempted_tools": [tool]}
                 self._on_capability(
                     f"read the definitions of .{suffix} files: there is no grammar for them", context
                 )
 
 
-def _without_secrets(seen: Observation) -> Observation:
-    return replace(seen, value=mask_values(seen.value), text=mask(seen.text))
+def _without_secrets(observation: Observation) -> Observation:
+    return replace(observation, value=mask_values(observation.value), text=mask(observation.text))

@@ -114,12 +114,9 @@ def beginning(text: str, most: int = MAX_EVIDENCE_CHARS) -> str:
     return cut[:at] if at > 0 else cut
 
 
-def shown_line(text: str) -> str:
-    """A line as a planner or a person reads it."""
-    return text if len(text) <= _MAX_LINE_CHARS else f"{text[:_MAX_LINE_CHARS]}…"
-
-
 def numbered(first: int, lines: Sequence[str]) -> str:
-    """Lines with their numbers before them."""
+    """Lines with their numbers before them, as a planner or a person reads them; very long ones are cut."""
     width = len(str(first + len(lines)))
-    return "\n".join(f"{number:>{width}} | {shown_line(line)}" for number, line in enumerate(lines, first))
+    most = _MAX_LINE_CHARS
+    cut = (line if len(line) <= most else f"{line[:most]}…" for line in lines)
+    return "\n".join(f"{number:>{width}} | {line}" for number, line in enumerate(cut, first))

@@ -24,7 +24,7 @@ from recollect.codebase.search_tools import search_seconds
 from recollect.codebase.symbols.values import SymbolInfo
 from recollect.codebase.tool_parameters import Outline
 from recollect.codebase.view import View
-from recollect.codebase.words import best_window, said_in, weights_of
+from recollect.codebase.words import best_window, weights_of, worth_of
 from recollect.domain.findings import Finding
 from recollect.runs.environment import Observation
 
@@ -235,7 +235,7 @@ def _best_spans(spans: Sequence[RankedSpan], words: Mapping[str, float], *, test
     most = sum(words.values()) or 1.0
 
     def worth(span: RankedSpan) -> float:
-        named = said_in(span.name, words) / most
+        named = worth_of(span.name, words) / most
         minor = span.kind in _SMALL or (not tests and _TEST_NAME.search(span.name) is not None)
         return span.score / best + named - (0.6 if minor else 0.0)
 

@@ -97,7 +97,7 @@ class RLMAgent:
 
     def _next(self, situation: Situation) -> Plan:
         """A step by rule."""
-        done = _asked(situation)
+        done = _calls_made(situation)
         places = list(_places(situation))
         wanted = [
             Call(tool="read_file", parameters={"path": path, "start_line": first, "end_line": last})
@@ -155,7 +155,7 @@ def _answered(situation: Situation) -> Iterator[CallRecord]:
         yield from (call for call in step.tool_calls if call.error is None)
 
 
-def _asked(situation: Situation) -> set[str]:
+def _calls_made(situation: Situation) -> set[str]:
     """Calls that were made; one that the budget refused was not."""
     return {
         _key(call.tool, call.parameters)

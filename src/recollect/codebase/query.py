@@ -140,13 +140,10 @@ def read_query(query: str, hints: Sequence[str] = ()) -> CodeQuery:
             mentioned[name] += times
         for term in code_terms(part):
             words[term] += weight
-    hinted_places: list[Place] = []
-    hinted_names: list[str] = []
-    globs: list[str] = []
-    hinted_frames: list[Place] = []
+    hinted = _Hints()
     for hint in hints:
-        _read_hint(_clean(hint).strip(), hinted_places, hinted_names, globs, hinted_frames)
-    frames = (*hinted_frames, *read_frames(text))
+        hinted.read(_clean(hint).strip())
+    frames = (*hinted.frames, *read_frames(text))
     traced = {frame.path for frame in frames}
     return CodeQuery(
         text=text,
@@ -157,10 +154,10 @@ def read_query(query: str, hints: Sequence[str] = ()) -> CodeQuery:
         code_names=dict(in_pasted),
         places=tuple(place for place in _places(text) if place.path not in traced),
         frames=frames,
-        globs=tuple(globs),
-        hinted_places=tuple(hinted_places),
-        hinted_names=tuple(hinted_names),
-        hinted_frames=tuple(hinted_frames),
+        globs=tuple(hinted.globs),
+        hinted_places=tuple(hinted.places),
+        hinted_names=tuple(hinted.names),
+        hinted_frames=tuple(hinted.frames),
         about_tests=bool(_ABOUT_TESTS.search(parts.title[:_TITLE_CHARS])),
         about_documents=bool(_ABOUT_DOCUMENTS.search(parts.title[:_TITLE_CHARS])),
         segments=parts,
@@ -245,28 +242,32 @@ def _places(text: str) -> tuple[Place, ...]:
     return tuple(places.values())
 
 
-def _read_hint(
-    hint: str, places: list[Place], names: list[str], globs: list[str], frames: list[Place]
-) -> None:
-    if not hint:
-        return
-    if "\n" in hint:
-        traced = read_frames(hint)
-        frames += traced
-        if not traced:
+@dataclass(slots=True)
+class _Hints:
+    """What hints name so far."""
+
+    places: list[Place] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    globs: list[str] = field(default_factory=list)
+    frames: list[Place] = field(default_factory=list)
+
+    def read(self, hint: str) -> None:
+        """Take a hint for what it is."""
+        if not hint:
+            return
+        if frames := read_frames(hint):
+            self.frames += frames
+            return
+        if "\n" in hint:
             for line in hint.split("\n"):
-                _read_hint(line.strip(), places, names, globs, frames)
-        return
-    framed = read_frames(hint)
-    if framed:
-        frames += framed
-        return
-    at = _FILE_LINE.match(hint)
-    if at and ("/" in at["path"] or "." in at["path"]) and not _GLOB.search(at["path"]):
-        places.append(Place(path=at["path"].replace("\\", "/"), line=int(at["line"])))
-    elif _GLOB.search(hint):
-        globs.append(hint)
-    elif "/" in hint or "\\" in hint or _PLACE.fullmatch(hint):
-        places.append(Place(path=hint.replace("\\", "/").rstrip("/")))
-    else:
-        names.append(hint.replace("::", ".").replace("#", ".").removesuffix("()"))
+                self.read(line.strip())
+            return
+        at = _FILE_LINE.match(hint)
+        if at and ("/" in at["path"] or "." in at["path"]) and not _GLOB.search(at["path"]):
+            self.places.append(Place(path=at["path"].replace("\\", "/"), line=int(at["line"])))
+        elif _GLOB.search(hint):
+            self.globs.append(hint)
+        elif "/" in hint or "\\" in hint or _PLACE.fullmatch(hint):
+            self.places.append(Place(path=hint.replace("\\", "/").rstrip("/")))
+        else:
+            self.names.append(hint.replace("::", ".").replace("#", ".").removesuffix("()"))

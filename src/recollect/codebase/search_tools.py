@@ -13,7 +13,6 @@ from recollect.codebase.evidence import (
     finding_on,
     last_cited,
     line_finding,
-    shown_line,
 )
 from recollect.codebase.file_tools import Span, described
 from recollect.codebase.grep import grep
@@ -59,9 +58,9 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
             {
                 "path": match.path,
                 "line": match.line,
-                "text": shown_line(match.text)[:400],
-                "before": [shown_line(line)[:400] for line in match.before],
-                "after": [shown_line(line)[:400] for line in match.after],
+                "text": match.text[:400],
+                "before": [line[:400] for line in match.before],
+                "after": [line[:400] for line in match.after],
             }
         )
         matching.setdefault(match.path, []).append(match.line)
@@ -74,7 +73,7 @@ def grep_tree(view: View, wanted: Grep) -> Observation:
     ]
     blocks = [
         "\n".join(
-            f"{path}:{number}{':' if number in matching[path] else '-'} {shown_line(lines_of_path[path][number])[:400]}"
+            f"{path}:{number}{':' if number in matching[path] else '-'} {lines_of_path[path][number][:400]}"
             for number in range(first, last + 1)
         )
         for path, first, last in spans

@@ -84,7 +84,7 @@ class SourceTree:
         self._allowed_roots = allowed_roots
         self._max_files = max_files
         self._lock = threading.Lock()
-        self._found: tuple[dict[str, SourceFile], tuple[Skipped, ...]] | None = None
+        self._listing: tuple[dict[str, SourceFile], tuple[Skipped, ...]] | None = None
 
     def files(self) -> Sequence[SourceFile]:
         """Every file that git would keep and that may hold text, by path; listed on the first call and kept."""
@@ -93,7 +93,7 @@ class SourceTree:
     @property
     def was_walked(self) -> bool:
         """Whether its files are known; asking for them would walk it."""
-        return self._found is not None
+        return self._listing is not None
 
     @property
     def skipped(self) -> Sequence[Skipped]:
@@ -177,9 +177,9 @@ class SourceTree:
 
     def _look(self) -> tuple[dict[str, SourceFile], tuple[Skipped, ...]]:
         with self._lock:
-            if self._found is None:
-                self._found = _look(self.root, self._allowed_roots, self._max_files)
-            return self._found
+            if self._listing is None:
+                self._listing = _look(self.root, self._allowed_roots, self._max_files)
+            return self._listing
 
 
 def open_tree(

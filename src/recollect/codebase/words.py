@@ -75,7 +75,7 @@ def weights_of(query: CodeQuery) -> dict[str, float]:
     return words
 
 
-def said_in(text: str, words: Mapping[str, float]) -> float:
+def worth_of(text: str, words: Mapping[str, float]) -> float:
     """How much a text says of the words."""
     return sum(words.get(stem, 0.0) for stem in stems_of(text))
 
@@ -91,7 +91,7 @@ def best_window(
     """The run of lines that speaks most about the words (stems), from 0, both ends; and how much that is."""
     if not lines:
         return 0, 0, 0.0
-    scores = [said_in(line, words) for line in lines]
+    scores = [worth_of(line, words) for line in lines]
     best, at = -1.0, 0
     for first in range(max(1, len(lines) - most + 1)):
         window = sum(scores[first : first + most])
