@@ -16,12 +16,13 @@ from recollect.domain.query import Aim, Want
 from recollect.domain.trajectory import RunPlan
 from recollect.retrieval.pipeline import caller_of, search
 from recollect.retrieval.recursive.executor import MAX_SUBCALLS
-from recollect.retrieval.recursive.memory_rows import Range, cite_memory, pieces_of, read_memories
+from recollect.retrieval.recursive.memory_rows import cite_memory, pieces_of, read_memories
 from recollect.retrieval.request import Routing, SearchRequest
 from recollect.runs.bounds import Bound, bound_of, bound_run, priced
+from recollect.runs.fan_out import FanOut
 from recollect.runs.models import Models, chosen_name, open_models
 from recollect.runs.pieces import estimated_rows, rows_room
-from recollect.runs.row_book import ITEM, ask_all
+from recollect.runs.row_book import ITEM
 from recollect.runs.source import Question, Told
 from recollect.runs.synthesis import compare, put_into_words, synthesise
 from recollect.runs.tables import write_tables
@@ -143,8 +144,8 @@ async def tell_rows(
 ) -> tuple[Told | None, dict[str, int]]:
     """The answer of a question put to every memory, and how many were looked at; None where none holds any of it."""
     most = workspace.settings.budget.rows_max_tokens
-    memories, notes = await read_memories(workspace, context, Range(max_tokens=most))
-    mapped = await ask_all(question, (ITEM,), pieces_of(memories), model=model, max_tokens=most)
+    memories, notes = await read_memories(workspace, context)
+    mapped = await FanOut(question, (ITEM,), pieces_of(memories), model=model, max_tokens=most).go()
     rows = mapped.rows
     covered = {"found": len(rows.rows), "looked": rows.looked, "memories": rows.total}
     if not rows.rows:

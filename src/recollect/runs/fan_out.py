@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache as kept
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,8 +20,8 @@ from recollect.domain.rows import Column, Row, Rows
 from recollect.errors import ModelBudgetError, ModelError, ModelOutputError
 from recollect.providers.models.purse import Spent
 from recollect.providers.tokens import first_tokens
-from recollect.runs.cache import Cache, CacheKey, canonical
-from recollect.runs.environment import Observation
+from recollect.runs.cache import CacheKey, canonical
+from recollect.runs.environment import CallContext, Observation
 from recollect.runs.fences import fence, new_boundary, preface, read_prompt
 from recollect.runs.pieces import (
     AROUND_TOKENS,
@@ -62,7 +62,7 @@ class Mapped:
 
 
 class FanOut:
-    """One question on its way through the pieces. `go` asks; `result` is what came back so far."""
+    """One question on its way through the pieces, for a `call` of a run or for itself. `go` asks."""
 
     def __init__(
         self,
@@ -71,35 +71,32 @@ class FanOut:
         pieces: Sequence[Piece],
         *,
         model: ChatModel,
-        cache: Cache | None = None,
-        afford: Callable[[int, float], bool] = lambda tokens, usd: True,
+        call: CallContext | None = None,
         max_tokens: int | None = None,
     ) -> None:
         check_columns(columns)
         profile = model.profile
         self._question, self._columns, self._model = question, tuple(columns), model
-        self._cache, self._afford = cache, afford
-        taken, self._left_off = fitting(pieces, max_tokens)
-        self.tokens = sum(map(size_of, taken))
+        self._call, self._cache = call, call.cache if call is not None else None
+        taken, left_off = fitting(pieces, max_tokens)
+        self._tokens = sum(map(size_of, taken))
         self._units = {piece.unit for piece in pieces}
         self._batches = batches(taken, batch_tokens(profile))
-        self.bound = bound_rows(profile, taken)
-        self._purse = model.purse.child()
+        bound = bound_rows(profile, taken)
         # What was said before it began is what it may use.
-        self._purse.max_usd, self._purse.max_tokens = (
-            self.bound.usd,
-            self.bound.input_tokens + self.bound.output_tokens,
+        self._purse = model.purse.child(
+            max_usd=bound.usd, max_tokens=bound.input_tokens + bound.output_tokens
         )
         self._found: dict[int, list[Row]] = {}
-        self._missed = {piece.unit for piece in self._left_off}
+        self._missed = {piece.unit for piece in left_off}
         self._spans: list[tuple[str, int, int]] = []
         self._unquoted = self._unfit = self._failed_in_a_row = 0
         self._stopped = self._failure = ""
         self._held = (0, 0.0)
         self._flying = [0, 0.0]
 
-    async def go(self) -> None:
-        """Ask about all pieces, several at a time."""
+    async def go(self) -> Mapped:
+        """Ask about all pieces, several at a time; what came back by then when the call is ended."""
         slots = asyncio.Semaphore(PARALLEL)
 
         async def ask(place: int, batch: list[Piece]) -> None:
@@ -107,15 +104,17 @@ class FanOut:
                 if not self._stopped:
                     self._found[place] = await self._ask(batch)
 
-        async with asyncio.TaskGroup() as group:
-            for place, batch in enumerate(self._batches):
-                group.create_task(ask(place, batch))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for place, batch in enumerate(self._batches):
+                    group.create_task(ask(place, batch))
+        except asyncio.CancelledError:
+            if self._call is None:
+                raise
+            self._stopped = "time ran out"
+        return self._result()
 
-    def interrupted(self) -> None:
-        """Somebody ended it: what came back by then counts."""
-        self._stopped = "time ran out"
-
-    def result(self) -> Mapped:
+    def _result(self) -> Mapped:
         """The rows in the order of the material, each once."""
         rows: dict[tuple[Any, ...], Row] = {}
         for place in sorted(self._found):
@@ -137,6 +136,7 @@ class FanOut:
             spent=self._purse.spent,
             spans=self._spans,
             passing=bool(self._stopped or self._failure),
+            room=self._tokens,
         )
 
     def _notes(self, looked: int) -> Iterator[str]:
@@ -214,7 +214,7 @@ class FanOut:
         spent = self._purse.spent
         tokens, usd = spent.tokens + self._flying[0] + worst[0], spent.usd + self._flying[1] + worst[1]
         more = (max(int(tokens) - self._held[0], 0), max(usd - self._held[1], 0.0))
-        if not self._afford(*more):
+        if self._call is not None and not self._call.afford(*more):
             return False
         self._held = (self._held[0] + more[0], self._held[1] + more[1])
         return True

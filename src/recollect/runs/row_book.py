@@ -6,7 +6,6 @@ What a table shows it also offers as findings: a row with its place, a count wit
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -178,9 +177,9 @@ class RowBook:
             return Observation(value={"total": units, "spans": []}, text=_would(units, what, bound))
         mapped = Mapped(rows=Rows(columns=columns, rows=()), spent=Spent(), spans=[])
         if self._model is not None:
-            mapped = await ask_all(
+            mapped = await FanOut(
                 wanted.question, columns, pieces, model=self._model, call=call, max_tokens=self._room
-            )
+            ).go()
             if self._room is not None:
                 self._room = max(self._room - mapped.room, 0)
         rows = mapped.rows
@@ -256,36 +255,6 @@ class RowBook:
                 break
             lines.append(line)
         return "\n".join(lines)
-
-
-async def ask_all(
-    question: str,
-    columns: Sequence[Column],
-    pieces: Sequence[Piece],
-    *,
-    model: ChatModel,
-    call: CallContext | None = None,
-    max_tokens: int | None = None,
-) -> Mapped:
-    """Every piece asked about; what came back by then when whoever waits is cancelled, as calls of a run are."""
-    fan = FanOut(
-        question,
-        columns,
-        pieces,
-        model=model,
-        cache=call.cache if call else None,
-        afford=call.afford if call else (lambda tokens, usd: True),
-        max_tokens=max_tokens,
-    )
-    try:
-        await fan.go()
-    except asyncio.CancelledError:
-        if call is None:
-            raise
-        fan.interrupted()
-    mapped = fan.result()
-    mapped.room = fan.tokens
-    return mapped
 
 
 def findings_of(rows: Rows) -> tuple[Finding, ...]:

@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from recollect.domain.findings import Finding
-from recollect.domain.layers import Layer, ScopeName
+from recollect.domain.layers import Layer
 from recollect.domain.learning import ShownHit
 from recollect.domain.memory import Memory
 from recollect.domain.names import entity_key
@@ -29,17 +30,11 @@ from recollect.retrieval.pipeline import Found
 from recollect.retrieval.recursive.decompose import Decomposition, ScopeGroup, scopes_under
 from recollect.retrieval.recursive.gathered import AggregationStrategy, Gathered, older_than
 from recollect.retrieval.recursive.looks import Looks
-from recollect.retrieval.recursive.memory_rows import (
-    MEMORY,
-    MapMemories,
-    Range,
-    memory_row_tools,
-    read_memories,
-)
+from recollect.retrieval.recursive.memory_rows import MEMORY, memory_row_tools, read_memories
 from recollect.retrieval.recursive.templates import Progress, propose
 from recollect.runs.environment import Action, CallContext, Observation, Tool
 from recollect.runs.quotes import plain, spellings
-from recollect.runs.row_book import RowBook
+from recollect.runs.row_book import Parameters, RowBook
 from recollect.storage.grouped import ByPeriod, ByScope
 
 if TYPE_CHECKING:
@@ -53,11 +48,7 @@ _ROW_SCORE = 0.9
 _TEXT_CHARS = 4_000
 
 
-class _Parameters(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Period(_Parameters):
+class Period(Parameters):
     """A stretch of time, and what it is called."""
 
     since: datetime
@@ -65,7 +56,7 @@ class Period(_Parameters):
     label: str
 
 
-class SearchLayer(_Parameters):
+class SearchLayer(Parameters):
     """Parameters of `search_layer`."""
 
     query: str = Field(min_length=1, max_length=4_000, description="a question, or words")
@@ -74,7 +65,7 @@ class SearchLayer(_Parameters):
     periods: tuple[Period, ...] = Field(default=(), description="each gets its own hits")
 
 
-class DrillDown(_Parameters):
+class DrillDown(Parameters):
     """Parameters of `drill_down`."""
 
     to_layer: Layer
@@ -82,19 +73,19 @@ class DrillDown(_Parameters):
     filter: str = ""
 
 
-class FilterByRelevance(_Parameters):
+class FilterByRelevance(Parameters):
     """Parameters of `filter_by_relevance`."""
 
     min_score: float = Field(ge=0.0, le=1.0)
 
 
-class FilterByRecency(_Parameters):
+class FilterByRecency(Parameters):
     """Parameters of `filter_by_recency`."""
 
     max_age_days: float = Field(gt=0.0, le=1e6)
 
 
-class RecursiveCall(_Parameters):
+class RecursiveCall(Parameters):
     """Parameters of `recursive_call`."""
 
     sub_query: str = Field(min_length=1, max_length=4_000)
@@ -103,7 +94,7 @@ class RecursiveCall(_Parameters):
     bridge: str | None = Field(default=None, description="the name in earlier hits that led to it")
 
 
-class Aggregate(_Parameters):
+class Aggregate(Parameters):
     """Parameters of `aggregate`."""
 
     strategy: AggregationStrategy = AggregationStrategy.COMBINE
@@ -122,7 +113,8 @@ class MemoryEnvironment:
         self._model = model
         self._room_chars = room_chars
         self._whole = whole
-        self._gathered = Gathered()
+        #: What was found so far.
+        self.gathered = Gathered()
         labels = {scope.id: scope.label for scope in looks.scopes}
         #: Which group a scope's hits speak for, where the question is put to groups of scopes.
         self._speaks_for = {
@@ -134,11 +126,6 @@ class MemoryEnvironment:
         #: By sub-question: what its hits speak for, and what they are worth.
         self._labels: dict[str, tuple[str | None, float]] = {}
         self.tools: Mapping[str, Tool] = {tool.name: tool for tool in self._make_tools()}
-
-    @property
-    def gathered(self) -> Gathered:
-        """What was found so far."""
-        return self._gathered
 
     @property
     def asked_scopes(self) -> frozenset[str]:
@@ -168,13 +155,13 @@ class MemoryEnvironment:
         for claim in claims:
             cited = {citation.file_path for citation in claim.citations if citation.kind == MEMORY}
             quotes = [plain(spelling) for spelling in spellings(claim.evidence)]
-            for item in self._gathered:
+            for item in self.gathered:
                 text = plain(_described(item.hit))
                 if str(item.hit.id) in cited or any(quote and quote in text for quote in quotes):
                     groups.setdefault(item.hit.id, claim.group)
         if groups:
-            self._gathered.keep(lambda hit: hit.id in groups)
-            self._gathered.label({id: group for id, group in groups.items() if group}, but=self.asked_groups)
+            self.gathered.keep(lambda hit: hit.id in groups)
+            self.gathered.label({id: group for id, group in groups.items() if group}, but=self.asked_groups)
 
     @property
     def strategy(self) -> AggregationStrategy:
@@ -188,14 +175,14 @@ class MemoryEnvironment:
         """Looks read the store as it is within this search; filters and aggregation read what was found so far."""
         if tool in ("search_layer", "drill_down"):
             return self._looks.ground
-        return self._gathered.content_hash()
+        return self.gathered.content_hash()
 
     def actions(self, query: str, depth: int, step: int) -> Sequence[Action]:
         """What a planner without a model can choose from now."""
         return propose(
             self._whole if depth == 0 else self._looks.part_of(query),
             self._progress_of(depth, query),
-            self._gathered,
+            self.gathered,
             depth=depth,
             step=step,
             limit=self._looks.request.limit,
@@ -254,13 +241,7 @@ class MemoryEnvironment:
         """Only for a model that plans: the learned planner's search looks at every memory by index."""
         looks = self._looks
         most = looks.workspace.settings.budget.rows_max_tokens
-
-        async def read(wanted: MapMemories) -> tuple[list[Memory], list[str]]:
-            layers = looks.request.layers if wanted.layer is None else (wanted.layer,)
-            scope = ScopeName.parse(wanted.scope) if wanted.scope else looks.request.scope
-            span = Range(layers=layers, scope=scope, since=wanted.since, until=wanted.until, max_tokens=most)
-            return await read_memories(looks.workspace, looks.context, span, looks.request)
-
+        read = partial(read_memories, looks.workspace, looks.context, request=looks.request)
         book = RowBook(model=model, room_chars=max(self._room_chars, 6_000), max_tokens=most)
         return memory_row_tools(book, read, self._keep)
 
@@ -270,7 +251,7 @@ class MemoryEnvironment:
         rows: list[dict[str, Any]] = [{name: getattr(memory, name) for name in same} for memory in memories]
         hits = [Hit(**row, score=_ROW_SCORE, group=row["scope"]) for row in rows]
         shown_hits = [ShownHit(id=hit.id, place=1, score=hit.score, signals={}) for hit in hits]
-        self._gathered.add([self._labelled(hit) for hit in hits], shown_hits, {})
+        self.gathered.add([self._labelled(hit) for hit in hits], shown_hits, {})
 
     async def _search_layer(self, wanted: SearchLayer, call: CallContext) -> Observation:
         groups = self._named(wanted.scopes)
@@ -284,7 +265,7 @@ class MemoryEnvironment:
         group, worth = self._labels.get(call.query, (None, 1.0)) if call.depth else (None, 1.0)
         split = group is not None or part.groups is not None
         hits = look.hits if split else [self._labelled(hit) for hit in look.hits]
-        new = self._gathered.add(hits, look.shown, look.entities, group=group, split=split, worth=worth)
+        new = self.gathered.add(hits, look.shown, look.entities, group=group, split=split, worth=worth)
         progress = self._progress_of(call.depth, call.query)
         progress.used.add("scopes" if groups else "by_period" if wanted.periods else "search")
         progress.note(new=new, hits=len(look.hits))
@@ -333,11 +314,11 @@ class MemoryEnvironment:
 
     def _filter(self, by: str, call: CallContext, wanted: Callable[[Hit], bool]) -> Observation:
         self._progress_of(call.depth, call.query).used.add(f"filter_{by}")
-        gone = self._gathered.keep(wanted)
-        return Observation(value={"dropped": gone, "left": len(self._gathered)}, text=f"{gone} dropped")
+        gone = self.gathered.keep(wanted)
+        return Observation(value={"dropped": gone, "left": len(self.gathered)}, text=f"{gone} dropped")
 
     async def _recursive_call(self, wanted: RecursiveCall, call: CallContext) -> Observation:
-        before = len(self._gathered)
+        before = len(self.gathered)
         self._labels[wanted.sub_query] = (wanted.group, _BRIDGED if wanted.split == "bridge" else 1.0)
         progress = self._progress_of(call.depth, call.query)
         progress.used.add(wanted.split)
@@ -347,14 +328,14 @@ class MemoryEnvironment:
         child = await call.recurse(wanted.sub_query)
         # All that it found, also what a sibling found before it: that is its answer.
         answered = _answered(child.trajectory)
-        hits = [item.hit for item in self._gathered.held if str(item.hit.id) in answered]
-        progress.note(new=len(self._gathered) - before, hits=len(self._gathered))
+        hits = [item.hit for item in self.gathered.held if str(item.hit.id) in answered]
+        progress.note(new=len(self.gathered) - before, hits=len(self.gathered))
         return Observation(value={"stopped_by": child.stopped_by, "hits": _ids(hits)}, text=_lines(hits))
 
     async def _aggregate(self, wanted: Aggregate, call: CallContext) -> Observation:
         if call.depth == 0:
             self._strategy = wanted.strategy
-        return Observation(value={"strategy": wanted.strategy.value, "hits": len(self._gathered)})
+        return Observation(value={"strategy": wanted.strategy.value, "hits": len(self.gathered)})
 
 
 def observed(look: Found) -> Observation:

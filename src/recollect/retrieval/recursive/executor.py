@@ -10,14 +10,12 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from uuid import UUID
 
 from recollect import telemetry
 from recollect.domain.findings import Finding
 from recollect.domain.layers import Layer
-from recollect.domain.learning import Choice
 from recollect.domain.query import Understanding
 from recollect.domain.results import Hit
 from recollect.domain.tenancy import TenantContext
@@ -26,7 +24,7 @@ from recollect.learning.policy import DecompositionPolicy
 from recollect.providers.models.purse import Purse
 from recollect.retrieval.look import Stopwatch
 from recollect.retrieval.pipeline import Found, caller_of, look, understand_request
-from recollect.retrieval.recursive.decompose import Decomposition, ScopeNode, decompose
+from recollect.retrieval.recursive.decompose import ScopeNode, decompose
 from recollect.retrieval.recursive.environment import MemoryEnvironment
 from recollect.retrieval.recursive.gathered import Held, aggregate, missing_groups
 from recollect.retrieval.recursive.looks import Looks
@@ -57,21 +55,6 @@ _MAX_STEPS = 12
 _MODEL_SHARE = 0.8
 #: Scopes that a planning model is told of.
 _SCOPES_NAMED = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ground:
-    """The question as understood, how it can be split, and the weights its hits are ranked by."""
-
-    asked: Understanding
-    choice: Choice
-    whole: Decomposition
-    scopes: tuple[ScopeNode, ...]
-    policy: DecompositionPolicy
-    empty: bool
-    #: How many memories the caller sees, and since when.
-    memories: int
-    earliest: datetime | None
 
 
 class RlmExecutor:
@@ -183,17 +166,43 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
 
     async def gather(self) -> None:
         """Understand the question once, and read what it can be split by."""
-        self._ground = await self._prepare()
-        self.notes[:0] = self._ground.asked.notes
+        workspace, request = self._workspace, self._request
+        async with workspace.store.transaction(self._context, keep_plans=True) as tx:
+            caller = await caller_of(tx, request)
+            with self._watch.stage("understand"):
+                self._understanding, self._choice = await understand_request(
+                    workspace, tx, request, caller, self._query_id
+                )
+                personal = {"users", "people", "sessions", "agents", "everyone"}.intersection(
+                    request.query.casefold().split()
+                )
+                tree = await fetch_scope_tree(tx, list(Layer) if personal else _TREE)
+                #: How many memories the caller sees, and since when.
+                self._memories, self._earliest = caller.memories, await fetch_earliest(tx)
+                policy = await workspace.policies.policy_for(tx)
+        self._policy = self._executor.policy or policy
+        self._empty = caller.scope_ids == [] or caller.memories <= 0
+        allowed = None if caller.scope_ids is None else set(caller.scope_ids)
+        self._scopes = tuple(
+            ScopeNode(
+                id=row["scope_id"],
+                layer=Layer.from_precedence(row["layer"]),
+                name=row["name"],
+                parent=row["parent_id"],
+                memories=row["memories"] if allowed is None or row["scope_id"] in allowed else 0,
+            )
+            for row in tree
+        )
+        self.notes[:0] = self._understanding.notes
         if self._on_understood is not None:
-            self._on_understood(self._ground.asked)
+            self._on_understood(self._understanding)
 
     async def look(self) -> Sequence[Finding]:
         """The loop; what it finds is in the environment. What a model leaves open, the learned planner goes on with."""
-        ground, executor = self._ground, self._executor
-        if ground.empty:
+        executor, reads = self._executor, self.models.sub_call
+        if self._empty:
             return ()
-        reads = self.models.sub_call
+        signals = ComplexityRouter().signals(self.question)
         environment = self._environment = MemoryEnvironment(
             Looks(
                 workspace=self._workspace,
@@ -201,16 +210,16 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
                 request=self._request,
                 query_id=self._query_id,
                 watch=self._watch,
-                scopes=ground.scopes,
+                scopes=self._scopes,
                 max_depth=Limits().max_depth,
                 notes=self.notes,
             ),
-            ground.whole,
+            decompose(self._understanding, signals, scopes=self._scopes, earliest=self._earliest),
             model=reads,
             room_chars=reads.profile.result_chars if reads else 0,
         )
         cache, model = Cache(), self.model_planner()
-        learned = LearnedPlanner(executor.policy or ground.policy, executor.rng)
+        learned = LearnedPlanner(self._policy, executor.rng)
         by = await self._plan(executor.planner or model or learned, cache)
         if model is not None and (by != "done" or not environment.gathered):
             self.notes.append(_WITHOUT_MODEL.format(self.settings.root_model, _REASONS.get(by, by)))
@@ -233,21 +242,19 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
             max_usd=settings.budget.max_usd,
             timeout_s=seconds,
         )
-        about = _about(self._request, self._ground, self._context)
-        ended = await self.loop(self._environment, planner, limits, cache, about)
+        ended = await self.loop(self._environment, planner, limits, cache, self._about())
         trajectory, profile = ended.trajectory, self.models.profile
         if ended.stopped_by == "done" and profile is not None and profile.shape != "small":
             # A small model names one of five; the judge that found them all knows better.
             self._environment.choose([claim for claim in ended.findings if claim.confidence > 0])
         if trajectory.policy is None:
-            policy = self._executor.policy or self._ground.policy
-            trajectory = replace(trajectory, policy=policy.name)
+            trajectory = replace(trajectory, policy=self._policy.name)
         self._trajectories.append(trajectory)
         return trajectory.stopped_by
 
     async def conclude(self, findings: Sequence[Finding]) -> tuple[Found, Trajectory | None]:
         """The memories to show, with metrics and the record for training; neither holds the search up."""
-        ground, chosen = self._ground, list[Held]()
+        chosen = list[Held]()
         if self._trajectories:
             environment, limit = self._environment, self._request.limit
             chosen = aggregate(
@@ -264,70 +271,32 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
                 memory_ids=[item.hit.id for item in chosen],
             )
         result = Found(
-            asked=ground.asked,
-            choice=ground.choice,
+            asked=self._understanding,
+            choice=self._choice,
             hits=tuple(item.hit for item in chosen),
             shown=tuple(replace(item.shown, place=place) for place, item in enumerate(chosen, 1)),
             entities={item.hit.id: item.entities for item in chosen},
             notes=tuple(self.notes),
-            empty=ground.empty,
+            empty=self._empty,
         )
         return result, self._trajectories[-1] if self._trajectories else None
 
-    async def _prepare(self) -> _Ground:
-        workspace, request = self._workspace, self._request
-        async with workspace.store.transaction(self._context, keep_plans=True) as tx:
-            caller = await caller_of(tx, request)
-            with self._watch.stage("understand"):
-                understanding, choice = await understand_request(
-                    workspace, tx, request, caller, self._query_id
-                )
-                personal = {"users", "people", "sessions", "agents", "everyone"}.intersection(
-                    request.query.casefold().split()
-                )
-                tree = await fetch_scope_tree(tx, list(Layer) if personal else _TREE)
-                earliest = await fetch_earliest(tx)
-                policy = await workspace.policies.policy_for(tx)
-        allowed = None if caller.scope_ids is None else set(caller.scope_ids)
-        scopes = tuple(
-            ScopeNode(
-                id=row["scope_id"],
-                layer=Layer.from_precedence(row["layer"]),
-                name=row["name"],
-                parent=row["parent_id"],
-                memories=row["memories"] if allowed is None or row["scope_id"] in allowed else 0,
-            )
-            for row in tree
-        )
-        signals = ComplexityRouter().signals(request.query)
-        return _Ground(
-            asked=understanding,
-            choice=choice,
-            whole=decompose(understanding, signals, scopes=scopes, earliest=earliest),
-            scopes=scopes,
-            policy=policy,
-            empty=caller.scope_ids == [] or caller.memories <= 0,
-            memories=caller.memories,
-            earliest=earliest,
-        )
-
-
-def _about(request: SearchRequest, ground: _Ground, context: TenantContext) -> str:
-    """What a planning model needs beside the question: the day, where memories live, and since when."""
-    named = [scope for scope in ground.scopes if scope.memories]
-    listed = [
-        f"{scope.layer.value}/{scope.name} ({scope.memories} memories)" for scope in named[:_SCOPES_NAMED]
-    ]
-    own = [f"user/{context.user_id} (the asker's own)"] if context.user_id and not request.scope else []
-    left = f" and {len(named) - _SCOPES_NAMED} more" if len(named) > _SCOPES_NAMED else ""
-    since = f", the oldest of {ground.earliest:%Y-%m-%d}" if ground.earliest else ""
-    about = [
-        f"Today is {request.now:%A, %Y-%m-%d}. There are {ground.memories:,} memories{since}.",
-        f"Layers, the most specific first: {', '.join(layer.value for layer in Layer)}.",
-        f"Scopes: {', '.join([*own, *listed])}{left}." if own or listed else "",
-        "The result is a list of memories: those that your findings quote, or all that your calls found if none does.",
-    ]
-    return "\n".join(line for line in about if line)
+    def _about(self) -> str:
+        """What a planning model needs beside the question: the day, where memories live, and since when."""
+        request, user = self._request, self._context.user_id
+        named = [scope for scope in self._scopes if scope.memories]
+        listed = [f"{scope.label} ({scope.memories} memories)" for scope in named[:_SCOPES_NAMED]]
+        own = [f"user/{user} (the asker's own)"] if user and not request.scope else []
+        left = f" and {len(named) - _SCOPES_NAMED} more" if len(named) > _SCOPES_NAMED else ""
+        since = f", the oldest of {self._earliest:%Y-%m-%d}" if self._earliest else ""
+        about = [
+            f"Today is {request.now:%A, %Y-%m-%d}. There are {self._memories:,} memories{since}.",
+            f"Layers, the most specific first: {', '.join(layer.value for layer in Layer)}.",
+            f"Scopes: {', '.join([*own, *listed])}{left}." if own or listed else "",
+            "The result is a list of memories: those that your findings quote, or all that your calls found if none "
+            "does.",
+        ]
+        return "\n".join(line for line in about if line)
 
 
 def _merged(partial: Found, standard: Found, *, limit: int) -> Found:

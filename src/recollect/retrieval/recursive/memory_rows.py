@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -39,17 +38,6 @@ class MapMemories(MapParameters):
     until: datetime | None = Field(default=None, description="only what was said before this moment")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
-    """Which memories are asked: of some layers, a scope, a stretch of time; up to so many tokens."""
-
-    layers: Sequence[Layer] | None = None
-    scope: ScopeName | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    max_tokens: int | None = None
-
-
 def cite_memory(id: object, text: str, *, supports: bool = False) -> Citation:
     """A memory as a whole."""
     return Citation(
@@ -65,18 +53,30 @@ def cite_memory(id: object, text: str, *, supports: bool = False) -> Citation:
 
 
 async def read_memories(
-    workspace: Workspace, context: TenantContext, wanted: Range, request: SearchRequest | None = None
+    workspace: Workspace,
+    context: TenantContext,
+    wanted: MapMemories | None = None,
+    request: SearchRequest | None = None,
 ) -> tuple[list[Memory], list[str]]:
-    """The memories that the caller sees now, the newest first, and a note when there are more than may be read."""
-    past = request.as_of if request is not None else None
+    """The memories that the caller sees now, the newest first, and a note when there are more than may be read.
+
+    Those that are `wanted`, of what a search's `request` looks at.
+    """
+    past, layers, scope = (request.as_of, request.layers, request.scope) if request else (None, None, None)
+    since = until = None
+    if wanted is not None:
+        layers = layers if wanted.layer is None else (wanted.layer,)
+        scope = ScopeName.parse(wanted.scope) if wanted.scope else scope
+        since, until = wanted.since, wanted.until
+    max_tokens = workspace.settings.budget.rows_max_tokens
     memories: list[Memory] = []
     read, listed, cursor = 0, 0, None
     async with workspace.store.transaction(context) as tx:
         await scopes.describe_caller(tx)
-        place = None if wanted.scope is None else await scopes.get_scope(tx, wanted.scope)
+        place = None if scope is None else await scopes.get_scope(tx, scope)
         chosen = reads.Selection(
             scopes=None if place is None else [place["scope_id"]],
-            layers=wanted.layers,
+            layers=layers,
             types=request.types if request is not None else None,
             filters=request.filters if request is not None else None,
             moment=Moment.as_of(past) if past else Moment.now(workspace.clock()),
@@ -86,14 +86,14 @@ async def read_memories(
             listed += len(page.items)
             for memory in page.items:
                 at = memory.valid_from or memory.created_at
-                if (wanted.since and at < wanted.since) or (wanted.until and at >= wanted.until):
+                if (since and at < since) or (until and at >= until):
                     continue
                 memories.append(memory)
                 read += len(memory.text) // 4 + 1
             cursor = page.next_cursor
             if cursor is None:
                 return memories, []
-            if wanted.max_tokens is not None and read > wanted.max_tokens:
+            if read > max_tokens:
                 left = await reads.count_memories(tx, chosen) - listed
                 return memories, [f"{left:,} older memories were not read (rows_max_tokens)"]
 
