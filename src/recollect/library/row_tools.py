@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import Field
@@ -12,6 +11,7 @@ from recollect.domain.rows import Column, Rows
 from recollect.errors import InvalidInputError
 from recollect.library.material import EVERYTHING, Material, Volume
 from recollect.library.prose import begins_block, is_open, sentences_of, table_head, ticked
+from recollect.library.tools import entries_like
 from recollect.runs.environment import CallContext, Observation, Tool
 from recollect.runs.match import Sentence, match_sentences
 from recollect.runs.pieces import Piece
@@ -62,11 +62,7 @@ async def _pieces(
     if named is not None:
         volume, spans = named
         return [piece for first, last in spans for piece in pieces_of(volume, first, last)], []
-    listed = [
-        one
-        for one in await material.catalogue()
-        if source == EVERYTHING or fnmatch.fnmatchcase(one.doc_id.casefold(), source.casefold())
-    ]
+    listed = await entries_like(material, source)
     if not listed:
         raise InvalidInputError(f"no document is called {source!r}; list_documents shows those there are")
     pieces: list[Piece] = []
@@ -74,7 +70,7 @@ async def _pieces(
     for place, entry in enumerate(listed):
         if max_tokens is not None and read > max_tokens:
             left = listed[place:]
-            tokens = sum(one.tokens for one in left)
+            tokens = sum(entry.tokens for entry in left)
             return pieces, [f"{len(left)} documents with {tokens:,} tokens were not opened (rows_max_tokens)"]
         pieces += pieces_of(await material.open(entry.doc_id))
         read += entry.tokens

@@ -228,15 +228,20 @@ async def _named(material: Material, pattern: str) -> Sequence[Entry]:
     ]
 
 
+async def entries_like(material: Material, glob: str) -> list[Entry]:
+    """The documents whose id fits a glob."""
+    return [
+        entry
+        for entry in await material.catalogue()
+        if glob == EVERYTHING or fnmatch.fnmatchcase(entry.doc_id.casefold(), glob.casefold())
+    ]
+
+
 async def _volumes(material: Material, doc_id: str) -> tuple[list[Volume], int]:
     """The documents that a name or a pattern of names means, and how many more it would mean."""
     if doc_id != EVERYTHING and not any(sign in doc_id for sign in "*?"):
         return [await material.open(doc_id)], 0
-    entries = [
-        one
-        for one in await material.catalogue()
-        if doc_id == EVERYTHING or fnmatch.fnmatchcase(one.doc_id.casefold(), doc_id.casefold())
-    ]
+    entries = await entries_like(material, doc_id)
     if not entries:
         raise NotFoundError(f"no document is called like {doc_id!r}; list_documents shows which there are")
     volumes = []

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from recollect.domain.ids import new_id
-from recollect.domain.oracle import CapabilityGroup, CapabilityRequest, EventType
+from recollect.domain.oracle import CapabilityGroup, CapabilityRequest
 from recollect.library.material import Volume
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recollect.domain.tenancy import TenantContext
-    from recollect.oracle.consult import Consultation
     from recollect.workspace import Workspace
 
 #: Two requests whose vectors are at least this close ask for the same thing. Of ten made-up ones, pairs of one meaning
@@ -28,56 +27,13 @@ _CONSIDERED = 2_000
 _PER_DOCUMENT = 5
 
 
-class Wanted:
-    """Collects the requests of one consultation."""
-
-    def __init__(self, consultation: Consultation) -> None:
-        self.requests: list[CapabilityRequest] = []
-        self._asked = consultation
-
-    def add(self, description: str, context: Mapping[str, Any], *, raised_by: str) -> None:
-        """Something is missing; the same for the same document counts once."""
-        about = (description, context.get("doc_id"))
-        if any((request.description, request.context.get("doc_id")) == about for request in self.requests):
-            return
-        consultation, told = self._asked, {**context, "problem": self._asked.question}
-        request = CapabilityRequest(
-            id=new_id(),
-            at=consultation.workspace.clock(),
-            description=description,
-            raised_by=raised_by,
-            context=told,
-            consultation_id=consultation.id,
-            workflow=consultation.request.workflow,
-            agent=consultation.request.agent,
-        )
-        self.requests.append(request)
-        consultation.say(
-            EventType.ORACLE_CAPABILITY_REQUESTED,
-            description=description,
-            raised_by=raised_by,
-            context=told,
-        )
-
-    def add_gaps(self, volumes: Sequence[Volume], *, attempted_tools: Sequence[str]) -> None:
-        """What could not be read of the documents that were consulted."""
-        for volume in volumes:
-            seen: set[str] = set()
-            for gap in volume.gaps:
-                description = gap.capability or gap.description
-                if description in seen or len(seen) >= _PER_DOCUMENT:
-                    continue
-                seen.add(description)
-                self.add(
-                    description,
-                    {
-                        "doc_id": volume.doc_id,
-                        "where": gap.where,
-                        "gap": gap.description,
-                        "attempted_tools": list(attempted_tools),
-                    },
-                    raised_by="engine",
-                )
+def gaps_of(volume: Volume) -> dict[str, dict[str, Any]]:
+    """What would be needed to read all of a document, and where its first gap of that kind is."""
+    gaps: dict[str, dict[str, Any]] = {}
+    for gap in volume.gaps:
+        about = {"doc_id": volume.doc_id, "where": gap.where, "gap": gap.description}
+        gaps.setdefault(gap.capability or gap.description, about)
+    return dict(islice(gaps.items(), _PER_DOCUMENT))
 
 
 async def top_requests(

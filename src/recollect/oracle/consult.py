@@ -17,6 +17,7 @@ from recollect.domain.findings import Citation, Finding
 from recollect.domain.ids import new_id
 from recollect.domain.oracle import (
     NOT_IN_DOCUMENTS,
+    CapabilityRequest,
     EventType,
     OracleConsultResult,
     OracleEvent,
@@ -25,13 +26,16 @@ from recollect.domain.oracle import (
 from recollect.domain.rows import Rows
 from recollect.domain.trajectory import Trajectory
 from recollect.errors import ModelError, NotFoundError, RunInterruptedError
+from recollect.library.environment import LibraryEnvironment
+from recollect.library.leads import Leads
 from recollect.library.material import FILE, Volume
-from recollect.oracle.capabilities import Wanted
+from recollect.library.passages import MAX_TEXT_CHARS
+from recollect.oracle.capabilities import gaps_of
 from recollect.oracle.compose import compose, distinct, texts_of, with_tables
 from recollect.oracle.direct import ask_once, look_once
 from recollect.oracle.gather import Gathered, decide, gather
 from recollect.oracle.record import coverage_of, record_of, store, tools_used
-from recollect.oracle.recursive import LIMITS, environment_of, listed, max_subcalls, own_planner
+from recollect.oracle.recursive import LIMITS, listed, max_subcalls, own_planner
 from recollect.oracle.request import ConsultRequest
 from recollect.oracle.sessions import cache_of, take_up, write_answers
 from recollect.oracle.shelves import Shelves
@@ -40,6 +44,7 @@ from recollect.runs.budget import ANSWER_TIMEOUT_S
 from recollect.runs.events import Words
 from recollect.runs.inquiry import Inquiry, Texts
 from recollect.runs.models import open_models
+from recollect.runs.pieces import rows_room
 from recollect.runs.roles import RECIPES, find_role
 from recollect.runs.tables import standing_tables
 from recollect.text.aim import wants_count
@@ -108,7 +113,8 @@ class Consultation(Inquiry[OracleConsultResult]):
         self.tables: tuple[Rows, ...] = ()
         #: What models answered to calls, for the follow-ups of the session.
         self.answers: Mapping[str, Any] | None = None
-        self.wanted = Wanted(self)
+        #: What was missing to answer.
+        self.requests: list[CapabilityRequest] = []
         super().__init__(
             settings,
             request.problem,
@@ -203,7 +209,16 @@ class Consultation(Inquiry[OracleConsultResult]):
             files = [file.doc_id for file in self._gathered.files]
             await take_up(self.workspace, self.asker, self.request.session, cache, files=files)
         before = set(cache.entries())
-        environment = environment_of(self._gathered, models, self.settings, on_capability=self._missed)
+        gathered, read_most = self._gathered, self.settings.budget.rows_max_tokens
+        environment = LibraryEnvironment(
+            material,
+            leads=Leads(known=gathered.leads),
+            model=models.sub_call,
+            quotable=models.root is not None,
+            room_chars=MAX_TEXT_CHARS if models.profile is None else models.profile.result_chars,
+            max_rows_tokens=rows_room(gathered.tokens, read_most) if models.sub_call else None,
+            on_capability=self.miss,
+        )
         planner = own_planner(self.question, models) or self.model_planner()
         assert planner is not None, "without a model the planner is our own"
         limits = replace(
@@ -270,16 +285,16 @@ class Consultation(Inquiry[OracleConsultResult]):
             named = [document.doc_id for document in gathered.documents[:_NAMED]]
             await self._open(named)
             read |= set(named)
-        self.wanted.add_gaps(
-            [volume for name, volume in gathered.material.opened.items() if name in read],
-            attempted_tools=tools_used(self.trajectory),
-        )
+        for volume in [volume for name, volume in gathered.material.opened.items() if name in read]:
+            for description, about in gaps_of(volume).items():
+                attempted = list(tools_used(self.trajectory))
+                self.miss(description, {**about, "attempted_tools": attempted}, raised_by="engine")
         self.say(
             EventType.ORACLE_CONSULTATION_COMPLETED,
             found=bool(answer.text),
             citations=len(answer.citations),
             stopped_by=self.stopped_by,
-            capability_requests=len(self.wanted.requests),
+            capability_requests=len(self.requests),
         )
         words = answer.text or NOT_IN_DOCUMENTS
         result = OracleConsultResult(
@@ -323,5 +338,27 @@ class Consultation(Inquiry[OracleConsultResult]):
             with suppress(NotFoundError):
                 await self._gathered.material.open(doc_id)
 
-    def _missed(self, description: str, about: Mapping[str, Any]) -> None:
-        self.wanted.add(description, about, raised_by="planner")
+    def miss(self, description: str, about: Mapping[str, Any], *, raised_by: str = "planner") -> None:
+        """Something is missing; the same for the same document counts once."""
+        same = (description, about.get("doc_id"))
+        if any((request.description, request.context.get("doc_id")) == same for request in self.requests):
+            return
+        context = {**about, "problem": self.question}
+        self.requests.append(
+            CapabilityRequest(
+                id=new_id(),
+                at=self.workspace.clock(),
+                description=description,
+                raised_by=raised_by,
+                context=context,
+                consultation_id=self.id,
+                workflow=self.request.workflow,
+                agent=self.request.agent,
+            )
+        )
+        self.say(
+            EventType.ORACLE_CAPABILITY_REQUESTED,
+            description=description,
+            raised_by=raised_by,
+            context=context,
+        )

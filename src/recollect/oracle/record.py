@@ -39,8 +39,8 @@ def coverage_of(gathered: Gathered, spans: Sequence[Span]) -> Coverage:
     unread = [entry for entry in material.entries.values() if entry.doc_id not in by_document]
     skipped = [*gathered.skipped]
     skipped += [
-        Skipped(what=one.doc_id, reason="searched, and nothing in it spoke about the problem")
-        for one in unread[:_SKIPPED_SHOWN]
+        Skipped(what=entry.doc_id, reason="searched, and nothing in it spoke about the problem")
+        for entry in unread[:_SKIPPED_SHOWN]
     ]
     if len(unread) > _SKIPPED_SHOWN:
         more = f"{len(unread) - _SKIPPED_SHOWN} more"
@@ -69,59 +69,59 @@ def tools_used(trajectory: Trajectory | None) -> tuple[str, ...]:
 
 
 def record_of(
-    asked: Consultation,
+    run: Consultation,
     advice: str | None,
     error: BaseException | None = None,
     *,
     supported: bool | None = None,
 ) -> OracleConsultation:
     """The record of a consultation as far as it came."""
-    request, spent = asked.request, asked.purse.spent
-    consulted = list(dict.fromkeys(doc_id for doc_id, _, _ in asked.spans))
-    entries = asked.gathered.material.entries if asked.gathered else {}
-    files = [one for one in consulted if one in entries and entries[one].kind == FILE]
-    calls = list(asked.trajectory.calls()) if asked.trajectory else []
+    request, spent = run.request, run.purse.spent
+    consulted = list(dict.fromkeys(doc_id for doc_id, _, _ in run.spans))
+    entries = run.gathered.material.entries if run.gathered else {}
+    files = [name for name in consulted if name in entries and entries[name].kind == FILE]
+    calls = list(run.trajectory.calls()) if run.trajectory else []
     return OracleConsultation(
-        id=asked.id,
-        timestamp=asked.at,
+        id=run.id,
+        timestamp=run.at,
         problem=request.problem,
         advice=advice,
-        model=asked.models.name,
+        model=run.models.name,
         session_id=request.session,
-        tokens=asked.purse.tokens_by_model(),
+        tokens=run.purse.tokens_by_model(),
         cost_usd=None if spent.unpriced else spent.usd,
         files_consulted=tuple(files),
         outcome="success" if error is None else "error",
         error_message=None if error is None else str(error)[:1_000],
         depth_hint=request.depth_hint,
-        processing_mode=asked.mode,
-        tools_used=tools_used(asked.trajectory),
+        processing_mode=run.mode,
+        tools_used=tools_used(run.trajectory),
         recursive_calls=sum(call.tool in _READING_TOOLS and not call.refused for call in calls)
         + sum(call.child is not None for call in calls),
-        capability_requests=tuple(request.document() for request in asked.wanted.requests),
-        docs_consulted=tuple(one for one in consulted if one not in files),
+        capability_requests=tuple(request.document() for request in run.requests),
+        docs_consulted=tuple(name for name in consulted if name not in files),
         workflow=request.workflow,
         agent=request.agent,
-        duration_ms=round((time.monotonic() - asked.began) * 1_000, 3),
+        duration_ms=round((time.monotonic() - run.began) * 1_000, 3),
         settings=request.settings(),
-        supported=None if asked.models.name else supported,
+        supported=None if run.models.name else supported,
     )
 
 
 async def store(
-    asked: Consultation, consultation: OracleConsultation, result: OracleConsultResult | None
+    run: Consultation, consultation: OracleConsultation, result: OracleConsultResult | None
 ) -> None:
     """Keep it, with what was told and what was missed."""
-    entries = asked.gathered.material.entries if asked.gathered else {}
-    await asked.keep(
+    entries = run.gathered.material.entries if run.gathered else {}
+    await run.keep(
         lambda tx, user: storage.insert_consultation(
             tx,
             consultation,
             user=user,
-            documents=[entries[one].key for one in consultation.docs_consulted if one in entries],
+            documents=[entries[name].key for name in consultation.docs_consulted if name in entries],
             result=result,
-            events=asked.announcer.said if asked.announcer else (),
-            requests=asked.wanted.requests,
-            answers=asked.answers,
+            events=run.announcer.said if run.announcer else (),
+            requests=run.requests,
+            answers=run.answers,
         )
     )

@@ -1,25 +1,18 @@
-"""What the loop of a consultation goes by: its tools, and who plans it."""
+"""What the loop of a consultation goes by: its limits, who plans it, and what a planning model is told."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from recollect.learning.policy import DecompositionPolicy
-from recollect.library.environment import LibraryEnvironment
-from recollect.library.leads import Leads
-from recollect.library.passages import MAX_TEXT_CHARS
 from recollect.oracle.material import ConsultedMaterial
 from recollect.runs.budget import Limits
-from recollect.runs.pieces import rows_room
 from recollect.runs.planners.contract import Planner
 from recollect.runs.planners.learned import LearnedPlanner
 from recollect.runs.planners.rows import RowsPlanner
 from recollect.text.aim import wants_rows
 
 if TYPE_CHECKING:
-    from recollect.config import Settings
-    from recollect.oracle.gather import Gathered
     from recollect.providers.models import Profile
     from recollect.runs.models import Models
 
@@ -28,28 +21,10 @@ LIMITS = Limits(max_subcalls=40, max_subcalls_per_step=12, max_steps=10)
 #: Documents that a planning model is told of before it asks.
 _LISTED = 30
 
-OnCapability = Callable[[str, Mapping[str, Any]], None]
-
 
 def max_subcalls(profile: Profile | None) -> int:
     """Tool calls of one consultation: four for each step that the model may plan."""
     return LIMITS.max_subcalls if profile is None else max(LIMITS.max_subcalls, 4 * profile.steps)
-
-
-def environment_of(
-    gathered: Gathered, models: Models, settings: Settings, *, on_capability: OnCapability
-) -> LibraryEnvironment:
-    """The tools over the material, as wide as the planning model's window."""
-    room = rows_room(gathered.tokens, settings.budget.rows_max_tokens)
-    return LibraryEnvironment(
-        gathered.material,
-        leads=Leads(known=gathered.leads),
-        model=models.sub_call,
-        quotable=models.root is not None,
-        room_chars=MAX_TEXT_CHARS if models.profile is None else models.profile.result_chars,
-        max_rows_tokens=None if models.sub_call is None else room,
-        on_capability=on_capability,
-    )
 
 
 def own_planner(problem: str, models: Models) -> Planner | None:

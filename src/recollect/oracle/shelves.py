@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from recollect.domain.library import Document
@@ -78,11 +79,7 @@ class Shelves:
             sections = await shelf.sections_of(tx, document)
             pages = await shelf.pages_of_document(tx, document)
         return Volume(
-            doc_id=doc_id,
-            kind=DOCUMENT,
-            title=document.title,
-            digest=document.digest,
-            tokens=document.tokens,
+            **asdict(_described(document, doc_id)),
             lines=text.split("\n"),
             sections=sections,
             pages=pages,
