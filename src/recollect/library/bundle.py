@@ -102,7 +102,7 @@ class FileBundler:
         missing = []
         for glob in globs:
             path = glob.literal
-            if not path or path in seen or any(one.startswith(f"{path}/") for one in seen):
+            if not path or path in seen or any(other.startswith(f"{path}/") for other in seen):
                 continue
             there = os.path.lexists(self.root / path)
             missing.append((path, "it is ignored, excluded or empty" if there else "there is no such file"))

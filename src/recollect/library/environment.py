@@ -110,9 +110,9 @@ class LibraryEnvironment:
             named = parse_reference(str(parameters.get("content", "")), entries)
             doc_id = named.doc_id if named else ""
         read = [entries[doc_id]] if doc_id in entries else list(entries.values())
-        asked = self._model.name if self._model and tool in ("query_subset", "summarize") else ""
+        model = self._model.name if self._model and tool in ("query_subset", "summarize") else ""
         parts = [
-            asked,
+            model,
             f"{self._quotable} {self._room_chars}",
             *sorted(f"{entry.doc_id}\0{entry.digest}" for entry in read),
         ]

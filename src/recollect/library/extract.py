@@ -45,7 +45,7 @@ def rank(
         return []
     weights = _weights(wanted, passages)
     scored = [(_coverage(passage, weights), at) for at, passage in enumerate(passages)]
-    scored.sort(key=lambda one: (-one[0], one[1]))
+    scored.sort(key=lambda place: (-place[0], place[1]))
     if embedder is None:
         return [replace(passages[at].lead, score=score) for score, at in scored[:limit] if score > 0]
     near = scored[:_COMPARED]
@@ -56,12 +56,12 @@ def rank(
         meaning = min(max(close, 0.0), 1.0)
         # Either can tell; both together tell more.
         joined.append((0.6 * max(words, meaning) + 0.4 * min(words, meaning), at))
-    joined.sort(key=lambda one: (-one[0], one[1]))
+    joined.sort(key=lambda place: (-place[0], place[1]))
     return [replace(passages[at].lead, score=score) for score, at in joined[:limit] if score > 0]
 
 
 def _passages(volume: Volume) -> list[_Passage]:
-    found = []
+    passages = []
     for section in volume.sections:
         start = volume.body_of(section)
         for passage in split_passages(volume.lines[start - 1 : section.line_end], line_start=start):
@@ -73,8 +73,8 @@ def _passages(volume: Volume) -> list[_Passage]:
                 path=section.path,
             )
             counts = Counter(terms(f"{section.path} {passage.text}"))
-            found.append(_Passage(lead=lead, text=passage.text, counts=counts))
-    return found
+            passages.append(_Passage(lead=lead, text=passage.text, counts=counts))
+    return passages
 
 
 def _weights(wanted: Sequence[str], passages: Sequence[_Passage]) -> dict[str, float]:
@@ -98,10 +98,10 @@ def answering_lines(question: str, text: str, *, limit: int = 5) -> list[str]:
     wanted = set(query_terms(question))
     if not wanted:
         return sentences[:limit]
-    held = [set(terms(sentence)) & wanted for sentence in sentences]
-    spread = Counter(term for one in held for term in one)
+    mentioned = [set(terms(sentence)) & wanted for sentence in sentences]
+    spread = Counter(term for term_set in mentioned for term in term_set)
     worth = [
-        sum(math.log(1.0 + len(sentences) / spread[term]) for term in one) if one else 0.0 for one in held
+        sum(math.log(1.0 + len(sentences) / spread[term]) for term in term_set) for term_set in mentioned
     ]
     best = sorted(range(len(sentences)), key=lambda at: (-worth[at], at))[:limit]
     return [sentences[at] for at in sorted(best) if worth[at] > 0]
@@ -110,8 +110,8 @@ def answering_lines(question: str, text: str, *, limit: int = 5) -> list[str]:
 def summary_lines(text: str, *, limit: int = _MAX_SUMMARY_SENTENCES) -> list[str]:
     """The sentences of a text that say most of what the others speak about, in their order."""
     sentences = list(dict.fromkeys(split_sentences(text)))
-    held = [set(terms(sentence)) for sentence in sentences]
-    spread = Counter(term for one in held for term in one)
+    term_sets = [set(terms(sentence)) for sentence in sentences]
+    spread = Counter(term for term_set in term_sets for term in term_set)
     total = max(len(sentences), 1)
     weight = {term: math.log(1 + n) * math.log(1 + total / n) for term, n in spread.items()}
     covered: set[str] = set()
@@ -119,12 +119,14 @@ def summary_lines(text: str, *, limit: int = _MAX_SUMMARY_SENTENCES) -> list[str
     while len(chosen) < min(limit, len(sentences)):
         # What is said already counts no more, so that no two sentences say the same.
         gains = [
-            -1.0 if at in chosen else sum(weight[term] for term in one - covered) / math.sqrt(len(one) + 4)
-            for at, one in enumerate(held)
+            -1.0
+            if at in chosen
+            else sum(weight[term] for term in term_set - covered) / math.sqrt(len(term_set) + 4)
+            for at, term_set in enumerate(term_sets)
         ]
         best = max(range(len(gains)), key=lambda at: gains[at])
         if gains[best] <= 0:
             break
         chosen.append(best)
-        covered |= held[best]
+        covered |= term_sets[best]
     return [sentences[at] for at in sorted(chosen)]

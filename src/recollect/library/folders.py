@@ -134,7 +134,7 @@ async def add_folder(
         if indexing is not None:
             await asyncio.gather(indexing[1], return_exceptions=True)
     ordered = [reports[path] for path in walked.paths if path in reports]
-    await note_growth(workspace, sum(one.embedded for one in ordered))
+    await note_growth(workspace, sum(report.embedded for report in ordered))
     return FolderReport(reports=tuple(ordered), errors=tuple(errors), left_out=tuple(left_out))
 
 

@@ -281,7 +281,7 @@ def passage_of(parts: Sequence[Passage], *, part: int, first: int, last: int) ->
         return parts[part]
     same = [part for part in parts if (part.line_start, part.line_end) == (first, last)]
     # What older versions did not have are passages of single strange sentences, beside those of the whole text.
-    return next((one for one in same if not one.strange), same[0] if same else None)
+    return next((passage for passage in same if not passage.strange), same[0] if same else None)
 
 
 def _by_lines(row: Row, parts: Sequence[Passage]) -> Passage:

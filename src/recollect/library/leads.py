@@ -105,8 +105,8 @@ def _same_place(one: Lead, other: Lead) -> bool:
 
 def names_of(query: str) -> list[str]:
     """Words that stand in a text exactly so or not at all: identifiers, options, codes."""
-    found = ["".join(match.groups(default="")) for match in _NAME.finditer(query)]
-    return list(dict.fromkeys(name for name in found if name))[:_NAMES]
+    names = ["".join(match.groups(default="")) for match in _NAME.finditer(query)]
+    return list(dict.fromkeys(name for name in names if name))[:_NAMES]
 
 
 def propose(leads: Leads, query: str, *, step: int, threshold: float) -> list[Action]:

@@ -178,26 +178,18 @@ def plain_tables(tokens: Sequence[Token]) -> set[int]:
                 if stack:
                     stack[-1].layout = True
                 stack.append(_Seen(index, layout=token.attributes.get("role") in {"presentation", "none"}))
-            elif stack:
-                _see(stack[-1], token)
+            elif stack and token.name == "tr":
+                stack[-1].cells = 0
+            elif stack and token.name in {"td", "th"}:
+                stack[-1].cells += 1
+                stack[-1].columns = max(stack[-1].columns, stack[-1].cells)
+            elif stack and token.name in _LAYOUT_CONTENT:
+                stack[-1].layout = True
         elif isinstance(token, End) and token.name == "table":
-            _judge(stack.pop(), plain)
+            table = stack.pop()
+            if table.layout or table.columns <= 1:
+                plain.add(table.index)
     return plain
-
-
-def _see(table: _Seen, token: Start) -> None:
-    if token.name == "tr":
-        table.cells = 0
-    elif token.name in {"td", "th"}:
-        table.cells += 1
-        table.columns = max(table.columns, table.cells)
-    elif token.name in _LAYOUT_CONTENT:
-        table.layout = True
-
-
-def _judge(table: _Seen, plain: set[int]) -> None:
-    if table.layout or table.columns <= 1:
-        plain.add(table.index)
 
 
 class GridTable:

@@ -158,7 +158,7 @@ def _style(line: Line) -> Style:
 def _by_bookmarks(blocks: Blocks, bookmarks: Sequence[Bookmark]) -> dict[int, Heading]:
     """A bookmark names a page; its heading is the line there with its words, else the first free line of the page."""
     by_page = {span.page: span for span in blocks.spans}
-    found: dict[int, Heading] = {}
+    headings: dict[int, Heading] = {}
     for mark in bookmarks:
         span = by_page.get(mark.page)
         if span is None:
@@ -167,16 +167,16 @@ def _by_bookmarks(blocks: Blocks, bookmarks: Sequence[Bookmark]) -> dict[int, He
         filled = [
             (number, letters_of(blocks.lines[number - 1].text))
             for number in range(span.line_start, span.line_end + 1)
-            if number not in found and blocks.lines[number - 1].text.strip()
+            if number not in headings and blocks.lines[number - 1].text.strip()
         ]
         line = next((number for number, key in filled if key == wanted), None)
         if line is None and len(wanted) >= 4:
             line = next((n for n, key in filled if key.startswith(wanted) or key.endswith(wanted)), None)
         if line is None:
-            line = span.line_start if span.line_start not in found else None
+            line = span.line_start if span.line_start not in headings else None
         if line is not None:
-            found[line] = Heading(line=line, level=mark.level, text=mark.text)
-    return dict(sorted(found.items()))
+            headings[line] = Heading(line=line, level=mark.level, text=mark.text)
+    return dict(sorted(headings.items()))
 
 
 def _below_bookmarks(
@@ -186,12 +186,12 @@ def _below_bookmarks(
     smallest = min((_style(lines[number - 1]) for number in marked), default=(0.0, False))
     deepest = max(heading.level for heading in marked.values())
     below = sorted({_style(line) for line in candidates.values() if _style(line) < smallest}, reverse=True)
-    found = dict(marked)
+    headings = dict(marked)
     for number, line in candidates.items():
-        if number not in found and _style(line) in below:
+        if number not in headings and _style(line) in below:
             level = min(deepest + 1 + below.index(_style(line)), max(_MAX_LEVEL, deepest + 1))
-            found[number] = Heading(line=number, level=level, text=fold(line.text))
-    return [found[number] for number in sorted(found)]
+            headings[number] = Heading(line=number, level=level, text=fold(line.text))
+    return [headings[number] for number in sorted(headings)]
 
 
 #: pdfplumber takes an eighth of a second a page; a count, not a clock, so that the same file gives the same text.
@@ -349,13 +349,13 @@ def _gaps(pages: _Pages) -> tuple[Gap, ...]:
             "read many or unusual tables in PDF",
         ),
     )
-    found = []
+    gaps = []
     for numbers, one, many, capability in kinds:
         for first, last in _runs(numbers):
             where = f"page {first}" if first == last else f"pages {first} to {last}"
             description = f"{where} {one if first == last else many}"
-            found.append(Gap(description=description, where=where, page=first, capability=capability))
-    return tuple(sorted(found, key=lambda gap: (gap.page or 0, gap.description)))
+            gaps.append(Gap(description=description, where=where, page=first, capability=capability))
+    return tuple(sorted(gaps, key=lambda gap: (gap.page or 0, gap.description)))
 
 
 def _runs(numbers: list[int]) -> list[tuple[int, int]]:

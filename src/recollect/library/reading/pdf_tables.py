@@ -55,7 +55,7 @@ def tagged_tables(page: Any, textpage: Any) -> list[TaggedTable]:
     """The tables of a page, in its order."""
     tables = list(_read_tags(page).find("Table"))
     boxes = _boxes(page) if tables else {}
-    found = []
+    tagged = []
     for table in tables:
         rows: list[list[str]] = []
         places: list[Box] = []
@@ -69,8 +69,8 @@ def tagged_tables(page: Any, textpage: Any) -> list[TaggedTable]:
             rows.append([" ".join(textpage.get_text_bounded(*box) for box in cell) for cell in placed])
             places += [box for cell in placed for box in cell]
         if rows:
-            found.append(TaggedTable(rows=rows, boxes=places, has_head=has_head))
-    return found
+            tagged.append(TaggedTable(rows=rows, boxes=places, has_head=has_head))
+    return tagged
 
 
 def _read_tags(page: Any) -> _Tag:
@@ -105,21 +105,34 @@ def _boxes(page: Any) -> dict[int, list[Box]]:
     """Where the words of each mark stand, line by line."""
     import pypdfium2.raw as raw
 
-    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     boxes: dict[int, list[Box]] = {}
-    for number in range(raw.FPDFPage_CountObjects(page)):
-        piece = raw.FPDFPage_GetObject(page, number)
+    for piece, box in _objects(page, raw.FPDF_PAGEOBJ_TEXT):
         mark = raw.FPDFPageObj_GetMarkedContentID(piece)
-        if mark < 0 or raw.FPDFPageObj_GetType(piece) != raw.FPDF_PAGEOBJ_TEXT:
+        if mark < 0:
             continue
-        raw.FPDFPageObj_GetBounds(piece, left, bottom, right, top)
-        box = (left.value, bottom.value, right.value, top.value)
         line = boxes.setdefault(mark, [])
         if line and line[-1][1] < (box[1] + box[3]) / 2 < line[-1][3] and box[0] >= line[-1][0]:
-            last = line.pop()
-            box = (last[0], min(last[1], box[1]), max(last[2], box[2]), max(last[3], box[3]))
+            box = _around(line.pop(), box)
         line.append(box)
     return boxes
+
+
+def _objects(page: Any, kind: int) -> Iterator[tuple[Any, Box]]:
+    """What a page draws of a kind, and where."""
+    import pypdfium2.raw as raw
+
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    # Asked of pdfium itself: wrapping every object of a page would take longer than reading its text.
+    for number in range(raw.FPDFPage_CountObjects(page)):
+        piece = raw.FPDFPage_GetObject(page, number)
+        if raw.FPDFPageObj_GetType(piece) == kind:
+            raw.FPDFPageObj_GetBounds(piece, left, bottom, right, top)
+            yield piece, (left.value, bottom.value, right.value, top.value)
+
+
+def _around(box: Box, following: Box) -> Box:
+    """A box and the one to the right of it as one."""
+    return box[0], min(box[1], following[1]), max(box[2], following[2]), max(box[3], following[3])
 
 
 #: A page that draws more than this is a figure or a map.
@@ -153,16 +166,16 @@ class TableReader:
     ) -> tuple[list[Line], list[Box]]:
         """The lines with each table in place of its words, and where the tables stand."""
         self.pages_read += 1
-        found = self._tagged(page, textpage) if self.tagged else self._ruled(index)
+        tables = self._tagged(page, textpage) if self.tagged else self._ruled(index)
         # A turned page, or one with an odd origin, has other coordinates: its tables follow its text.
         turned = page.get_rotation() != 0 or any(abs(edge) >= 1 for edge in page.get_mediabox()[:2])
         straight = self.tagged or not turned
-        for boxes, written in found:
+        for boxes, written in tables:
             lines = _replaced(lines, boxes if straight else (), written)
-        return lines, [box for boxes, _ in found for box in boxes]
+        return lines, [box for boxes, _ in tables for box in boxes]
 
     def _tagged(self, page: Any, textpage: Any) -> list[tuple[list[Box], list[str]]]:
-        found = []
+        tables = []
         for table in tagged_tables(page, textpage):
             rows = [list(row) for row in table.rows]
             if table.has_head:
@@ -171,8 +184,8 @@ class TableReader:
                 # It goes on from the page before.
                 rows.insert(0, self._head)
             if written := _written(rows):
-                found.append((table.boxes, written))
-        return found
+                tables.append((table.boxes, written))
+        return tables
 
     def _ruled(self, index: int) -> list[tuple[list[Box], list[str]]]:
         import pdfplumber
@@ -180,14 +193,14 @@ class TableReader:
         if self._pdf is None:
             self._pdf = pdfplumber.open(io.BytesIO(self._data))
         plumbed = self._pdf.pages[index]
-        found = []
+        tables = []
         for table in plumbed.find_tables():
             if written := _written(table.extract()):
                 left, top, right, bottom = table.bbox
                 height = float(plumbed.height)
-                found.append(([(left, height - bottom, right, height - top)], written))
+                tables.append(([(left, height - bottom, right, height - top)], written))
         plumbed.close()
-        return found
+        return tables
 
 
 def draws_rules(page: Any) -> bool:
@@ -197,22 +210,14 @@ def draws_rules(page: Any) -> bool:
     across: set[int] = set()
     down: set[int] = set()
     boxes = 0
-    paths = 0
-    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
-    # Asked of pdfium itself: wrapping every object of a page would take longer than reading its text.
-    for number in range(raw.FPDFPage_CountObjects(page)):
-        path = raw.FPDFPage_GetObject(page, number)
-        if raw.FPDFPageObj_GetType(path) != raw.FPDF_PAGEOBJ_PATH:
-            continue
-        paths += 1
+    for paths, (_, (left, bottom, right, top)) in enumerate(_objects(page, raw.FPDF_PAGEOBJ_PATH), 1):
         if paths > _MAX_PATHS:
             return False
-        raw.FPDFPageObj_GetBounds(path, left, bottom, right, top)
-        width, height = right.value - left.value, top.value - bottom.value
+        width, height = right - left, top - bottom
         if height <= _THIN and width >= _LONG:
-            across.add(round(bottom.value))
+            across.add(round(bottom))
         elif width <= _THIN and height >= _THIN:
-            down.add(round(left.value))
+            down.add(round(left))
         elif width >= _LONG and height >= _THIN:
             boxes += 1
     return boxes >= 1 or (len(across) >= 2 and len(down) >= 2)
@@ -246,7 +251,7 @@ def mark_spread(lines: Sequence[Line], rows: Sequence[Sequence[Box]]) -> list[Li
 
 def _is_over(line: Line, row: Sequence[Box]) -> bool:
     middle = line.y + line.size / 4
-    cells = [one for one in row if one[1] <= middle <= one[3] and line.left - 2 <= one[0] < line.right]
+    cells = [cell for cell in row if cell[1] <= middle <= cell[3] and line.left - 2 <= cell[0] < line.right]
     width = sum(cell[2] - cell[0] for cell in cells)
     return len(cells) > 1 and width < _JUSTIFIED * (line.right - line.left)
 
@@ -280,8 +285,7 @@ def _cells(row: Sequence[Box]) -> list[Box]:
     for piece in row:
         gap = max(_MIN_COLUMN_GAP, 1.2 * (piece[3] - piece[1]))
         if cells and piece[0] - cells[-1][2] < gap:
-            last = cells[-1]
-            cells[-1] = (last[0], min(last[1], piece[1]), max(last[2], piece[2]), max(last[3], piece[3]))
+            cells[-1] = _around(cells[-1], piece)
         else:
             cells.append(piece)
     return cells
@@ -292,8 +296,8 @@ def _same_columns(above: Sequence[Box], row: Sequence[Box]) -> bool:
         return False
     aligned = sum(
         1
-        for one, other in zip(above, row, strict=True)
-        if abs(one[0] - other[0]) <= _ALIGNED or abs(one[2] - other[2]) <= _ALIGNED
+        for cell, below in zip(above, row, strict=True)
+        if abs(cell[0] - below[0]) <= _ALIGNED or abs(cell[2] - below[2]) <= _ALIGNED
     )
     return aligned >= len(row) - 1 and not _is_filled(row)
 

@@ -132,8 +132,8 @@ def _binary_kind(data: bytes, name: str) -> str | None:
 
 def _office_kind(data: bytes, name: str) -> str:
     # The directory of an archive is its last part; the names in it are not compressed.
-    found = [(data.rfind(part), kind) for kind, part in _OFFICE_PARTS.items()]
-    position, kind = max(found)
+    places = [(data.rfind(part), kind) for kind, part in _OFFICE_PARTS.items()]
+    position, kind = max(places)
     if position < 0:
         raise DocumentUnsupportedError(
             f"{name!r} is a zip archive, or an Office file that is cut off; unpack it, or save it again"

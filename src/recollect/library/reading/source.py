@@ -68,7 +68,7 @@ def _python_definitions(text: str) -> list[Heading] | None:
 
 
 def _definitions(lines: Sequence[str], extension: str) -> list[Heading]:
-    found = []
+    headings = []
     for number, line in enumerate(lines, start=1):
         if not line or line[0] in " \t#/*}" or len(line) > _MAX_LINE_CHARS or _NO_DEFINITION.match(line):
             continue
@@ -78,5 +78,5 @@ def _definitions(lines: Sequence[str], extension: str) -> list[Heading]:
             matched = _C_FUNCTION.fullmatch(before) if parenthesis else None
         if matched is not None:
             text = line.split("{")[0].split("(")[0].strip().rstrip(":")
-            found.append(Heading(line=number, level=1, text=text or line.strip()))
-    return found
+            headings.append(Heading(line=number, level=1, text=text or line.strip()))
+    return headings
