@@ -81,23 +81,15 @@ class _Attempt:
     children: list[Run] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LiveCalls:
     """Runs the calls of one run."""
 
-    def __init__(
-        self,
-        *,
-        query: str,
-        environment: Environment,
-        budget: Budget,
-        cache: Cache,
-        start_run: StartRun,
-    ) -> None:
-        self._query = query
-        self._environment = environment
-        self._budget = budget
-        self._cache = cache
-        self._start_run = start_run
+    query: str
+    environment: Environment
+    budget: Budget
+    cache: Cache
+    start_run: StartRun
 
     async def answer(self, call: Call, *, span: Span, iteration: int = 0, place: int = 0) -> Answered:
         """Check it, answer it, record it."""
@@ -106,7 +98,7 @@ class LiveCalls:
         except InvalidInputError as error:
             return self._invalid(call, span, str(error))
         try:
-            with telemetry.span(attempt.tool.name, depth=self._budget.depth):
+            with telemetry.span(attempt.tool.name, depth=self.budget.depth):
                 observation = await self._observe(attempt)
         except _RefusedError as refused:
             return self._failed(attempt, span, str(refused), refused_by=refused.word)
@@ -116,7 +108,7 @@ class LiveCalls:
             # Only the engine cancels these tasks, and it asks for their outcome.
             return self._failed(attempt, span, "cut short: the run ended before the call did")
         except CutError as cut:
-            limit = self._budget.limits.sub_call_timeout_s
+            limit = self.budget.limits.sub_call_timeout_s
             why = f"no answer within {limit:g} s" if cut.by == "timeout" else "the call cancelled itself"
             return self._failed(attempt, span, why)
         except RecollectError as error:
@@ -134,16 +126,16 @@ class LiveCalls:
     def _check(self, call: Call) -> _Attempt:
         from pydantic import ValidationError
 
-        tool = self._environment.tools.get(call.tool)
+        tool = self.environment.tools.get(call.tool)
         if tool is None:
-            known = ", ".join(sorted(self._environment.tools))
+            known = ", ".join(sorted(self.environment.tools))
             raise InvalidInputError(f"there is no tool {call.tool!r}; there are {known or 'none'}")
         try:
             parameters = tool.parameters.model_validate(dict(call.parameters))
             worst = (0, 0.0)
             if tool.worst is not None:
                 worst = tool.worst(parameters)
-                self._budget.refusal(tokens=worst[0], usd=worst[1])  # raises for what is no cost
+                self.budget.refusal(tokens=worst[0], usd=worst[1])  # raises for what is no cost
             dumped = parameters.model_dump(mode="json")
             return _Attempt(tool=tool, parameters=parameters, dumped=dumped, worst=worst)
         except ValidationError as error:
@@ -157,37 +149,29 @@ class LiveCalls:
 
     def _invalid(self, call: Call, span: Span, error: str) -> Answered:
         """A call that can't run is a sub-call: a planner that never gets one right must come to an end."""
-        reservation = self._budget.reserve()
-        refused = None if reservation else self._budget.refusal()
+        reservation = self.budget.reserve()
+        refused = None if reservation else self.budget.refusal()
         if reservation:
             reservation.settle()
-        record = CallRecord(
-            tool=str(call.tool),
-            parameters=_as_json(call.parameters),
-            started_at=span.started_at,
-            duration_ms=span.end()[1],
-            error=_short(error),
-            refused=reservation is None,
-        )
-        return Answered(record=record, text=f"error: {_short(error)}", refused_by=refused)
+        return _unrun(call, span, _short(error), _as_json(call.parameters), refused_by=refused)
 
     async def _observe(self, attempt: _Attempt) -> Observation:
         key = await self._key(attempt) if attempt.tool.cacheable else None
         if key is None:
             return await self._run(attempt)
         attempt.cached = True
-        observation = await self._cache.answer(key, partial(self._run, attempt), depth=self._budget.depth)
+        observation = await self.cache.answer(key, partial(self._run, attempt), depth=self.budget.depth)
         telemetry.looked_up(attempt.cached)
         return observation
 
     async def _key(self, attempt: _Attempt) -> CacheKey | None:
-        name, environment = attempt.tool.name, self._environment
+        name, environment = attempt.tool.name, self.environment
         try:
             if getattr(environment, "reads_disk", False):
                 content_hash = await asyncio.to_thread(environment.content_hash, name, attempt.dumped)
             else:
                 content_hash = environment.content_hash(name, attempt.dumped)
-            return cache_key(self._environment.name, name, attempt.dumped, content_hash)
+            return cache_key(self.environment.name, name, attempt.dumped, content_hash)
         except Exception as error:
             _log.warning("a call of %r can't be cached", name, exc_info=error)
             return None
@@ -196,31 +180,31 @@ class LiveCalls:
         attempt.cached = False
         tool = attempt.tool
         tokens, usd = attempt.worst
-        reservation = self._budget.reserve(tokens=tokens, usd=usd)
+        reservation = self.budget.reserve(tokens=tokens, usd=usd)
         if reservation is None:
-            word = self._budget.refusal(tokens=tokens, usd=usd) or "subcalls"
+            word = self.budget.refusal(tokens=tokens, usd=usd) or "subcalls"
             raise _RefusedError(word, f"refused: the budget has no room for it ({word})")
         attempt.ran = True
 
         async def recurse(query: str) -> Run:
             if attempt.children:
                 raise InvalidInputError("a call starts one run at most; plan two calls instead")
-            return await self._start_run(query, attempt.children.append)
+            return await self.start_run(query, attempt.children.append)
 
         context = CallContext(
-            query=self._query,
-            depth=self._budget.depth,
+            query=self.query,
+            depth=self.budget.depth,
             recurse=recurse,
             afford=lambda more_tokens, more_usd: reservation.extend(tokens=more_tokens, usd=more_usd) is None,
-            cache=self._cache,
+            cache=self.cache,
         )
         # What a call that fails has used is not known: the worst case stays spent.
         attempt.tokens, attempt.usd = tokens, usd
         try:
             observation = await within(
                 tool.run(attempt.parameters, context),
-                seconds=None if tool.lasts else self._budget.limits.sub_call_timeout_s,
-                depth=self._budget.depth,
+                seconds=None if tool.lasts else self.budget.limits.sub_call_timeout_s,
+                depth=self.budget.depth,
                 last_words=True,
             )
             if not isinstance(observation, Observation):
@@ -323,11 +307,19 @@ def outcome(task: asyncio.Task[Answered], call: Call, span: Span) -> Answered:
         message = f"{type(error).__name__}: {error}"
     else:
         message = "cut short: the run ended before the call did"
+    return _unrun(call, span, message, {})
+
+
+def _unrun(
+    call: Call, span: Span, error: str, parameters: Mapping[str, Any], *, refused_by: str | None = None
+) -> Answered:
+    """The record of a call that no tool has answered."""
     record = CallRecord(
         tool=str(call.tool),
-        parameters={},
+        parameters=parameters,
         started_at=span.started_at,
         duration_ms=span.end()[1],
-        error=message,
+        error=error,
+        refused=refused_by is not None,
     )
-    return Answered(record=record, text=f"error: {message}")
+    return Answered(record=record, text=f"error: {error}", refused_by=refused_by)

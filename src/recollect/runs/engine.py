@@ -75,11 +75,10 @@ async def run(
     clock: Callable[[], float] = time.monotonic,
     now: Callable[[], datetime] = utc_now,
     depth: int = 0,
-    policy: str | None = None,
 ) -> Run:
     """Answer `query` from the environment, step by step, within `limits` or what is left of `budget`.
 
-    `policy` goes into the record. `on_end` gets the run however it ends, before this returns or raises. `depth` is for
+    `on_end` gets the run however it ends, before this returns or raises. `depth` is for
     a run that begins deeper than the root; one beyond `limits.max_depth` is stopped by "depth" at once.
     """
     if budget is not None and limits is not None:
@@ -88,7 +87,7 @@ async def run(
     budget.depth = max(budget.depth, depth)
     publisher = on_event if isinstance(on_event, Publisher) else Publisher(on_event, now)
     loop = Loop(
-        query,
+        query=query,
         environment=environment,
         planner=planner,
         budget=budget,
@@ -97,7 +96,6 @@ async def run(
         times=Times(clock, now),
         on_end=on_end,
         stop=stop,
-        policy=policy,
     )
     if publisher is on_event:
         # Whoever made it closes it: it may have more to tell.
@@ -110,57 +108,45 @@ async def run(
         publisher.abandon()
 
 
+@dataclass(kw_only=True)
 class Loop:
     """One run, from its first question to its record. `run` makes it; so do calls that recurse, and replay."""
 
-    def __init__(
-        self,
-        query: str,
-        *,
-        environment: Environment,
-        planner: Planner,
-        budget: Budget,
-        cache: Cache,
-        publisher: Publisher,
-        times: Times,
-        on_end: Callable[[Run], None] | None = None,
-        stop: asyncio.Event | None = None,
-        policy: str | None = None,
-        parent_id: UUID | None = None,
-        calls: Calls | None = None,
-        limits: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._query = query
-        self._environment = environment
-        self._planner = planner
-        self._budget = budget
-        self._cache = cache
-        self._publish = publisher
-        self._times = times
-        self._on_end = on_end
-        self._stop = stop
-        self._policy = policy if policy is not None else getattr(planner, "policy_label", None)
-        self._parent_id = parent_id
-        self._limits = budget.limits.document() if limits is None else limits
-        self._calls = calls or LiveCalls(
-            query=query,
-            environment=environment,
-            budget=budget,
-            cache=cache,
+    query: str
+    environment: Environment
+    planner: Planner
+    budget: Budget
+    cache: Cache
+    publisher: Publisher
+    times: Times
+    on_end: Callable[[Run], None] | None = None
+    stop: asyncio.Event | None = None
+    parent_id: UUID | None = None
+    calls: Calls | None = None
+    limits: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        self._calls = self.calls or LiveCalls(
+            query=self.query,
+            environment=self.environment,
+            budget=self.budget,
+            cache=self.cache,
             start_run=self._start,
         )
-        self._id = times.run_id()
-        self._record = Record(max_findings=budget.limits.max_findings, notes=getattr(planner, "notes", ()))
+        self._id = self.times.run_id()
+        self._record = Record(
+            max_findings=self.budget.limits.max_findings, notes=getattr(self.planner, "notes", ())
+        )
 
     async def go(self) -> Run:
         """The whole run."""
-        span = self._times.run()
+        span = self.times.run()
         self._tell(
             RunStarted,
-            query=self._query,
-            environment=self._environment.name,
-            planner=self._planner.name,
-            parent_id=self._parent_id,
+            query=self.query,
+            environment=self.environment.name,
+            planner=self.planner.name,
+            parent_id=self.parent_id,
         )
         error: str | None = None
         try:
@@ -169,26 +155,26 @@ class Loop:
             except StopError as stop:
                 by, error = stop.by, stop.error
             except Exception as fault:  # not a planner's and not a tool's: the material's, or ours
-                _log.exception("a run over %r failed; what it found is kept", self._environment.name)
+                _log.exception("a run over %r failed; what it found is kept", self.environment.name)
                 by, error = "error", f"{type(fault).__name__}: {fault}"
             self._accept_unread(by)
         except asyncio.CancelledError:
-            over = self._budget.remaining().seconds == 0
+            over = self.budget.remaining().seconds == 0
             self._accept_unread("cancelled")
             self._finish(span, "timeout" if over else "cancelled", None)
             raise
         return self._finish(span, by, error)
 
     async def _iterate(self) -> str:
-        if self._budget.depth > self._budget.limits.max_depth:
+        if self.budget.depth > self.budget.limits.max_depth:
             return "depth"
         while True:
-            word = self._budget.exhausted()
+            word = self.budget.exhausted()
             if word is not None:
                 return word
             iteration = len(self._record.steps) + 1
-            self._budget.start_step()
-            span = self._times.step(iteration)
+            self.budget.start_step()
+            span = self.times.step(iteration)
             plan = await self._ask(iteration, span)
             await self._take(plan, iteration, span)
             word = self._over(plan)
@@ -199,19 +185,19 @@ class Loop:
         """Why there is no step after this one."""
         if plan.done:
             return self._record.refused_by or "done"
-        if self._record.idle >= max(1, self._budget.limits.max_idle_steps):
+        if self._record.idle >= max(1, self.budget.limits.max_idle_steps):
             return self._record.refused_by or "no_progress"
         return None
 
     async def _ask(self, iteration: int, span: Span) -> Plan:
-        costs = PlannerCosts(self._budget)
+        costs = PlannerCosts(self.budget)
         situation = Situation(
-            query=self._query,
-            depth=self._budget.depth,
-            environment=self._environment,
+            query=self.query,
+            depth=self.budget.depth,
+            environment=self.environment,
             steps=tuple(self._record.steps),
             findings=tuple(self._record.findings),
-            remaining=self._budget.remaining(),
+            remaining=self.budget.remaining(),
             offered=self._record.offered,
             observed=tuple(self._record.observed),
             memos=tuple(self._record.memos),
@@ -220,11 +206,11 @@ class Loop:
         planned = False
         try:
             plan = await ask(
-                self._planner,
+                self.planner,
                 situation,
                 costs,
-                timeout_s=self._budget.limits.planner_timeout_s,
-                stop=self._stop,
+                timeout_s=self.budget.limits.planner_timeout_s,
+                stop=self.stop,
             )
             planned = True
             return plan
@@ -243,7 +229,7 @@ class Loop:
         self._tell(StepPlanned, iteration=iteration, thought=plan.thought, calls=calls, done=plan.done)
         claimed = self._record.claim(plan)
         self._tell_findings(claimed, iteration)
-        spans = [self._times.begin() for _ in calls]
+        spans = [self.times.begin() for _ in calls]
         tasks = [
             asyncio.create_task(self._answer(call, spans[place], iteration, place))
             for place, call in enumerate(calls)
@@ -253,9 +239,9 @@ class Loop:
             if tasks:
                 cut = await all_within(
                     tasks,
-                    seconds=self._budget.remaining().seconds,
-                    depth=self._budget.depth,
-                    stop=self._stop,
+                    seconds=self.budget.remaining().seconds,
+                    depth=self.budget.depth,
+                    stop=self.stop,
                 )
         finally:
             answers = [outcome(*call_parts) for call_parts in zip(tasks, calls, spans, strict=True)]
@@ -263,8 +249,8 @@ class Loop:
                 plan, answers, iteration=iteration, span=span, claimed=bool(claimed)
             )
             self._tell_findings(added, iteration)
-            if BudgetUpdated in self._publish.heard:
-                self._tell(BudgetUpdated, iteration=iteration, remaining=self._budget.remaining())
+            if BudgetUpdated in self.publisher.heard:
+                self._tell(BudgetUpdated, iteration=iteration, remaining=self.budget.remaining())
         if cut is not None:
             raise StopError(cut)
 
@@ -280,15 +266,14 @@ class Loop:
     async def _start(self, query: str, keep: Callable[[Run], None]) -> Run:
         """A run that a call starts: same planner and material, on this budget."""
         child = Loop(
-            query,
-            environment=self._environment,
-            planner=self._planner,
-            budget=self._budget.child(),
-            cache=self._cache,
-            publisher=self._publish,
-            times=self._times,
+            query=query,
+            environment=self.environment,
+            planner=self.planner,
+            budget=self.budget.child(),
+            cache=self.cache,
+            publisher=self.publisher,
+            times=self.times,
             on_end=keep,
-            policy=self._policy,
             parent_id=self._id,
         )
         return await child.go()
@@ -302,33 +287,33 @@ class Loop:
         steps, findings = tuple(self._record.steps), tuple(self._record.findings)
         trajectory = Trajectory(
             id=self._id,
-            environment=self._environment.name,
-            planner=self._planner.name,
-            query=self._query,
-            depth=self._budget.depth,
+            environment=self.environment.name,
+            planner=self.planner.name,
+            query=self.query,
+            depth=self.budget.depth,
             started_at=span.started_at,
             ended_at=ended_at,
             steps=steps,
             findings=findings,
             stopped_by=by,
-            usage=usage_of(steps, depth=self._budget.depth, wall_time_ms=wall_ms),
+            usage=usage_of(steps, depth=self.budget.depth, wall_time_ms=wall_ms),
             error=error,
-            policy=self._policy,
+            policy=getattr(self.planner, "policy_label", None),
             notes=self._record.notes,
-            limits=self._limits,
+            limits=self.budget.limits.document() if self.limits is None else self.limits,
         )
         finished = Run(findings=findings, trajectory=trajectory, stopped_by=by, error=error)
-        if self._on_end is not None:
+        if self.on_end is not None:
             try:
-                self._on_end(finished)
+                self.on_end(finished)
             except Exception as fault:
                 _log.warning("on_end of a run failed", exc_info=fault)
         self._tell(RunEnded, stopped_by=by, findings=len(findings), usage=trajectory.usage, error=error)
         return finished
 
     def _tell(self, kind: type[Event], **values: Any) -> None:
-        if kind in self._publish.heard:
-            self._publish.tell(kind, run_id=self._id, depth=self._budget.depth, **values)
+        if kind in self.publisher.heard:
+            self.publisher.tell(kind, run_id=self._id, depth=self.budget.depth, **values)
 
     def _tell_findings(self, findings: Sequence[Finding], iteration: int) -> None:
         for finding in findings:

@@ -93,15 +93,11 @@ class CallStarted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallEnded(Event):
+class CallEnded(CallStarted):
     """A call ended, well or not."""
 
     type = "call_ended"
 
-    iteration: int
-    call: int
-    tool: str
-    parameters: Mapping[str, Any]
     duration_ms: float
     error: str | None
     cached: bool

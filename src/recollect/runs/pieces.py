@@ -101,12 +101,17 @@ def size_of(piece: Piece) -> int:
 
 
 def _cut(piece: Piece, most_tokens: int) -> Iterator[Piece]:
-    if size_of(piece) <= most_tokens or len(piece.lines) < 2:
+    halves = _halves(piece) if size_of(piece) > most_tokens else []
+    if not halves:
         yield piece
-        return
-    middle = len(piece.lines) // 2
-    for first, last in ((1, middle), (middle + 1, len(piece.lines))):
-        yield from _cut(_part(piece, first, last), most_tokens)
+    for half in halves:
+        yield from _cut(half, most_tokens)
+
+
+def _halves(piece: Piece) -> list[Piece]:
+    """The first and the second half of its lines; none of a single line."""
+    middle, count = len(piece.lines) // 2, len(piece.lines)
+    return [_part(piece, 1, middle), _part(piece, middle + 1, count)] if middle else []
 
 
 def _part(piece: Piece, first: int, last: int) -> Piece:
@@ -135,11 +140,7 @@ def halved(batch: Sequence[Piece]) -> list[list[Piece]]:
     if len(batch) > 1:
         middle = len(batch) // 2
         return [list(batch[:middle]), list(batch[middle:])]
-    [piece] = batch
-    middle = len(piece.lines) // 2
-    if not middle:
-        return []
-    return [[_part(piece, 1, middle)], [_part(piece, middle + 1, len(piece.lines))]]
+    return [[half] for half in _halves(batch[0])]
 
 
 def fitting(pieces: Sequence[Piece], max_tokens: int | None) -> tuple[list[Piece], list[Piece]]:

@@ -26,37 +26,26 @@ class PlannerCosts:
     """What a planner sets aside and uses for one answer."""
 
     def __init__(self, budget: Budget) -> None:
-        self._budget = budget
-        self._reserved: Reservation | None = None
+        self._reservation = Reservation(budget, 0)
         self._used: tuple[int, float, int] | None = None
         self._granted = 0
         self.short_of: str | None = None
 
-    @property
-    def _held(self) -> Reservation:
-        """Made when it is first needed: most planners pay for nothing."""
-        if self._reserved is None:
-            self._reserved = self._budget.reserve(subcalls=0)
-            assert self._reserved is not None, "nothing always fits"
-        return self._reserved
-
     def afford(self, tokens: int, usd: float) -> bool:
         """Set aside the worst case of one request, if it is there."""
-        self.short_of = self._held.extend(tokens=tokens, usd=usd)
+        self.short_of = self._reservation.extend(tokens=tokens, usd=usd)
         self._granted += self.short_of is None
         return self.short_of is None
 
     def settle(self, tokens: int, usd: float, model_calls: int) -> None:
         """What it was."""
-        if self._reserved is not None or tokens or usd:
-            self._held.settle(tokens=tokens, usd=usd)
+        self._reservation.settle(tokens=tokens, usd=usd)
         self._used = (tokens, usd, model_calls)
 
     def settle_rest(self) -> tuple[int, float, int]:
         """What it was; if nobody said, all that was set aside: a request that was sent has to be paid."""
         if self._used is None:
-            reserved = self._reserved
-            self.settle(reserved.tokens if reserved else 0, reserved.usd if reserved else 0.0, self._granted)
+            self.settle(self._reservation.tokens, self._reservation.usd, self._granted)
         assert self._used is not None
         return self._used
 

@@ -81,16 +81,13 @@ def _parse(text: str | bytes) -> Any:
 
 async def replay(document: Mapping[str, Any] | str | bytes | Trajectory) -> Run:
     """Play a recorded run again, from its record alone."""
-    return await _play(document if isinstance(document, Trajectory) else read_trajectory(document))
-
-
-async def _play(record: Trajectory) -> Run:
+    record = document if isinstance(document, Trajectory) else read_trajectory(document)
     budget = Budget(_ENDLESS)
     budget.depth = record.depth
     #: The name of the material, and nothing else of it.
     environment: Any = SimpleNamespace(name=record.environment)
     loop = _Replay(
-        record.query,
+        query=record.query,
         environment=environment,
         planner=ReplayPlanner(record),
         budget=budget,
@@ -119,5 +116,5 @@ class RecordedCalls:
     async def answer(self, call: Call, *, span: Span, iteration: int, place: int) -> Answered:
         """The recorded outcome."""
         recorded = self._record.steps[iteration - 1].tool_calls[place]
-        child = None if recorded.child is None else (await _play(recorded.child)).trajectory
+        child = None if recorded.child is None else (await replay(recorded.child)).trajectory
         return Answered(record=replace(recorded, child=child), text="")

@@ -113,28 +113,25 @@ def _results(situation: Situation, boundary: str, left: int) -> tuple[list[str],
     last = situation.steps[-1].iteration if situation.steps else 0
     newest = [result for result in results if result.step == last]
     allowed = dict.fromkeys((result.number for result in results), 0)
-    for one, room in zip(
-        newest,
-        share_out([result.tokens for result in newest], left - _AROUND_TOKENS * len(newest)),
-        strict=True,
-    ):
-        allowed[one.number] = room
+    shared = share_out([result.tokens for result in newest], left - _AROUND_TOKENS * len(newest))
+    for result, room in zip(newest, shared, strict=True):
+        allowed[result.number] = room
         left -= room + _AROUND_TOKENS
-    for one in reversed([result for result in results if result.step != last]):
-        room = min(one.tokens, left - _AROUND_TOKENS)
-        if room >= min(_LEAST_TOKENS, one.tokens):
-            allowed[one.number] = room
+    for result in reversed([result for result in results if result.step != last]):
+        room = min(result.tokens, left - _AROUND_TOKENS)
+        if room >= min(_LEAST_TOKENS, result.tokens):
+            allowed[result.number] = room
             left -= room + _AROUND_TOKENS
     pieces, shares = [], []
     hidden: list[str] = []
-    for one in results:
-        room = allowed[one.number]
-        shares.append(Share(number=one.number, tokens=one.tokens, shown=min(room, one.tokens)))
-        if room < 1 and one.tokens:
-            hidden.append(f"{one.number} {one.call}")
+    for result in results:
+        room = allowed[result.number]
+        shares.append(Share(number=result.number, tokens=result.tokens, shown=min(room, result.tokens)))
+        if room < 1 and result.tokens:
+            hidden.append(f"{result.number} {result.call}")
             continue
-        body = f"{one.call}\n{_shortened(one, room)}"
-        pieces.append(fence(f"observation {one.number}", body, boundary))
+        body = f"{result.call}\n{_shortened(result, room)}"
+        pieces.append(fence(f"observation {result.number}", body, boundary))
     if hidden:
         # Said even where there is no room: who does not know that something is missing never asks for it.
         listed = first_tokens(f"{len(hidden)}: {'; '.join(hidden)}", max(left - _AROUND_TOKENS, 24))
@@ -143,20 +140,16 @@ def _results(situation: Situation, boundary: str, left: int) -> tuple[list[str],
 
 
 def _all(situation: Situation) -> list[_Result]:
-    results = []
-    for step, seen in zip(situation.steps, situation.observed, strict=True):
-        for place, (call, observation) in enumerate(zip(step.tool_calls, seen, strict=True), 1):
-            named = first_tokens(f"{call.tool}({json.dumps(dict(call.parameters), ensure_ascii=False)})", 40)
-            results.append(
-                _Result(
-                    step=step.iteration,
-                    number=f"{step.iteration}.{place}",
-                    call=named,
-                    text=observation.text,
-                    tokens=count_tokens(observation.text),
-                )
-            )
-    return results
+    return [
+        _Result(
+            step=step,
+            number=f"{step}.{place}",
+            call=first_tokens(f"{call.tool}({json.dumps(dict(call.parameters), ensure_ascii=False)})", 40),
+            text=seen.text,
+            tokens=count_tokens(seen.text),
+        )
+        for step, place, call, seen in situation.results()
+    ]
 
 
 def _shortened(result: _Result, room: int) -> str:

@@ -134,11 +134,7 @@ def _observed(situation: Situation, named: str) -> Iterator[tuple[str, Seen]]:
     """Every result with the name of its call: the one that a claim names first, then the newest."""
     match = _NUMBER.search(named)
     wanted = (int(match[1]), int(match[2])) if match else None
-    every = [
-        ((step.iteration, place), f"step {step.iteration}, call {place}: {call.tool}", observation)
-        for step, seen in zip(situation.steps, situation.observed, strict=True)
-        for place, (call, observation) in enumerate(zip(step.tool_calls, seen, strict=True), 1)
-        if call.error is None
-    ]
-    for _, name, observation in sorted(every, key=lambda row: (row[0] != wanted, (-row[0][0], row[0][1]))):
-        yield name, observation
+    results = [result for result in situation.results() if result[2].error is None]
+    results.sort(key=lambda result: (result[:2] != wanted, -result[0], result[1]))
+    for step, place, call, seen in results:
+        yield f"step {step}, call {place}: {call.tool}", seen

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from recollect.domain.findings import Finding
-from recollect.domain.trajectory import Choice, Step
+from recollect.domain.trajectory import CallRecord, Choice, Step
 from recollect.runs.environment import Environment
 
 
@@ -51,6 +51,12 @@ class Situation:
     observed: Sequence[Sequence[Seen]] = ()
     memos: Sequence[Any] = ()
     afford: Callable[[int, float], bool] = field(default=lambda tokens, usd: True)
+
+    def results(self) -> Iterator[tuple[int, int, CallRecord, Seen]]:
+        """Every call so far with what it gave back: step and place in it, both counted from 1."""
+        for step, seen in zip(self.steps, self.observed, strict=True):
+            for place, (call, result) in enumerate(zip(step.tool_calls, seen, strict=True), 1):
+                yield step.iteration, place, call, result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
