@@ -15,14 +15,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recollect import telemetry
-from recollect.domain.findings import Finding
 from recollect.domain.trajectory import CallRecord
 from recollect.errors import DepthLimitError, InvalidInputError, RecollectError
 from recollect.runs.budget import Budget
 from recollect.runs.cache import Cache, CacheKey, NotRunError, cache_key
 from recollect.runs.deadline import CutError, within
 from recollect.runs.environment import CallContext, Environment, Observation, Tool
-from recollect.runs.planners.contract import Call
+from recollect.runs.planners.contract import Call, CallAnswer
 from recollect.runs.times import Span
 
 if TYPE_CHECKING:
@@ -34,17 +33,6 @@ _log = logging.getLogger(__name__)
 _ERROR_CHARS = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """A call's record, and what is not in it: the text for the planner, what it offers, the limit that refused it."""
-
-    record: CallRecord
-    text: str
-    findings: tuple[Finding, ...] = ()
-    refused_by: str | None = None
-    note: str | None = None
-
-
 #: Starts a run for a call, and keeps it even if the call is cut short: `start(query, keep)`.
 StartRun = Callable[[str, Callable[["Run"], None]], Awaitable["Run"]]
 
@@ -52,7 +40,7 @@ StartRun = Callable[[str, Callable[["Run"], None]], Awaitable["Run"]]
 class Calls(Protocol):
     """Who answers the calls of a run."""
 
-    async def answer(self, call: Call, *, span: Span, iteration: int, place: int) -> Answered:
+    async def answer(self, call: Call, *, span: Span, iteration: int, place: int) -> CallAnswer:
         """The outcome; a cancelled call has one, too."""
         ...
 
@@ -91,7 +79,7 @@ class LiveCalls:
     cache: Cache
     start_run: StartRun
 
-    async def answer(self, call: Call, *, span: Span, iteration: int = 0, place: int = 0) -> Answered:
+    async def answer(self, call: Call, *, span: Span, iteration: int = 0, place: int = 0) -> CallAnswer:
         """Check it, answer it, record it."""
         try:
             attempt = self._check(call)
@@ -116,7 +104,7 @@ class LiveCalls:
         except Exception as error:
             _log.warning("the tool %r failed", call.tool, exc_info=error)
             return self._failed(attempt, span, f"{type(error).__name__}: {error}")
-        return Answered(
+        return CallAnswer(
             record=self._record(attempt, span, result=observation.value),
             text=observation.text,
             findings=observation.findings,
@@ -147,7 +135,7 @@ class LiveCalls:
         except Exception as error:
             raise InvalidInputError(f"the parameters of {call.tool!r} can't be read: {error}") from error
 
-    def _invalid(self, call: Call, span: Span, error: str) -> Answered:
+    def _invalid(self, call: Call, span: Span, error: str) -> CallAnswer:
         """A call that can't run is a sub-call: a planner that never gets one right must come to an end."""
         reservation = self.budget.reserve()
         refused = None if reservation else self.budget.refusal()
@@ -240,12 +228,12 @@ class LiveCalls:
 
     def _failed(
         self, attempt: _Attempt, span: Span, error: str, *, refused_by: str | None = None
-    ) -> Answered:
+    ) -> CallAnswer:
         # A run that the call started may have found things before the call failed.
         findings = tuple(finding for child in attempt.children for finding in child.findings)
         error = _short(error)
         record = self._record(attempt, span, error=error, refused=refused_by is not None)
-        return Answered(record=record, text=f"error: {error}", findings=findings, refused_by=refused_by)
+        return CallAnswer(record=record, text=f"error: {error}", findings=findings, refused_by=refused_by)
 
     def _record(
         self,
@@ -298,7 +286,7 @@ def _as_json(parameters: Any) -> dict[str, Any]:
     return read
 
 
-def outcome(task: asyncio.Task[Answered], call: Call, span: Span) -> Answered:
+def outcome(task: asyncio.Task[CallAnswer], call: Call, span: Span) -> CallAnswer:
     """Of a call's task; of one that does not even end when cancelled, a record that says so."""
     if task.done() and not task.cancelled():
         error = task.exception()
@@ -312,7 +300,7 @@ def outcome(task: asyncio.Task[Answered], call: Call, span: Span) -> Answered:
 
 def _unrun(
     call: Call, span: Span, error: str, parameters: Mapping[str, Any], *, refused_by: str | None = None
-) -> Answered:
+) -> CallAnswer:
     """The record of a call that no tool has answered."""
     record = CallRecord(
         tool=str(call.tool),
@@ -322,4 +310,4 @@ def _unrun(
         error=error,
         refused=refused_by is not None,
     )
-    return Answered(record=record, text=f"error: {error}", refused_by=refused_by)
+    return CallAnswer(record=record, text=f"error: {error}", refused_by=refused_by)

@@ -25,7 +25,7 @@ from recollect.domain.findings import Finding
 from recollect.domain.trajectory import Trajectory
 from recollect.runs.budget import Budget, Limits
 from recollect.runs.cache import Cache
-from recollect.runs.calls import Answered, Calls, LiveCalls, outcome
+from recollect.runs.calls import Calls, LiveCalls, outcome
 from recollect.runs.deadline import all_within
 from recollect.runs.environment import Environment
 from recollect.runs.events import (
@@ -41,7 +41,7 @@ from recollect.runs.events import (
     Subscriber,
 )
 from recollect.runs.plan_request import PlannerCosts, StopError, ask
-from recollect.runs.planners.contract import Call, Plan, Planner, Situation
+from recollect.runs.planners.contract import Call, CallAnswer, Plan, Planner, Situation
 from recollect.runs.record import Record, usage_of
 from recollect.runs.times import Span, Times, utc_now
 
@@ -254,7 +254,7 @@ class Loop:
         if cut is not None:
             raise StopError(cut)
 
-    async def _answer(self, call: Call, span: Span, iteration: int, place: int) -> Answered:
+    async def _answer(self, call: Call, span: Span, iteration: int, place: int) -> CallAnswer:
         at: dict[str, Any] = {"iteration": iteration, "call": place, "tool": str(call.tool)}
         at["parameters"] = call.parameters
         self._tell(CallStarted, **at)

@@ -9,8 +9,7 @@ from typing import Any
 
 from recollect.domain.findings import Finding
 from recollect.domain.trajectory import CallRecord, Step, Usage
-from recollect.runs.calls import Answered
-from recollect.runs.planners.contract import Plan, Seen
+from recollect.runs.planners.contract import CallAnswer, Plan
 from recollect.runs.times import Span
 
 #: The words of a refusal that end a run, when nothing else comes of a step. A refused depth is only that call's.
@@ -24,7 +23,7 @@ class Record:
         self.steps: list[Step] = []
         self.findings: list[Finding] = []
         #: Of each step: what its calls gave back to read, and what its plan wants handed back.
-        self.observed: list[tuple[Seen, ...]] = []
+        self.observed: list[tuple[CallAnswer, ...]] = []
         self.memos: list[Any] = []
         #: Steps in a row that brought nothing new.
         self.idle = 0
@@ -72,7 +71,7 @@ class Record:
         return self.add(plan.findings or ())
 
     def add_step(
-        self, plan: Plan, answers: Sequence[Answered], *, iteration: int, span: Span, claimed: bool
+        self, plan: Plan, answers: Sequence[CallAnswer], *, iteration: int, span: Span, claimed: bool
     ) -> list[Finding]:
         """A step with the answers of its calls; `claimed`: its plan brought something new. What they brought."""
         offered = tuple(finding for answer in answers for finding in answer.findings)
@@ -84,7 +83,7 @@ class Record:
             added = self.add(offered)
         else:
             self._unread = offered
-        self.observed.append(tuple(Seen(text=answer.text, findings=answer.findings) for answer in answers))
+        self.observed.append(tuple(answers))
         self.memos.append(plan.memo)
         for note in plan.notes:
             self.note(note)

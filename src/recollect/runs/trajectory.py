@@ -17,10 +17,9 @@ from recollect.domain.trajectory import STOPPED_BY, VERSION, Trajectory
 from recollect.errors import InvalidInputError
 from recollect.runs.budget import Budget, Limits
 from recollect.runs.cache import Cache
-from recollect.runs.calls import Answered
 from recollect.runs.engine import Loop, Run
 from recollect.runs.events import Publisher
-from recollect.runs.planners.contract import Call, Plan
+from recollect.runs.planners.contract import Call, CallAnswer, Plan
 from recollect.runs.planners.replay import ReplayPlanner
 from recollect.runs.times import RecordedTimes, Span
 
@@ -113,8 +112,8 @@ class RecordedCalls:
     def __init__(self, record: Trajectory) -> None:
         self._record = record
 
-    async def answer(self, call: Call, *, span: Span, iteration: int, place: int) -> Answered:
+    async def answer(self, call: Call, *, span: Span, iteration: int, place: int) -> CallAnswer:
         """The recorded outcome."""
         recorded = self._record.steps[iteration - 1].tool_calls[place]
         child = None if recorded.child is None else (await replay(recorded.child)).trajectory
-        return Answered(record=replace(recorded, child=child), text="")
+        return CallAnswer(record=replace(recorded, child=child), text="")

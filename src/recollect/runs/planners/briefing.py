@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from recollect.domain.trajectory import CallRecord
 from recollect.providers.tokens import count_tokens, first_tokens
 from recollect.runs.environment import Tool
 from recollect.runs.fences import fence, preface
@@ -144,12 +145,17 @@ def _all(situation: Situation) -> list[_Result]:
         _Result(
             step=step,
             number=f"{step}.{place}",
-            call=first_tokens(f"{call.tool}({json.dumps(dict(call.parameters), ensure_ascii=False)})", 40),
-            text=seen.text,
-            tokens=count_tokens(seen.text),
+            call=first_tokens(called(answer.record), 40),
+            text=answer.text,
+            tokens=count_tokens(answer.text),
         )
-        for step, place, call, seen in situation.results()
+        for step, place, answer in situation.answers()
     ]
+
+
+def called(call: CallRecord) -> str:
+    """A call as a model reads it."""
+    return f"{call.tool}({json.dumps(dict(call.parameters), ensure_ascii=False)})"
 
 
 def _shortened(result: _Result, room: int) -> str:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from recollect.domain.findings import Citation, CitationStatus, Finding, span_hash
-from recollect.runs.planners.contract import Seen, Situation
+from recollect.runs.planners.contract import CallAnswer, Situation
 from recollect.runs.quotes import MIN_QUOTE_CHARS, locate, plain, spellings
 
 #: The kind of a citation that names a call of the run instead of a place in the material.
@@ -97,7 +97,7 @@ def anchored(
     return replace(claim, citations=cited) if cited else None
 
 
-def _offered(quote: str, seen: Seen, plains: dict[int, str]) -> Finding | None:
+def _offered(quote: str, seen: CallAnswer, plains: dict[int, str]) -> Finding | None:
     """Of what a call offered, the narrowest that holds the words: they stand in it and not merely near it."""
     holding = [
         finding
@@ -130,11 +130,11 @@ def _citation(name: str, content_hash: str, quote: str, status: CitationStatus) 
     )
 
 
-def _observed(situation: Situation, named: str) -> Iterator[tuple[str, Seen]]:
+def _observed(situation: Situation, named: str) -> Iterator[tuple[str, CallAnswer]]:
     """Every result with the name of its call: the one that a claim names first, then the newest."""
     match = _NUMBER.search(named)
     wanted = (int(match[1]), int(match[2])) if match else None
-    results = [result for result in situation.results() if result[2].error is None]
-    results.sort(key=lambda result: (result[:2] != wanted, -result[0], result[1]))
-    for step, place, call, seen in results:
-        yield f"step {step}, call {place}: {call.tool}", seen
+    answers = [entry for entry in situation.answers() if entry[2].record.error is None]
+    answers.sort(key=lambda entry: (entry[:2] != wanted, -entry[0], entry[1]))
+    for step, place, answer in answers:
+        yield f"step {step}, call {place}: {answer.record.tool}", answer

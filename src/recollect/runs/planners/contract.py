@@ -24,11 +24,14 @@ class Remaining:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What one call gave back to read, and what it offered as findings."""
+class CallAnswer:
+    """A call's record, and what is not in it: the text for the planner, what it offers, the limit that refused it."""
 
+    record: CallRecord
     text: str
     findings: tuple[Finding, ...] = ()
+    refused_by: str | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,15 +51,15 @@ class Situation:
     findings: Sequence[Finding]
     remaining: Remaining
     offered: Sequence[Finding] = ()
-    observed: Sequence[Sequence[Seen]] = ()
+    observed: Sequence[Sequence[CallAnswer]] = ()
     memos: Sequence[Any] = ()
     afford: Callable[[int, float], bool] = field(default=lambda tokens, usd: True)
 
-    def results(self) -> Iterator[tuple[int, int, CallRecord, Seen]]:
-        """Every call so far with what it gave back: step and place in it, both counted from 1."""
-        for step, seen in zip(self.steps, self.observed, strict=True):
-            for place, (call, result) in enumerate(zip(step.tool_calls, seen, strict=True), 1):
-                yield step.iteration, place, call, result
+    def answers(self) -> Iterator[tuple[int, int, CallAnswer]]:
+        """What every call so far gave back, with its step and its place there, both counted from 1."""
+        for step, answers in zip(self.steps, self.observed, strict=True):
+            for place, answer in enumerate(answers, 1):
+                yield step.iteration, place, answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from recollect.providers.models.contract import Exchange, Reply, ToolForm
 from recollect.providers.tokens import count_tokens
 from recollect.runs.environment import Tool
 from recollect.runs.fences import fence, preface, read_prompt
+from recollect.runs.planners.briefing import called
 from recollect.runs.planners.contract import Situation
 
 RECORD, FINISH = "record_findings", "finish"
@@ -58,10 +59,10 @@ def talk_of(situation: Situation, *, boundary: str, max_tokens: int) -> Talk:
     """The conversation of a run up to now, within the tokens."""
     parts = [preface(boundary), fence("question", situation.query, boundary)]
     exchanges: list[Exchange] = []
-    for step, seen, memo in zip(situation.steps, situation.observed, situation.memos, strict=True):
+    for step, answers, memo in zip(situation.steps, situation.observed, situation.memos, strict=True):
         texts = [
-            _result(step.iteration, place, call.tool, call.parameters, observation.text, boundary)
-            for place, (call, observation) in enumerate(zip(step.tool_calls, seen, strict=True), 1)
+            fence(f"result {step.iteration}.{place}", f"{called(seen.record)[:2_000]}\n{seen.text}", boundary)
+            for place, seen in enumerate(answers, 1)
         ]
         if isinstance(memo, Turn):
             results = tuple(
@@ -113,11 +114,6 @@ def _thinned(opening: str, exchanges: Sequence[Exchange], max_tokens: int) -> Ta
             exchange = replace(exchange, results=results)
         kept.append(exchange)
     return Talk(opening=opening, exchanges=tuple(kept), tokens=total - saved, withheld=saved)
-
-
-def _result(step: int, place: int, tool: str, parameters: Mapping[str, Any], text: str, boundary: str) -> str:
-    called = f"{tool}({json.dumps(dict(parameters), ensure_ascii=False)})"
-    return fence(f"result {step}.{place}", f"{called[:2_000]}\n{text}", boundary)
 
 
 def _written(reply: Reply) -> str:
