@@ -40,8 +40,8 @@ from recollect.runs.events import (
     StepPlanned,
     Subscriber,
 )
-from recollect.runs.plan_request import PlannerCosts, StopError, ask
-from recollect.runs.planners.contract import Call, CallAnswer, Plan, Planner, Situation
+from recollect.runs.plan_request import PlannerCosts, ask
+from recollect.runs.planners.contract import Call, CallAnswer, EndOfRunError, Plan, Planner, Situation
 from recollect.runs.record import Record, usage_of
 from recollect.runs.times import Span, Times, utc_now
 
@@ -152,8 +152,8 @@ class Loop:
         try:
             try:
                 by = await self._iterate()
-            except StopError as stop:
-                by, error = stop.by, stop.error
+            except EndOfRunError as end:
+                by, error = end.stopped_by, end.error
             except Exception as fault:  # not a planner's and not a tool's: the material's, or ours
                 _log.exception("a run over %r failed; what it found is kept", self.environment.name)
                 by, error = "error", f"{type(fault).__name__}: {fault}"
@@ -252,7 +252,7 @@ class Loop:
             if BudgetUpdated in self.publisher.heard:
                 self._tell(BudgetUpdated, iteration=iteration, remaining=self.budget.remaining())
         if cut is not None:
-            raise StopError(cut)
+            raise EndOfRunError(cut)
 
     async def _answer(self, call: Call, span: Span, iteration: int, place: int) -> CallAnswer:
         at: dict[str, Any] = {"iteration": iteration, "call": place, "tool": str(call.tool)}

@@ -13,15 +13,6 @@ from recollect.runs.planners.contract import EndOfRunError, Plan, Planner, Situa
 _log = logging.getLogger(__name__)
 
 
-class StopError(Exception):
-    """The loop ends here, stopped by this. Never leaves the engine."""
-
-    def __init__(self, by: str, error: str | None = None) -> None:
-        super().__init__(by)
-        self.by = by
-        self.error = error
-
-
 class PlannerCosts:
     """What a planner sets aside and uses for one answer."""
 
@@ -58,7 +49,7 @@ async def ask(
     timeout_s: float | None,
     stop: asyncio.Event | None,
 ) -> Plan:
-    """The next plan, or `StopError`. Either way `costs` knows what asking used."""
+    """The next plan, or `EndOfRunError`. Either way `costs` knows what asking used."""
     left_s = situation.remaining.seconds
     seconds = min((value for value in (left_s, timeout_s) if value is not None), default=None)
     try:
@@ -69,19 +60,19 @@ async def ask(
         return plan
     except CutError as cut:
         if cut.by == "cancelled" and stop is not None and stop.is_set():
-            raise StopError("cancelled") from cut
+            raise EndOfRunError("cancelled") from cut
         if cut.by == "timeout" and seconds == left_s:
-            raise StopError("timeout") from cut
+            raise EndOfRunError("timeout") from cut
         why = "the planner cancelled itself" if cut.by == "cancelled" else f"no plan within {timeout_s:g} s"
-        raise StopError("planner", why) from cut
-    except EndOfRunError as ended:
+        raise EndOfRunError("planner", why) from cut
+    except EndOfRunError:
         costs.settle(0, 0.0, 0)
-        raise StopError(ended.stopped_by, ended.error) from ended
+        raise
     except PlannerError as error:
         costs.settle(error.tokens, error.usd, error.model_calls)
-        raise StopError(error.limit or costs.short_of or "planner", str(error)) from error
+        raise EndOfRunError(error.limit or costs.short_of or "planner", str(error)) from error
     except RecollectError as error:
-        raise StopError("planner", str(error)) from error
+        raise EndOfRunError("planner", str(error)) from error
     except Exception as error:
         _log.warning("the planner %r failed", planner.name, exc_info=error)
-        raise StopError("planner", f"{type(error).__name__}: {error}") from error
+        raise EndOfRunError("planner", f"{type(error).__name__}: {error}") from error

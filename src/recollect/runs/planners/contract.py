@@ -94,9 +94,9 @@ class Plan:
 
 
 class EndOfRunError(Exception):
-    """Raised by a planner that knows how the run ended: one that replays a record. Never leaves the engine."""
+    """The run ends here: a limit was met, or a planner that replays a record knows so. Never leaves the engine."""
 
-    def __init__(self, stopped_by: str, error: str | None) -> None:
+    def __init__(self, stopped_by: str, error: str | None = None) -> None:
         super().__init__(stopped_by)
         self.stopped_by = stopped_by
         self.error = error
