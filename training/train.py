@@ -65,9 +65,7 @@ def _options() -> Any:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument(
-        "--seed", type=int, default=3, help="another order; the mean of two runs is better than each"
-    )
+    parser.add_argument("--seed", type=int, default=3, help="another order of the examples")
     return parser.parse_args()
 
 
