@@ -81,9 +81,7 @@ async def run(
     `on_end` gets the run however it ends, before this returns or raises. `depth` is for
     a run that begins deeper than the root; one beyond `limits.max_depth` is stopped by "depth" at once.
     """
-    if budget is not None and limits is not None:
-        budget = budget.branch(limits)
-    budget = budget.branch() if budget is not None else Budget(limits, clock=clock)
+    budget = Budget(limits, clock=clock) if budget is None else budget.branch(limits)
     budget.depth = max(budget.depth, depth)
     publisher = on_event if isinstance(on_event, Publisher) else Publisher(on_event, now)
     loop = Loop(

@@ -29,8 +29,9 @@ class PlannerCosts:
         return self.short_of is None
 
     def settle(self, tokens: int, usd: float, model_calls: int) -> None:
-        """What it was."""
-        self._reservation.settle(tokens=tokens, usd=usd)
+        """What it was: nothing, for a planner without a model."""
+        if self._granted or tokens or usd:
+            self._reservation.settle(tokens=tokens, usd=usd)
         self._used = (tokens, usd, model_calls)
 
     def settle_rest(self) -> tuple[int, float, int]:
