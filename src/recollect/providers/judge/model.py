@@ -74,7 +74,7 @@ def statement(
 
 WEIGHTS = Path(__file__).parent / "weights"
 SHA256 = {
-    "judge.onnx": "b39a2599f1d2e071cbef9e3e814594a69ba7abd30963d508c05dec314e1a5725",
+    "judge.onnx": "59010527800a06fc7e91386dc0174af7e0dd9e4d4ad9a3d163f3af34fbb46688",
     "words.npz": "87e2c957fed32e485b5bd9b88e98538b20ddf77c21fb4ba2bfc108eb45dba397",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
