@@ -230,11 +230,18 @@ def test_what_a_session_did_not_commit_is_undone_when_it_breaks(home: Path) -> N
 
 
 def kill(home: Path) -> int:
-    """Kill the server that this home's programs started, and wait until it is gone; gives its process id."""
+    """Kill the server that this home's programs started, and wait until it is gone; gives its process id.
+
+    Its sessions outlive it by a moment, on a busy machine long enough to answer once more.
+    """
     pid = embedded.status(home).pid
     assert pid is not None
+    listed = Path(f"/proc/{pid}/task/{pid}/children")
+    sessions = listed.read_text().split() if listed.exists() else []
     os.kill(pid, signal.SIGKILL)
     while embedded.status(home).pid == pid and not embedded.has_crashed(home):
+        time.sleep(0.01)
+    while any(Path(f"/proc/{session}").exists() for session in sessions):
         time.sleep(0.01)
     return pid
 
