@@ -7,6 +7,7 @@ rest as people read them. Hits have their reasons, and learning gets a note.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import replace
@@ -49,6 +50,9 @@ from recollect.retrieval.rank.signals import asks_only_when
 from recollect.retrieval.request import SearchRequest
 from recollect.storage import search as storage
 from recollect.storage.store import Row
+
+_WORD = re.compile(r"\w+")
+_POSSESSIVE = re.compile(r"['’]s\b")
 
 
 class Meanings(Mapping[UUID, Meaning]):
@@ -137,7 +141,7 @@ def _of_sides(
 
     A side that is the asker or a month goes unnamed in what is said of it.
     """
-    sides = [side.casefold() for side in _sides(asked)]
+    sides = [_words(side) for side in _sides(asked)]
     if not sides or asked.aim.first_person or asked.time_range is not None or threshold <= 0:
         return rows
     texts = {row: _spoken(shown[pool.ids[row]]) for row in rows}
@@ -149,7 +153,12 @@ def _of_sides(
 def _spoken(shown: Row) -> str:
     """What a hit says, who says it, and where."""
     names = (shown["speaker"], shown["subject"], shown["scope_name"], *shown["entities"], *shown["mentions"])
-    return " ".join((shown["text"], *(name for name in names if name))).casefold()
+    return _words(" ".join((shown["text"], *(name for name in names if name))))
+
+
+def _words(text: str) -> str:
+    """The words of a text, each between spaces, so that "Ann" is not found in "planned" and "Ann's" is Ann."""
+    return f" {' '.join(_WORD.findall(_POSSESSIVE.sub('', text.casefold())))} "
 
 
 def _explanation(pool: Pool, ranking: Ranking, row: int, asked: Understanding, folded: int) -> Explanation:
@@ -333,7 +342,7 @@ def _with_owed(
 ) -> list[int]:
     """With the best answer about each name that the question joins to another, however far behind that one's it is."""
     texts = {row: _spoken(shown[pool.ids[row]]) for row in answers if pool.ids[row] in shown}
-    names = [name.casefold() for name in asked.aim.sides]
+    names = [_words(name) for name in asked.aim.sides]
     unnamed = [name for name in names if not any(name in texts.get(row, "") for row in order)]
     if len(unnamed) == len(names):
         return order
