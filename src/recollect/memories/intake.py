@@ -1,8 +1,8 @@
 """From what a caller passed to durable memories.
 
-check -> resolve scopes and repeats -> embed what is new -> store. Embedding happens outside any
-transaction, and while one batch is being stored the next is being embedded. A bad item is reported with
-its position; it never takes a good one with it.
+check -> resolve scopes and repeats -> embed what is new -> store. Embedding happens outside any transaction: that of a
+few memories while their scopes are looked up, that of a batch while the one before is being stored. A bad item is
+reported with its position; it never takes a good one with it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -27,6 +28,7 @@ from recollect.domain.tenancy import TenantContext
 from recollect.domain.text import text_digest
 from recollect.errors import ConflictError, MemoryNotFoundError, RecollectError, StoreBusyError, StoreError
 from recollect.memories.supersession import StatedFact, hold_subjects, settle_facts, state_fact
+from recollect.providers.embedders import Embedder
 from recollect.storage import reads, scopes, spaces, writes
 from recollect.storage.connections import try_twice
 from recollect.storage.entities import declared_names
@@ -202,37 +204,49 @@ class Prepared:
 
 
 async def _prepare(workspace: Workspace, context: TenantContext, items: list[Item]) -> Prepared:
-    """Resolve scopes and repeats, then embed what is new."""
+    """Resolve scopes and repeats, and embed what is new.
+
+    A few are embedded while the database is asked, even if it then knows them: embedding takes longer than the answer.
+    """
     opened = await workspace.open_space(context)
-    async with workspace.store.transaction(context) as tx:
-        caller = await scopes.describe_caller(tx)
-        retention = {Layer(k): v for k, v in (await scopes.get_tenant(tx)).retention_days.items()}
-        await _resolve_scopes(tx, items)
-        good = [item for item in items if item.error is None]
-        for item in good:
-            item.digest = text_digest(item.draft.text)
-        await _find_repeats(tx, good)
-        declared = await declared_names(tx)
-    fresh = [item for item in good if item.repeat_of is None]
-    texts = [item.draft.indexed_text for item in fresh]
-
-    def compute() -> tuple[list[Any], list[Counter[str]], list[list[Name]]]:
-        return (
-            embed_windows(opened.embedder, texts),
-            [Counter(terms(text)) for text in texts],
-            [find_names(item.draft.text, known=declared) for item in fresh],
-        )
-
-    vectors, counted, names = await asyncio.to_thread(compute) if texts else ([], [], [])
-    keys = [item.index for item in fresh]
+    early = _read(opened.embedder, items) if len(items) <= _FEW else None
+    try:
+        async with workspace.store.transaction(context) as tx:
+            caller = await scopes.describe_caller(tx)
+            retention = {Layer(k): v for k, v in (await scopes.get_tenant(tx)).retention_days.items()}
+            await _resolve_scopes(tx, items)
+            good = [item for item in items if item.error is None]
+            for item in good:
+                item.digest = text_digest(item.draft.text)
+            await _find_repeats(tx, good)
+            declared = await declared_names(tx)
+        fresh = [item for item in good if item.repeat_of is None]
+        vectors, counted = await (early or _read(opened.embedder, fresh)) if fresh else ({}, {})
+    finally:
+        if early is not None and not early.cancel() and not early.cancelled():
+            early.exception()  # nobody waits for it any more, nor for its fault
     return Prepared(
         opened=opened,
         retention=retention,
-        vectors=dict(zip(keys, vectors, strict=True)),
-        terms=dict(zip(keys, counted, strict=True)),
-        names=dict(zip(keys, names, strict=True)),
+        vectors=vectors,
+        terms=counted,
+        names={item.index: find_names(item.draft.text, known=declared) for item in fresh},
         large=caller.vectors + len(fresh) > spaces.EXACT_ROWS,
     )
+
+
+def _read(
+    embedder: Embedder, items: Sequence[Item]
+) -> asyncio.Future[tuple[dict[int, list[Any]], dict[int, Counter[str]]]]:
+    """The vectors and terms of some items, by their positions, from a thread that begins at once."""
+    texts = {item.index: item.draft.indexed_text for item in items}
+
+    def read() -> tuple[dict[int, list[Any]], dict[int, Counter[str]]]:
+        vectors = embed_windows(embedder, list(texts.values()))
+        counted = {index: Counter(terms(text)) for index, text in texts.items()}
+        return dict(zip(texts, vectors, strict=True)), counted
+
+    return asyncio.get_running_loop().run_in_executor(None, copy_context().run, read)
 
 
 async def _resolve_scopes(tx: Transaction, items: Sequence[Item]) -> None:
