@@ -479,12 +479,11 @@ async def _dense_candidates(case: Case, queries: Sequence[str], model: BenchEmbe
             async with workspace.store.transaction(context) as tx:
                 caller = await scopes.describe_caller(tx)
                 indexed = await workspace.indexed_rows(tx, opened.space)
-                exact = indexed is None or spaces.compares_all(caller.vectors, indexed)
                 dense = DenseRequest(
                     vector=model.vector(query),
                     space_id=opened.space.id,
                     dimensions=opened.space.dimensions,
-                    exact=exact,
+                    breadth=None if indexed is None else spaces.breadth(caller.vectors, indexed),
                     limit=generate.DENSE,
                     anchors=generate.ANCHORS,
                     reach=generate.REACH,

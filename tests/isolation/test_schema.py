@@ -167,6 +167,7 @@ SLOTS: dict[str, sql.Composable] = {
     "nearest": sql.Literal(1000),
     "nearness": sql.SQL(""),
     "later_limit": sql.Literal(6),
+    "breadth": sql.Literal("60"),
     "dense": sql.SQL("select null::uuid as memory_id, null::float8 as distance where false"),
     "table": sql.SQL("recollect.memory"),
     **search.tables(None if ON_CLUSTER else 0),

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
 
+import numpy as np
 import pytest
 
 from recollect import Recollect
 from recollect.errors import InvalidInputError
-from recollect.storage import spaces
+from recollect.storage import scopes, spaces
+from recollect.storage.filters import Moment
+from recollect.storage.scopes import Caller
+from recollect.storage.search import NO_MATCHES, Conditions, DenseRequest, TermCounts, fetch_candidates
+from recollect.workspace import Workspace
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)
 
@@ -149,19 +158,69 @@ def test_a_search_by_the_vector_index_finds_what_comparing_all_finds(
 
 
 @pytest.mark.parametrize(
-    ("vectors", "indexed", "all_of_them"),
+    ("vectors", "indexed", "breadth"),
     [
-        (5_000, 5_000, True),
-        (5_001, 5_001, False),
+        (5_000, 5_000, None),
+        (5_001, 5_001, 120),
+        (100_000, 100_000, 120),
         # A small share of a large partition: the index would look at everybody else's first.
-        (11_000, 1_000_000, True),
-        (100_000, 1_000_000, False),
+        (11_000, 1_000_000, None),
+        # The larger the crowd, the wider the look around.
+        (100_000, 1_000_000, 601),
+        (10**8, 10**8, 1_000),
     ],
 )
 def test_how_near_vectors_are_found_depends_on_what_it_costs(
-    vectors: int, indexed: int, all_of_them: bool
+    vectors: int, indexed: int, breadth: int | None
 ) -> None:
-    assert spaces.compares_all(vectors, indexed) is all_of_them
+    assert spaces.breadth(vectors, indexed) == breadth
+
+
+def test_the_index_is_told_how_widely_to_look_around(client: Recollect) -> None:
+    client.add("The spare key hangs behind the stove.")
+
+    async def look() -> tuple[int, Any]:
+        workspace = await Workspace.open(client.settings)
+        try:
+            space = (await workspace.open_space(client.tenant_context)).space
+            async with workspace.store.transaction(client.tenant_context) as tx:
+                caller = await scopes.describe_caller(tx)
+                dense = DenseRequest(
+                    vector=np.ones(space.dimensions, dtype=np.float32),
+                    space_id=space.id,
+                    dimensions=space.dimensions,
+                    breadth=77,
+                    limit=5,
+                    anchors=0,
+                    reach=0,
+                )
+                conditions = Conditions(moment=Moment.now(workspace.clock()))
+                pool = await fetch_candidates(tx, caller, NO_MATCHES, dense, conditions)
+                told = await tx.connection.execute("select current_setting('hnsw.ef_search') as breadth")
+                return len(pool), await told.fetchone()
+        finally:
+            await workspace.close()
+
+    assert asyncio.run(look()) == (1, {"breadth": "77"})
+
+
+def test_counts_of_common_words_hold_while_there_are_about_as_many_memories(client: Recollect) -> None:
+    async def describe() -> Caller:
+        workspace = await Workspace.open(client.settings)
+        try:
+            async with workspace.store.transaction(client.tenant_context) as tx:
+                return await scopes.describe_caller(tx)
+        finally:
+            await workspace.close()
+
+    caller = replace(asyncio.run(describe()), memories=1_000)
+    counts = TermCounts()
+    counts.learn("t", caller, {"kiln": 400, "seal": 3}, 300)
+    assert counts.known("t", replace(caller, memories=1_015), ["kiln", "seal"], 300) == [400, None]
+    assert counts.known("t", replace(caller, memories=1_100), ["kiln"], 300) == [None]
+    assert counts.known("t", replace(caller, scope_ids=[uuid4()]), ["kiln"], 300) == [None]
+    assert counts.known("t", caller, ["kiln"], 500) == [None]
+    assert counts.known("other", caller, ["kiln"], 300) == [None]
 
 
 def test_timings_name_every_stage(client: Recollect) -> None:

@@ -106,7 +106,7 @@ class Wanted:
     expanding: Awaitable[Expanded]
     conditions: Conditions
     space: Space
-    exact: bool
+    breadth: int | None
     limit: int
     without: frozenset[str] = frozenset()
 
@@ -152,7 +152,7 @@ async def generate(
             vector=embedded,
             space_id=wanted.space.id,
             dimensions=wanted.space.dimensions,
-            exact=wanted.exact,
+            breadth=wanted.breadth,
             limit=max(DENSE, 2 * wanted.limit),
             anchors=ANCHORS if "neighbours" not in wanted.without else 0,
             reach=REACH,
@@ -198,7 +198,7 @@ async def generate_grouped(
             vector=embedded,
             space_id=wanted.space.id,
             dimensions=wanted.space.dimensions,
-            exact=wanted.exact,
+            breadth=wanted.breadth,
             limit=max(PER_GROUP, -(-2 * wanted.limit // max(len(grouping), 1))),
             anchors=0,
             reach=0,

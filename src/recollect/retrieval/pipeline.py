@@ -305,7 +305,7 @@ async def _ranked(
                 filters=request.filters,
             ),
             space=asking.opened.space,
-            exact=await _exact(asking, notes),
+            breadth=await _breadth(asking, notes),
             limit=request.limit,
             without=request.without,
         )
@@ -376,15 +376,15 @@ def _other_words(caller: Caller) -> list[str]:
     ]
 
 
-async def _exact(asking: Look, notes: list[str]) -> bool:
-    """Compare every visible vector, unless there are too many and an index is there for them."""
+async def _breadth(asking: Look, notes: list[str]) -> int | None:
+    """How widely the vector index looks around; None compares every visible vector: few, or without an index."""
     vectors = asking.caller.vectors
     if vectors <= spaces.EXACT_ROWS:
-        return True
+        return None
     indexed = await asking.workspace.indexed_rows(asking.tx, asking.opened.space)
     if indexed is not None:
-        return spaces.compares_all(vectors, indexed)
+        return spaces.breadth(vectors, indexed)
     notes.append(
         f"{vectors:,} vectors were compared one by one: their index is not built yet; run `recollect db index`"
     )
-    return True
+    return None

@@ -75,7 +75,7 @@ async def fetch_grouped(
     else:
         values |= {"range_starts": list(grouping.starts), "range_ends": list(grouping.ends)}
     by = "scope" if isinstance(grouping, ByScope) else "period"
-    return await tx.fetch_statement(_statement(shape, by, dense.exact), values)
+    return await tx.fetch_statement(_statement(shape, by, dense.breadth is None), values)
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,6 @@ the second brings everything together. Nothing is weighed here: that is retrieva
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -85,6 +84,8 @@ LINKED = 30
 COMMON_ENTITY = 20
 #: Of each answer, so many that were said later and are most like it.
 SAID_LATER = 6
+#: And how widely the index looks around for them; it looks on while they are too few.
+_LATER_BREADTH = 60
 #: Of each entity, so many memories that are about it, and so many that name it.
 _ABOUT_LIMIT = 5
 _NAMING_LIMIT = 20
@@ -99,7 +100,8 @@ class DenseRequest:
     vector: NDArray[np.float32]
     space_id: int
     dimensions: int
-    exact: bool
+    #: How widely the vector index looks around; None compares every vector.
+    breadth: int | None
     limit: int
     anchors: int
     reach: int
@@ -121,7 +123,7 @@ async def fetch_lexical(
     parameters = Parameters()
     where = where_of(conditions, parameters)[0]
     statement = _lexical_statement(await tx.partition(), caller.scope_ids is not None, where.as_string(None))
-    known = counts.known(tx.context.tenant_id, caller, terms)
+    known = counts.known(tx.context.tenant_id, caller, terms, posting_budget)
     [row] = await tx.fetch_statement(
         statement,
         {
@@ -135,7 +137,7 @@ async def fetch_lexical(
         },
     )
     new = {term: df for term, df, count in zip(terms, row["df"], known, strict=True) if count is None}
-    counts.learn(tx.context.tenant_id, caller, new)
+    counts.learn(tx.context.tenant_id, caller, new, posting_budget)
     return LexicalMatches(terms=terms, ids=row["ids"] or [], idf=row["idf"], leads=row["leads"])
 
 
@@ -213,10 +215,12 @@ async def fetch_candidates(
         "range_start": (period.start if period else None) or _LONG_AGO,
         "range_end": (period.end if period else None) or _FAR_AHEAD,
         "dense_limit": dense.limit,
+        "breadth": str(dense.breadth),
         "anchors": dense.anchors,
         "reach": dense.reach,
     }
-    return await tx.fetch_statement(_candidates_statement(shape, dense.exact, _found_shape(sources)), values)
+    statement = _candidates_statement(shape, dense.breadth is None, _found_shape(sources))
+    return await tx.fetch_statement(statement, values)
 
 
 async def fetch_linked(
@@ -238,7 +242,9 @@ async def fetch_linked(
         return []
     shape, values = await shaped(tx, caller, lexical, dense, conditions)
     values |= {"hits": Ids(hits), "answers": Ids(answers), "entities": list(entities)}
-    return await tx.fetch_statement(_linked_statement(shape, dense.exact if answers else None), values)
+    return await tx.fetch_statement(
+        _linked_statement(shape, dense.breadth is None if answers else None), values
+    )
 
 
 def where_of(conditions: Conditions, parameters: Parameters) -> tuple[sql.Composable, sql.Composable]:
@@ -287,6 +293,7 @@ def _linked_statement(shape: Shape, exact: bool | None) -> str:
         "naming_limit": sql.Literal(_NAMING_LIMIT),
         "nearness": sql.SQL("+ 0" if exact else ""),
         "later_limit": sql.Literal(SAID_LATER),
+        "breadth": sql.Literal(str(_LATER_BREADTH)),
         "dense": compose("dense_nothing"),
     }
     slots["later"] = compose("said_later" if exact is not None else "dense_nothing", slots)
@@ -340,38 +347,43 @@ def in_scopes(table: str, narrowed: bool) -> sql.Composable:
 
 
 class TermCounts:
-    """In how many memories common terms stand, remembered for a minute.
+    """In how many memories common terms stand, remembered while there are about as many memories.
 
-    Counting a common term is most of the work of a lexical search, and its count hardly changes. Counts are kept
-    for exactly the scopes they were counted in: another caller's never mix in.
+    Counting a common term is most of the work of a lexical search, and its weight hardly changes. Counts are kept
+    for exactly the scopes they were counted in, and as far as the budget of postings let them be counted: another
+    caller's never mix in.
     """
 
     #: Rarer terms are counted as fast as they are looked up.
     COMMON = 200
-    KEPT_S = 60.0
+    #: How many more or fewer memories there may be, as a share.
+    DRIFT = 0.02
     MOST = 50_000
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[str, object, str], tuple[float, float]] = {}
+        self._counts: dict[tuple[object, str], tuple[float, int]] = {}
 
-    def known(self, tenant: str, caller: Caller, terms: Sequence[str]) -> list[float | None]:
-        """The counts that are still fresh."""
-        now, scopes = time.monotonic(), _scope_key(caller)
-        entries = (self._counts.get((tenant, scopes, term)) for term in terms)
-        return [entry[0] if entry is not None and entry[1] > now else None for entry in entries]
+    def known(self, tenant: str, caller: Caller, terms: Sequence[str], budget: int) -> list[float | None]:
+        """The counts that still hold."""
+        where, spare = _key(tenant, caller, budget), self.DRIFT * caller.memories
+        entries = (self._counts.get((where, term)) for term in terms)
+        return [
+            entry[0] if entry is not None and abs(entry[1] - caller.memories) <= spare else None
+            for entry in entries
+        ]
 
-    def learn(self, tenant: str, caller: Caller, counted: Mapping[str, float]) -> None:
+    def learn(self, tenant: str, caller: Caller, counted: Mapping[str, float], budget: int) -> None:
         """Keep the counts of common terms."""
         if len(self._counts) > self.MOST:
             self._counts.clear()
-        until, scopes = time.monotonic() + self.KEPT_S, _scope_key(caller)
+        where = _key(tenant, caller, budget)
         for term, count in counted.items():
             if count >= self.COMMON:
-                self._counts[tenant, scopes, term] = (count, until)
+                self._counts[where, term] = (count, caller.memories)
 
 
-def _scope_key(caller: Caller) -> object:
-    return None if caller.scope_ids is None else tuple(sorted(caller.scope_ids))
+def _key(tenant: str, caller: Caller, budget: int) -> object:
+    return tenant, None if caller.scope_ids is None else tuple(sorted(caller.scope_ids)), budget
 
 
 async def fetch_hits(tx: Transaction, ids: Sequence[UUID], space_id: int) -> dict[UUID, Row]:

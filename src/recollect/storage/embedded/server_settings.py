@@ -153,6 +153,9 @@ _LAPTOP = {
     "work_mem": "16MB",
     # Compiling a query takes longer than our queries run.
     "jit": "off",
+    # A page that is not among the buffers is mostly in the page cache. Handing each such read to a worker process, the
+    # default, takes longer than the read: a tenth of a search among a million memories.
+    "io_method": "sync",
     "huge_pages": "off",
     "autovacuum": "on",
     # One node and dumps as backups: no replica reads the log, so it carries only what recovery needs.

@@ -3,23 +3,30 @@
 -- arrays. {where} has the caller's conditions; {scopes_p} narrows to the visible scopes where they are known.
 with weight as materialized (
     -- Counting here, under row-level security, makes the statistics those of the visible memories; `known` has
-    -- counts of common terms from a moment ago. The formula is that of retrieval/rank/pool.py, which says why a
-    -- hundred more memories are supposed.
+    -- counts of common terms from before. A term over the budget of postings is not counted to the end: it hardly
+    -- leads, and by Zipf's law half of such terms stand in less than twice as many memories. The formula is that of
+    -- retrieval/rank/pool.py, which says why a hundred more memories are supposed.
     -- The rarest terms lead: they alone find candidates, as many as fit into the budget of postings. What a common
-    -- word adds to a candidate is looked up afterwards; what it alone would find is nothing anybody asked for.
+    -- word adds to a candidate is looked up afterwards; what it alone would find is nothing anybody asked for. If no
+    -- term is rare, the first leads to the newest memories that have it.
     select x.term, x.place, x.df,
         ln(1::float8 + (greatest(%(n)s::float8, x.df) + 99.5::float8 - x.df) / (x.df + 1.5::float8))::float4 as idf,
         sum(x.df) over rarest <= %(posting_budget)s or row_number() over rarest = 1 as leads
     from (
-        select t.term, t.place, coalesce(t.known, (select count(*)::float8 from {posting} p
-            where p.tenant_id = %(tenant)s and p.term = t.term collate "C" {scopes_p})) as df
+        select t.term, t.place, coalesce(t.known, (
+            select case when count(*) > %(posting_budget)s then 2.0 * %(posting_budget)s else count(*) end::float8
+            from (select from {posting} p where p.tenant_id = %(tenant)s and p.term = t.term collate "C" {scopes_p}
+                limit %(posting_budget)s + 1) p)) as df
         from unnest(%(terms)s::text[], %(known)s::float8[]) with ordinality as t(term, known, place) offset 0) x
     window rarest as (partition by x.df > 0 order by x.df, x.place)
 ), scored as materialized (
     select p.memory_id,
         sum(w.idf * p.tf * 2.2::float4
             / (p.tf + 1.2::float4 * (0.25::float4 + 0.75::float4 * p.dl / %(avg_dl)s::float4))) as bm25
-    from weight w join {posting} p on p.tenant_id = %(tenant)s and p.term = w.term collate "C" {scopes_p}
+    from weight w
+    cross join lateral (select p.memory_id, p.tf, p.dl from {posting} p
+        where p.tenant_id = %(tenant)s and p.term = w.term collate "C" {scopes_p}
+        order by p.memory_id desc limit 4 * %(posting_budget)s) p
     where w.df > 0 and w.leads
     group by p.memory_id
 ), best as materialized (
@@ -122,13 +129,14 @@ with weight as materialized (
 -- Slot of `linked`: what was said after each of the very best hits and is most like it. {nearness} keeps the vector
 -- index out where every visible vector is to be compared.
 select n.memory_id, min(n.distance) as distance
-from unnest(%(answers)s::uuid[]) as h(memory_id)
+from (select set_config('hnsw.ef_search', {breadth}, true) as breadth offset 0) b
+cross join unnest(%(answers)s::uuid[]) as h(memory_id)
 cross join lateral (select x.embedding::halfvec({dimensions}) as embedding, x.since from {embedding} x
     where x.tenant_id = %(tenant)s and x.space_id = {space} and x.memory_id = h.memory_id and x.part = 0 offset 0) x
 cross join lateral (
     select e.memory_id, e.embedding::halfvec({dimensions}) <=> x.embedding as distance
     from {embedding} e
-    where e.tenant_id = %(tenant)s and e.space_id = {space} {scopes_e}
+    where b.breadth is not null and e.tenant_id = %(tenant)s and e.space_id = {space} {scopes_e}
         and e.since > x.since and e.since <= %(known_by)s and e.until > %(at)s
     order by (e.embedding::halfvec({dimensions}) <=> x.embedding) {nearness} limit {later_limit}) n
 group by n.memory_id;
@@ -238,13 +246,17 @@ order by 2
 limit %(dense_limit)s;
 
 -- name: dense_index
--- Slot of `candidates`: the vector index, scanned on while conditions reject what it finds.
-select e.memory_id, e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) as distance
-from {embedding} e {dense_join}
-where e.tenant_id = %(tenant)s and e.space_id = {space} {scopes_e}
-    and e.since <= %(known_by)s and e.until > %(at)s and {dense_where}
-order by e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})
-limit %(dense_limit)s;
+-- Slot of `candidates`: the vector index, scanned on while conditions reject what it finds. It is told first how widely
+-- to look around; what it is told is asked for below, so that nothing is scanned before.
+select e.memory_id, e.distance
+from (select set_config('hnsw.ef_search', %(breadth)s, true) as breadth offset 0) b
+cross join lateral (
+    select e.memory_id, e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) as distance
+    from {embedding} e {dense_join}
+    where b.breadth is not null and e.tenant_id = %(tenant)s and e.space_id = {space} {scopes_e}
+        and e.since <= %(known_by)s and e.until > %(at)s and {dense_where}
+    order by e.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})
+    limit %(dense_limit)s) e;
 
 -- name: fetch_hits
 -- What a hit shows, for the few that may be returned; its first vector, by which repeats are known; and the turn
