@@ -289,6 +289,11 @@ def test_at_most_five_hits_are_followed_and_none_without_relevance() -> None:
     assert first_hits(nothing, rank(nothing, understanding=asking(), calibration=MINILM)) == []
 
 
+def test_a_linked_memory_inherits_more_when_it_has_what_the_hit_leaves_open() -> None:
+    _, ranking = linked(HIT, {"matched": 0b100}, {"matched": 0b001}, edges=[(0, 1, True, 2), (0, 2, True, 2)])
+    assert ranking.signals["linked"][1] > ranking.signals["linked"][2] > 0
+
+
 def test_links_to_memories_outside_the_pool_are_left_out() -> None:
     pool = pool_of(HIT)
     links = links_between(pool.ids, [(pool.ids[0], UUID(int=99), True, 1)])
