@@ -65,6 +65,7 @@ def test_a_new_job_told_in_passing_comes_before_the_old_one(ana: Recollect) -> N
             "Which mode does the user prefer?",
         ),
         ("Karen is my boss.", "Karen left, so Mike is my boss now.", "Who is my boss?"),
+        ("I live in Paris", "We moved to London over the summer", "Where do I live?"),
     ],
 )
 def test_in_a_new_store_what_was_told_a_moment_ago_replaces_what_was_told_before_it(
@@ -79,6 +80,36 @@ def test_in_a_new_store_what_was_told_a_moment_ago_replaces_what_was_told_before
     told = client.context(question).text
     assert f"- {new} (just now)\n" in told
     assert f"- {old} (just now; outdated)\n" in told
+
+
+def test_what_was_typed_in_one_sitting_among_other_things_is_still_told_old_from_new(
+    as_default_user: As,
+) -> None:
+    client = as_default_user()
+    for text in (
+        "I live in Paris",
+        "Tom loves steak",
+        "The payment API was down for two hours on Tuesday",
+        "Atlas keeps its data in PostgreSQL 16",
+        "The cabin has no heating",
+        "We moved to London over the summer",
+    ):
+        client.add(text)
+    hits = client.search("Where do I live?")
+    assert [(hit.text, hit.outdated) for hit in hits] == [
+        ("We moved to London over the summer", False),
+        ("I live in Paris", True),
+    ]
+
+
+def test_where_a_relation_of_the_asker_moved_does_not_outdate_where_the_asker_lives(
+    as_default_user: As,
+) -> None:
+    client = as_default_user()
+    client.add("I live in Paris")
+    client.add("My sister moved to London")
+    first = client.search("Where do I live?")[0]
+    assert (first.text, first.outdated) == ("I live in Paris", False)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +136,11 @@ def test_where_somebody_was_once_does_not_outdate_where_they_live(as_default_use
             "The API team uses PostgreSQL.",
             "The Data team uses ClickHouse.",
             "What database does the API team use?",
+        ),
+        (
+            "The shop opens at nine and closes at half past six, Saturdays until two.",
+            "On Sundays the shop stays closed.",
+            "When does the shop close on Saturday?",
         ),
     ],
 )

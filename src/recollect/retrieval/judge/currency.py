@@ -30,6 +30,7 @@ from recollect.text.facts.predicates import Kind, read_predicate, subject_key
 from recollect.text.facts.screen import is_passing
 from recollect.text.sentences import split_sentences
 from recollect.text.terms import terms
+from recollect.text.times.tokens import DOUBTFUL, WEEKDAYS
 
 #: What is measured of a pair of memories, in the order of the columns. Of both: how alike they are, how many words they
 #: share, whether the same person speaks, how long lies between them. Of the later one: whether its words tell of a
@@ -54,6 +55,9 @@ _WORD = re.compile(r"\w[\w'-]*")
 _SAME_SENTENCE = 0.6
 #: What one conversation says within so short a time is one telling, not an update.
 _ONE_TELLING = timedelta(hours=6)
+#: Two notes of one sitting may still be an old and a new one: whoever tries a store, or moves into it, types years
+#: within a minute. How long lies between them is unknown then; it counts as so many days.
+_SITTING_DAYS = 14
 #: What is told beside what was known, "I'm allergic to shellfish, too", takes nothing's place: one clause, no more.
 _ADDS = re.compile(r"^[^,.;:!?]{1,80},?\s*\b(?:too|as well)\W*$", re.IGNORECASE)
 #: What is usual is not replaced by what happened once; and what happened, which is asked for in the past tense, does
@@ -66,6 +70,14 @@ _SETTLED = re.compile(
     r"|paid|sent|saw|fell|hit|ran|sold|taught|built|chose)\b",
     re.IGNORECASE,
 )
+#: Somebody who belongs to the speaker; and the speaker.
+_RELATION = re.compile(
+    r"\W*(?:my|our) (?:\w+ )?(?P<who>(?:grand|step)?(?:mother|father|son|daughter)|sister|brother|mum|mom|dad|wife"
+    r"|husband|partner|girlfriend|boyfriend|cousin|aunt|uncle|niece|nephew|friend|flatmate|roommate|neighbour|neighbor"
+    r"|colleague|boss|manager|parents|kids|children)\b(?! and i\b)",
+    re.IGNORECASE,
+)
+_MYSELF = re.compile(r"\b(?:i|i'm|i've|me|we|we've|us|mine|ours)\b", re.IGNORECASE)
 #: The newest of what happened is asked for all the same: "what was my last result?".
 _NEWEST = re.compile(r"\b(?:last|latest|still)\b", re.IGNORECASE)
 #: Of what happened several times, the last is asked for.
@@ -133,7 +145,11 @@ def pairs_to_compare(scores: Floats, moments: Moments) -> list[Pair]:
 
 def as_stated(question: str, earlier: Candidate, later: Candidate) -> float | None:
     """1 if the words of two facts say that the later replaces the earlier, 0 if they say that both hold, else None."""
-    if _names_another(question, earlier.text, later.text):
+    if (
+        _names_another(question, earlier.text, later.text)
+        or _of_another_weekday(question, earlier.text, later.text)
+        or _of_somebody_else(question, later.text)
+    ):
         return 0.0
     if _tells_on(question, earlier.text, later.text):
         return 0.0
@@ -193,6 +209,25 @@ def _of_another_number(earlier: str, later: str) -> bool:
     return alike >= _SAME_SENTENCE and is_other_number(earlier, later)
 
 
+def _of_another_weekday(question: str, earlier: str, later: str) -> bool:
+    """Whether a weekday is asked about, and the later speaks of other weekdays only: of Sundays, not of Saturdays."""
+    asked, told, since = (_weekdays(text) for text in (question, earlier, later))
+    return bool(asked & told) and bool(since) and not asked & since
+
+
+def _of_somebody_else(question: str, later: str) -> bool:
+    """Whether the asker asks about themselves, and the later speaks of a relation of theirs: "my sister moved"."""
+    relation = _RELATION.match(later)
+    if relation is None or relation["who"].casefold() in _words(question):
+        return False
+    return bool(_MYSELF.search(question)) and not _MYSELF.search(later, relation.end())
+
+
+def _weekdays(text: str) -> set[int]:
+    names = (word.removesuffix("s") if word.endswith("days") else word for word in _words(text))
+    return {WEEKDAYS[name] for name in names if name in WEEKDAYS and name not in DOUBTFUL}
+
+
 def _words(text: str) -> list[str]:
     return _WORD.findall(text[:_READ_CHARS].casefold())
 
@@ -223,7 +258,7 @@ def measure_signs(
                 _likeness(vectors, pair, floor),
                 math.log1p(len(set(terms(earlier.text)) & set(terms(later.text)))),
                 float(_speaker(earlier) == _speaker(later)),
-                math.log1p((later.at - earlier.at).days),
+                math.log1p(max((later.at - earlier.at).days, _SITTING_DAYS)),
                 tells_of_change(later.text),
                 found["verdict"],
                 found["likeness"],
