@@ -95,6 +95,19 @@ def test_plain_words_ask_for_several_and_forms_more_or_less() -> None:
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "Give me all treatments that Luna had",
+        "Show me every change to the launch date",
+        "What special wishes are there for the dinner?",
+        "How often did the boiler break down?",
+    ],
+)
+def test_plain_words_surely_ask_for_several(question: str) -> None:
+    assert read_aim(question).several == 1.0
+
+
+@pytest.mark.parametrize(
     ("question", "topic"),
     [
         ("Tell me about Acme", True),

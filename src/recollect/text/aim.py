@@ -94,9 +94,10 @@ _PLAIN_COMPARISON = _words(
     r"um wie ?viel(?! uhr)", r"\w{3,}er\b[^?]*\bals", r"(?:más|menos|plus|moins|più|meno)\b[^?]*\b(?:o|ou)",
     r"\w*(?:和|跟|与)\w+哪\w*",
 )  # fmt: skip
-#: "List", what there is of a kind, what each has, and who has which: "who runs which leg?".
+#: "List", "give me all", what there is of a kind, what each has, and who has which: "who runs which leg?".
 _PLAIN_LIST = re.compile(
-    r"(?:^|[.!?:]\s)\W*(?:please )?(?:list|enumerate)\b|\b(?:what|which)(?: \w+){1,4} (?:are|were) there\b"
+    r"(?:^|[.!?:]\s)\W*(?:please )?(?:list|enumerate|(?:give|show|tell|send) me (?:all|every|a list))\b"
+    r"|\b(?:what|which)(?: \w+){1,4} (?:are|were) there\b"
     r"|^\W*who\b(?:(?!\band\b)[^,?])*\b(?:which|what|whom)\b|\beach (?!of\b|other\b)\w",
     re.IGNORECASE,
 )
@@ -195,14 +196,15 @@ def _want(text: str, form: frozenset[str]) -> Want:
     if _PLAIN_COMPARISON.search(text):
         return Want.COMPARISON
     task, several = _models().weigh("task", form), _models().weigh("several", form)
-    if (task > 0.0 and task > several) or _PLAIN_TASK.match(text):
+    listed = _PLAIN_LIST.search(text)
+    if (task > max(0.0, several) and not listed) or _PLAIN_TASK.match(text):
         return Want.TASK
     if _PLAIN_NUMBER.search(text):
         return Want.NUMBER
     if several > 0.0:
         kinds = (Want.ALL, Want.NUMBER, Want.COMPARISON)
         return max(kinds, key=lambda kind: _models().weigh(kind.value, form))
-    if _PLAIN_LIST.search(text) or _BARE_PLURAL.search(text) or _may_be_list(text):
+    if listed or _BARE_PLURAL.search(text) or _may_be_list(text):
         return Want.ALL
     return Want.YES_NO if _YES_NO.match(text) else Want.ONE
 
@@ -239,11 +241,10 @@ def _several(want: Want, text: str, weight: float) -> float:
     """How sure it is that several are wanted; what was read from plain words is."""
     if not want.several:
         return 0.0
-    if want is Want.COMPARISON and _PLAIN_COMPARISON.search(text):
+    plain = {Want.COMPARISON: _PLAIN_COMPARISON, Want.NUMBER: _PLAIN_NUMBER}.get(want, _PLAIN_LIST)
+    if plain.search(text):
         return 1.0
-    if weight > 0.0:
-        return 1.0 / (1.0 + math.exp(_STEEP * (_EVEN - weight)))
-    return _MAYBE if want is Want.ALL and not _PLAIN_LIST.search(text) else 1.0
+    return 1.0 / (1.0 + math.exp(_STEEP * (_EVEN - weight))) if weight > 0.0 else _MAYBE
 
 
 @cache
