@@ -142,6 +142,12 @@ def test_where_somebody_was_once_does_not_outdate_where_they_live(as_default_use
             "On Sundays the shop stays closed.",
             "When does the shop close on Saturday?",
         ),
+        (
+            "We fire the kiln on Mondays",
+            "The small kiln tripped the breaker on 20 April",
+            "When is the kiln fired?",
+        ),
+        ("I drive a white Berlingo van", "The van goes in for MOT on 12 June", "What car do I have?"),
     ],
 )
 def test_what_is_said_of_another_thing_or_on_top_outdates_nothing(

@@ -57,7 +57,7 @@ _SAME_SENTENCE = 0.6
 _ONE_TELLING = timedelta(hours=6)
 #: Two notes of one sitting may still be an old and a new one: whoever tries a store, or moves into it, types years
 #: within a minute. How long lies between them is unknown then; it counts as so many days.
-_SITTING_DAYS = 14
+_SITTING_DAYS = 4
 #: What is told beside what was known, "I'm allergic to shellfish, too", takes nothing's place: one clause, no more.
 _ADDS = re.compile(r"^[^,.;:!?]{1,80},?\s*\b(?:too|as well)\W*$", re.IGNORECASE)
 #: What is usual is not replaced by what happened once; and what happened, which is asked for in the past tense, does
