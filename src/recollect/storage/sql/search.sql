@@ -26,7 +26,7 @@ with weight as materialized (
     from weight w
     cross join lateral (select p.memory_id, p.tf, p.dl from {posting} p
         where p.tenant_id = %(tenant)s and p.term = w.term collate "C" {scopes_p}
-        order by p.memory_id desc limit 4 * %(posting_budget)s) p
+        order by p.memory_id desc limit %(posting_budget)s) p
     where w.df > 0 and w.leads
     group by p.memory_id
 ), best as materialized (
