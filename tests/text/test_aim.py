@@ -202,3 +202,18 @@ def test_two_questions_in_one_are_less_sure_to_want_several_than_a_list(
 )
 def test_a_bare_topic_is_told_from_a_question(text: str, bare: bool) -> None:
     assert is_bare_topic(text) is bare
+
+
+@pytest.mark.parametrize(
+    ("question", "may_be_list"),
+    [
+        ("Who are my customers?", True),
+        ("What are Lena's hobbies?", True),
+        ("What are our fixed costs?", True),
+        ("What are our opening hours?", False),
+        ("What are the twins called?", False),
+        ("What are you?", False),
+    ],
+)
+def test_what_are_my_things_may_ask_for_several(question: str, may_be_list: bool) -> None:
+    assert (read_aim(question).several > 0.0) is may_be_list

@@ -105,12 +105,16 @@ _MAYBE_LIST = re.compile(
     r"\b(?:all (?:the|of|my|our|their)|all \w+s|each|every(?:thing|body|one)?)\b",
     re.IGNORECASE,
 )
-#: What is asked for stands in the plural: "which contractors do we use?". Of those whose form says nothing else, three
-#: in ten are lists of the worlds' talk and seven of agents' notes. Some plurals are one thing: shoes, hours.
+#: What is asked for stands in the plural: "which contractors do we use?", "who are my customers?". Of those whose form
+#: says nothing else, three in ten are lists of the worlds' talk and seven of agents' notes. Some plurals are one thing:
+#: shoes, hours.
 _PLURAL = re.compile(
     r"^\W*(?:so |and )?(?:which|what) (?:[\w'-]+ ){0,2}?"
     r"(?!(?:was|is|does|has|his|this|its|hours|days|times|news|shoes|glasses|trousers)\b)\w{2,}(?<!s)s"
-    r" (?:do|does|did|have|has|are|were|am|can|will|should|would|need|must|which|that)\b",
+    r" (?:do|does|did|have|has|are|were|am|can|will|should|would|need|must|which|that)\b"
+    r"|^\W*(?:so |and )?(?:what|who)(?:'re| are) (?:my|our|his|her|their|the|[\w-]+['’]s|[\w-]+s['’]) (?:[\w-]+ ){0,2}?"
+    r"(?!(?:hours|days|times|dates|terms|names|colou?rs|shoes|glasses|trousers)\b)[\w-]{2,}(?<!s)s\b"
+    r"(?! (?:called|made|built|like)\b)",
     re.IGNORECASE,
 )
 #: Nothing but a plural: "open tasks?".
