@@ -209,7 +209,7 @@ async def _prepare(workspace: Workspace, context: TenantContext, items: list[Ite
     A few are embedded while the database is asked, even if it then knows them: embedding takes longer than the answer.
     """
     opened = await workspace.open_space(context)
-    early = _read(opened.embedder, items) if len(items) <= _FEW else None
+    reading = _read(opened.embedder, items) if len(items) <= _FEW else None
     try:
         async with workspace.store.transaction(context) as tx:
             caller = await scopes.describe_caller(tx)
@@ -221,18 +221,26 @@ async def _prepare(workspace: Workspace, context: TenantContext, items: list[Ite
             await _find_repeats(tx, good)
             declared = await declared_names(tx)
         fresh = [item for item in good if item.repeat_of is None]
-        vectors, counted = await (early or _read(opened.embedder, fresh)) if fresh else ({}, {})
+        if fresh:
+            reading = reading or _read(opened.embedder, fresh)
+        names = await asyncio.to_thread(_names, fresh, declared) if fresh else {}
+        vectors, counted = await reading if fresh and reading else ({}, {})
     finally:
-        if early is not None and not early.cancel() and not early.cancelled():
-            early.exception()  # nobody waits for it any more, nor for its fault
+        if reading is not None and not reading.cancel() and not reading.cancelled():
+            reading.exception()  # nobody waits for it any more, nor for its fault
     return Prepared(
         opened=opened,
         retention=retention,
         vectors=vectors,
         terms=counted,
-        names={item.index: find_names(item.draft.text, known=declared) for item in fresh},
+        names=names,
         large=caller.vectors + len(fresh) > spaces.EXACT_ROWS,
     )
+
+
+def _names(items: Sequence[Item], declared: Set[str]) -> dict[int, list[Name]]:
+    """The names in some items, by their positions."""
+    return {item.index: find_names(item.draft.text, known=declared) for item in items}
 
 
 def _read(
