@@ -21,9 +21,10 @@ from recollect.codebase.budget import SubCallBudgetManager
 from recollect.codebase.environment import CodebaseEnvironment
 from recollect.codebase.surface import REPLToolSurface
 from recollect.codebase.tree import SourceFile, SourceText, SourceTree
+from recollect.domain.trajectory import Trajectory
 from recollect.errors import BudgetExhaustedError, InvalidInputError, SourceNotFoundError
 from recollect.providers.models import Answer
-from recollect.runs.engine import Run, run
+from recollect.runs.engine import run
 from recollect.runs.environment import CallContext, Observation, Tool
 from recollect.runs.planners.contract import Call, Plan, Situation
 
@@ -153,9 +154,9 @@ class Rogue:
         )
 
 
-def steps_of(ended: Run) -> list[Any]:
+def steps_of(ended: Trajectory) -> list[Any]:
     """Every step of a run and of the runs below it."""
-    waiting, found = [ended.trajectory], []
+    waiting, found = [ended], []
     while waiting:
         for step in waiting.pop().steps:
             found.append(step)
@@ -201,7 +202,7 @@ def test_no_limit_is_ever_passed_by_one_call(
     ended = runner.run(
         run("what is this?", environment=environment, planner=Rogue(seed), limits=limits)  # type: ignore[arg-type]
     )
-    usage = ended.trajectory.usage
+    usage = ended.usage
     assert environment.ran <= usage.subcalls <= max_subcalls
     assert usage.max_depth <= limits.max_depth
     assert max_tokens is None or usage.tokens <= max_tokens

@@ -10,6 +10,7 @@ import pytest
 from tests.oracle.small_library import BREAD, SHOP
 
 from recollect.domain.findings import CitationStatus
+from recollect.domain.trajectory import Trajectory
 from recollect.errors import DepthLimitError
 from recollect.library.environment import LibraryEnvironment
 from recollect.library.extract import summary_lines
@@ -20,7 +21,7 @@ from recollect.library.reading import read_document
 from recollect.providers.tokens import count_tokens
 from recollect.runs.budget import Limits
 from recollect.runs.citations import verify_findings
-from recollect.runs.engine import Run, run
+from recollect.runs.engine import run
 from recollect.runs.environment import CallContext, Observation
 from recollect.runs.planners.contract import Call, Plan, Situation
 from recollect.runs.quotes import locate
@@ -67,7 +68,7 @@ def use(material: PlainMaterial, tool: str, **parameters: Any) -> Observation:
         material, leads=Leads(known=known), on_capability=lambda what, about: wanted.append((what, about))
     )
 
-    async def recurse(query: str) -> Run:
+    async def recurse(query: str) -> Trajectory:
         raise DepthLimitError("not here")
 
     one = environment.tools[tool]
@@ -244,8 +245,8 @@ def test_an_equal_call_is_answered_from_the_cache_until_the_document_changes(mat
 
     environment = LibraryEnvironment(material)
     ended = asyncio.run(run("x", environment=environment, planner=Twice(), limits=Limits(max_steps=3)))
-    assert ended.trajectory.usage.subcalls == 1
-    assert ended.trajectory.usage.cached_subcalls == 1
+    assert ended.usage.subcalls == 1
+    assert ended.usage.cached_subcalls == 1
     parameters = {"doc_id": "shop.md", "section_path": "OAuth2"}
     before = environment.content_hash("get_section", parameters)
     changed = PlainMaterial({"shop.md": volume("shop.md", SHOP + "\nmore\n")})

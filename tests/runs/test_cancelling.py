@@ -9,9 +9,10 @@ import pytest
 from pydantic import BaseModel
 from rooms import Rooms, Scripted, call, look, now_s, play, script
 
+from recollect.domain.trajectory import Trajectory
 from recollect.runs.budget import Limits
 from recollect.runs.cache import Cache
-from recollect.runs.engine import Run, run
+from recollect.runs.engine import run
 from recollect.runs.environment import CallContext, Observation, Tool
 from recollect.runs.planners.contract import Plan, Situation
 
@@ -20,7 +21,7 @@ class Nothing(BaseModel):
     pass
 
 
-def found(result: Run) -> list[str]:
+def found(result: Trajectory) -> list[str]:
     return [one.description for one in result.findings]
 
 
@@ -39,7 +40,7 @@ def test_a_hanging_tool_is_given_up_and_the_rest_goes_on() -> None:
         result = await run("?", environment=rooms, planner=planner, limits=Limits(sub_call_timeout_s=3))
         assert found(result) == ["room 2", "room 3"]
         assert result.stopped_by == "done"
-        assert result.trajectory.steps[0].tool_calls[0].error == "no answer within 3 s"
+        assert result.steps[0].tool_calls[0].error == "no answer within 3 s"
 
     play(scenario())
 
@@ -51,9 +52,9 @@ def test_the_wall_clock_returns_what_was_found() -> None:
         result = await run("?", environment=rooms, planner=planner, limits=Limits(timeout_s=5), clock=now_s)
         assert result.stopped_by == "timeout"
         assert found(result) == ["room 1", "room 2"]
-        cut = result.trajectory.steps[-1].tool_calls[1]
+        cut = result.steps[-1].tool_calls[1]
         assert (cut.tool, cut.error) == ("wait", "cut short: the run ended before the call did")
-        assert result.trajectory.usage.subcalls == 3
+        assert result.usage.subcalls == 3
 
     play(scenario())
 
@@ -103,7 +104,7 @@ def test_a_stop_event_interrupts_a_planner() -> None:
 def test_cancelling_the_task_hands_the_record_to_on_end_and_stays_a_cancellation() -> None:
     async def scenario() -> None:
         rooms = Rooms()
-        ended: list[Run] = []
+        ended: list[Trajectory] = []
         planner = script(Plan(calls=look(1)), Plan(calls=(*look(2), call("wait", room=3))))
         running = asyncio.create_task(run("?", environment=rooms, planner=planner, on_end=ended.append))
         await until(lambda: {2, 3} <= set(rooms.entered))
@@ -111,9 +112,9 @@ def test_cancelling_the_task_hands_the_record_to_on_end_and_stays_a_cancellation
         with pytest.raises(asyncio.CancelledError):
             await running
         [result] = ended
-        assert result.stopped_by == result.trajectory.stopped_by == "cancelled"
+        assert result.stopped_by == "cancelled"
         assert found(result) == ["room 1", "room 2"]
-        assert len(result.trajectory.steps) == 2
+        assert len(result.steps) == 2
 
     play(scenario())
 
@@ -121,7 +122,7 @@ def test_cancelling_the_task_hands_the_record_to_on_end_and_stays_a_cancellation
 def test_cancelling_from_far_above_keeps_what_children_found() -> None:
     async def scenario() -> None:
         rooms = Rooms()
-        ended: list[Run] = []
+        ended: list[Trajectory] = []
         ask = call("ask", question="deeper?")
         planner = Scripted(
             {
@@ -137,11 +138,11 @@ def test_cancelling_from_far_above_keeps_what_children_found() -> None:
             await running
         [result] = ended
         assert found(result) == ["room 1", "room 2", "room 3"]
-        child = result.trajectory.steps[0].tool_calls[1].child
+        child = result.steps[0].tool_calls[1].child
         assert child is not None
         assert child.stopped_by == "cancelled"
-        assert result.trajectory.usage.subcalls == 6
-        assert result.trajectory.usage.max_depth == 2
+        assert result.usage.subcalls == 6
+        assert result.usage.max_depth == 2
 
     play(scenario())
 
@@ -150,7 +151,7 @@ def test_cancelling_from_far_above_keeps_what_children_found() -> None:
 def test_cancelling_at_any_await_loses_nothing_and_leaves_nothing(moment: int) -> None:
     async def scenario() -> None:
         rooms = Rooms()
-        ended: list[Run] = []
+        ended: list[Trajectory] = []
         planner = Scripted(
             {
                 0: [
@@ -171,9 +172,9 @@ def test_cancelling_at_any_await_loses_nothing_and_leaves_nothing(moment: int) -
             assert ended == [], "it never began"
         else:
             [result] = ended
-            assert isinstance(outcome[0], Run if was_done else (Run, asyncio.CancelledError))
+            assert isinstance(outcome[0], Trajectory if was_done else (Trajectory, asyncio.CancelledError))
             assert set(found(result)) == {f"room {room}" for room in rooms.entered}
-            assert result.trajectory.usage.subcalls <= 6
+            assert result.usage.subcalls <= 6
 
     play(scenario())
 
@@ -210,7 +211,7 @@ def test_a_tool_that_cancels_itself_is_only_that_call() -> None:
         rooms.extra["odd"] = Tool(name="odd", description="", parameters=Nothing, run=suicidal)
         result = await run("?", environment=rooms, planner=script(Plan(calls=(call("odd"), *look(1)))))
         assert found(result) == ["room 1"]
-        assert result.trajectory.steps[0].tool_calls[0].error == "the call cancelled itself"
+        assert result.steps[0].tool_calls[0].error == "the call cancelled itself"
 
     play(scenario())
 
@@ -233,6 +234,6 @@ def test_a_cancelled_run_leaves_its_shared_call_to_the_one_that_waits_for_it() -
         rooms.gate.set()
         result = await second
         assert found(result) == ["room 1"]
-        assert not result.trajectory.steps[0].tool_calls[0].cached
+        assert not result.steps[0].tool_calls[0].cached
 
     play(scenario())

@@ -14,25 +14,25 @@ from pydantic import BaseModel
 from rooms import Misbehaving, Rooms, Scripted, call, finding, look, planned_steps, play, says, script
 from tests.profiles import examples
 
-from recollect.domain.trajectory import STOPPED_BY, CallRecord
+from recollect.domain.trajectory import STOPPED_BY, CallRecord, Trajectory
 from recollect.errors import PlannerError
 from recollect.runs.budget import Budget, Limits
 from recollect.runs.cache import Cache
-from recollect.runs.engine import MAX_PLANNED_CALLS, Run, run
+from recollect.runs.engine import MAX_PLANNED_CALLS, run
 from recollect.runs.environment import CallContext, Observation, Tool
 from recollect.runs.planners.contract import Call, Plan, Situation
 
 
-def explore(planner: Any, environment: Rooms | None = None, **options: Any) -> Run:
+def explore(planner: Any, environment: Rooms | None = None, **options: Any) -> Trajectory:
     return play(run("what hangs where?", environment=environment or Rooms(), planner=planner, **options))
 
 
-def found(result: Run) -> list[str]:
+def found(result: Trajectory) -> list[str]:
     return [one.description for one in result.findings]
 
 
-def calls(result: Run) -> list[CallRecord]:
-    return [one for step in result.trajectory.steps for one in step.tool_calls]
+def calls(result: Trajectory) -> list[CallRecord]:
+    return [one for step in result.steps for one in step.tool_calls]
 
 
 def test_a_run_looks_finds_and_records() -> None:
@@ -40,16 +40,16 @@ def test_a_run_looks_finds_and_records() -> None:
     result = explore(script(Plan(thought="begin", calls=look(3)), Plan(calls=look(4))), rooms)
 
     assert found(result) == ["room 3", "room 4"]
-    assert result.stopped_by == result.trajectory.stopped_by == "done"
+    assert result.stopped_by == "done"
     assert rooms.entered == [3, 4]
-    first, second, last = result.trajectory.steps
+    first, second, last = result.steps
     assert (first.iteration, first.thought, len(first.findings)) == (1, "begin", 1)
     assert [one.description for one in second.findings] == ["room 3", "room 4"]
     assert (last.done, last.tool_calls) == (True, ())
     [record] = first.tool_calls
     assert record.result == {"room": 3, "says": says(3)}
     assert record.tokens == 5
-    usage = result.trajectory.usage
+    usage = result.usage
     assert (usage.subcalls, usage.tokens, usage.cached_subcalls, usage.max_depth) == (2, 10, 0, 0)
 
 
@@ -97,7 +97,7 @@ def test_one_failing_call_does_not_hurt_the_others() -> None:
         None,
     ]
     assert result.stopped_by == "done"
-    assert result.trajectory.usage.subcalls == 4
+    assert result.usage.subcalls == 4
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_wrong_call_is_counted_and_told_to_the_planner(wrong: Call, message: s
     assert message in error
     assert message in planner.situations[1].observed[-1][0].text
     assert found(result) == ["room 2"]
-    assert result.trajectory.usage.subcalls == 2
+    assert result.usage.subcalls == 2
 
 
 def test_findings_accumulate_and_the_same_one_counts_once() -> None:
@@ -146,7 +146,7 @@ def test_what_a_planner_could_not_read_any_more_is_kept() -> None:
 
     assert result.stopped_by == "subcalls"
     assert found(result) == ["room 1", "room 2", "room 3"]
-    assert len(result.trajectory.steps[-1].findings) == 3
+    assert len(result.steps[-1].findings) == 3
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_limit_ends_the_run_to_the_call_and_keeps_what_was_found(
 
     assert result.stopped_by == word
     assert len(rooms.entered) == len(result.findings) == entered
-    assert result.trajectory.usage.subcalls == entered
+    assert result.usage.subcalls == entered
     assert result.error is None
 
 
@@ -187,7 +187,7 @@ def test_calls_beyond_the_step_s_allowance_are_refused_and_not_counted() -> None
 
     assert [one.refused for one in calls(result)] == [False, False, False, True, True, False]
     assert rooms.entered == [0, 1, 2, 5]
-    assert result.trajectory.usage.subcalls == 4
+    assert result.usage.subcalls == 4
 
 
 def test_a_cached_call_is_free_and_counted() -> None:
@@ -202,7 +202,7 @@ def test_a_cached_call_is_free_and_counted() -> None:
     assert [one.cached for one in calls(second)] == [True, True, False]
     assert found(second) == ["room 1", "room 2"]
     assert rooms.entered == [1, 2]
-    usage = second.trajectory.usage
+    usage = second.usage
     assert (usage.subcalls, usage.cached_subcalls, usage.tokens) == (1, 2, 5)
 
 
@@ -222,7 +222,7 @@ def test_a_planner_that_repeats_itself_is_stopped() -> None:
 
     assert result.stopped_by == "no_progress"
     assert rooms.entered == [1]
-    assert len(result.trajectory.steps) == 4
+    assert len(result.steps) == 4
     assert found(result) == ["room 1"]
 
 
@@ -230,7 +230,7 @@ def test_a_planner_that_repeats_itself_is_stopped() -> None:
 def test_a_planner_that_gets_nowhere_is_stopped(plan: Plan) -> None:
     result = explore(Scripted({0: [plan] * 100}))
     assert result.stopped_by == "no_progress"
-    assert len(result.trajectory.steps) == 3
+    assert len(result.steps) == 3
 
 
 def test_a_planner_that_can_t_afford_anything_is_stopped_by_the_limit() -> None:
@@ -245,7 +245,7 @@ def test_a_planner_that_floods_is_bounded() -> None:
     result = explore(script(Plan(calls=look(*range(5_000)))), limits=Limits(max_subcalls_per_step=2))
     assert len(calls(result)) == MAX_PLANNED_CALLS
     assert found(result) == ["room 0", "room 1"]
-    assert "wanted 5000 calls" in result.trajectory.notes[0]
+    assert "wanted 5000 calls" in result.notes[0]
 
 
 def test_what_a_planner_raises_ends_the_run_with_what_was_found() -> None:
@@ -256,7 +256,7 @@ def test_what_a_planner_raises_ends_the_run_with_what_was_found() -> None:
     result = explore(script(Plan(calls=look(1)), fail), budget=budget)
     assert (result.stopped_by, result.error) == ("planner", "i don't know")
     assert found(result) == ["room 1"]
-    usage = result.trajectory.usage
+    usage = result.usage
     assert (usage.tokens, usage.usd, usage.model_calls) == (16, 0.5, 2)
     assert (budget.purse.spent.tokens, budget.purse.spent.usd) == (16, 0.5)
 
@@ -278,7 +278,7 @@ def test_a_hanging_planner_ends_the_run_with_what_was_found() -> None:
     result = explore(script(Plan(calls=look(1)), hang), limits=Limits(planner_timeout_s=2))
     assert (result.stopped_by, result.error) == ("planner", "no plan within 2 s")
     assert found(result) == ["room 1"]
-    assert result.trajectory.usage.tokens == 105, "a request that was sent has to be paid"
+    assert result.usage.tokens == 105, "a request that was sent has to be paid"
 
 
 def test_a_planner_pays_from_the_same_budget() -> None:
@@ -293,7 +293,7 @@ def test_a_planner_pays_from_the_same_budget() -> None:
     result = explore(Scripted({0: [costly] * 9}), limits=Limits(max_tokens=100))
     assert asked == [True, True, False]
     assert result.stopped_by == "tokens"
-    assert result.trajectory.usage.tokens == 70
+    assert result.usage.tokens == 70
     assert found(result) == ["room 1", "room 2"]
 
 
@@ -305,7 +305,7 @@ def test_an_answer_too_long_is_cut_and_says_so() -> None:
     text = planner.situations[1].observed[-1][0].text
     assert text.startswith("AAA")
     assert text.endswith("[truncated: 50000 of 200000 characters]")
-    assert result.trajectory.notes == ("an answer of shout was cut to 50000 characters",)
+    assert result.notes == ("an answer of shout was cut to 50000 characters",)
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1, 2}, object(), {"a": object()}])
@@ -339,8 +339,8 @@ def test_a_broken_tool_is_an_error_of_its_calls_and_the_sums_stay_right(broken: 
     result = explore(script(Plan(calls=(call("odd"), *look(1)))), rooms, budget=budget)
     assert calls(result)[0].error
     assert found(result) == ["room 1"]
-    assert result.trajectory.usage.subcalls == budget.spent_subcalls == 2
-    assert result.trajectory.usage.tokens == budget.purse.spent.tokens
+    assert result.usage.subcalls == budget.spent_subcalls == 2
+    assert result.usage.tokens == budget.purse.spent.tokens
 
 
 def test_an_environment_that_can_t_hash_its_material_works_without_the_cache() -> None:
@@ -351,7 +351,7 @@ def test_an_environment_that_can_t_hash_its_material_works_without_the_cache() -
     rooms = Unhashed()
     result = explore(script(Plan(calls=look(1, 1))), rooms)
     assert rooms.entered == [1, 1]
-    assert result.trajectory.usage.subcalls == 2
+    assert result.usage.subcalls == 2
 
 
 def test_an_environment_that_breaks_ends_the_run_with_what_was_found(
@@ -381,7 +381,7 @@ def test_an_environment_that_breaks_ends_the_run_with_what_was_found(
 def test_findings_are_bounded() -> None:
     result = explore(script(Plan(calls=look(1, 2, 3, 4))), limits=Limits(max_findings=3))
     assert len(result.findings) == 3
-    assert "more to find" in result.trajectory.notes[0]
+    assert "more to find" in result.notes[0]
 
 
 # ------------------------------------------------------------ deeper
@@ -398,7 +398,7 @@ def test_a_call_can_start_a_run_on_the_same_budget() -> None:
     assert (child.query, child.depth, child.stopped_by) == ("below?", 1, "done")
     assert [one.description for one in child.findings] == ["room 1", "room 7"]
     assert rooms.entered == [1, 7], "the child's look at room 1 was answered by its parent's"
-    usage = result.trajectory.usage
+    usage = result.usage
     assert (usage.subcalls, usage.cached_subcalls, usage.max_depth) == (3, 1, 1)
     assert calls(result)[0].tokens == 0
     assert usage.tokens == 10
@@ -432,8 +432,8 @@ def test_a_call_beyond_the_depth_limit_is_refused_and_only_that_call() -> None:
     assert depths == [1, 2]
     assert record.refused
     assert "depth 3 is beyond the limit of 2" in str(record.error)
-    assert result.trajectory.usage.subcalls == 3
-    assert result.trajectory.usage.max_depth == 2
+    assert result.usage.subcalls == 3
+    assert result.usage.max_depth == 2
 
 
 def test_a_run_that_would_begin_too_deep_does_not_begin() -> None:
@@ -445,7 +445,7 @@ def test_a_run_that_asks_itself_the_same_question_does_not_wait_for_itself() -> 
     same = Plan(calls=(call("ask", question="the same?"),))
     result = explore(Scripted({0: [same], 1: [same], 2: [same], 3: [Plan(calls=look(1))]}))
     assert found(result) == ["room 1"]
-    assert result.trajectory.usage.max_depth == 3
+    assert result.usage.max_depth == 3
 
 
 def test_a_call_starts_one_run_at_most() -> None:
@@ -481,7 +481,7 @@ def test_runs_one_after_another_can_share_a_budget() -> None:
     first = explore(script(Plan(calls=look(1, 2))), rooms, budget=budget)
     second = explore(script(Plan(calls=look(3, 4))), rooms, budget=budget)
     assert rooms.entered == [1, 2, 3]
-    assert (first.trajectory.usage.subcalls, second.trajectory.usage.subcalls) == (2, 1)
+    assert (first.usage.subcalls, second.usage.subcalls) == (2, 1)
     assert second.stopped_by == "subcalls"
 
 
@@ -512,7 +512,7 @@ def test_no_planner_gets_past_a_limit_and_the_record_adds_up(steps: Any, limits:
     finally:
         logging.disable(logging.NOTSET)
 
-    usage = result.trajectory.usage
+    usage = result.usage
     assert result.stopped_by in STOPPED_BY
     assert usage.subcalls == budget.spent_subcalls <= limits.max_subcalls
     assert len(rooms.entered) <= usage.subcalls
@@ -523,8 +523,8 @@ def test_no_planner_gets_past_a_limit_and_the_record_adds_up(steps: Any, limits:
     if limits.max_usd is not None:
         assert usage.usd <= limits.max_usd + 1e-9
     assert usage.max_depth <= limits.max_depth
-    assert len(result.trajectory.steps) <= limits.max_steps
+    assert len(result.steps) <= limits.max_steps
     assert {f"room {room}" for room in rooms.entered} == set(found(result))
-    for step in result.trajectory.steps:
+    for step in result.steps:
         ran = [one for one in step.tool_calls if not (one.cached or one.refused)]
         assert len(ran) <= limits.max_subcalls_per_step

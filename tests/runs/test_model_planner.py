@@ -12,11 +12,12 @@ import pytest
 from model_server import ModelServer, Said, serve
 from rooms import Rooms, look, says
 
+from recollect.domain.trajectory import Trajectory
 from recollect.errors import PlannerError
 from recollect.providers.models import open_model
 from recollect.providers.models.profiles import Profile, find_price
 from recollect.runs.budget import Budget, Limits
-from recollect.runs.engine import Run, run
+from recollect.runs.engine import run
 from recollect.runs.planners.contract import Plan, Situation
 from recollect.runs.planners.model import ModelPlanner, next_step_form, policy_label
 from recollect.runs.synthesis import synthesise_with_model
@@ -73,12 +74,12 @@ def ask(
     planner: dict[str, Any] | None = None,
     first: Plan | None = None,
     **options: Any,
-) -> Run:
+) -> Trajectory:
     if "budget" not in options:
         # A busy machine may need long for the first request, which loads the client.
         options.setdefault("limits", PATIENT)
 
-    async def scenario() -> Run:
+    async def scenario() -> Trajectory:
         profile = Profile(
             name=name, window=window, max_output=max_output, native_tools=tools, price=find_price(name)
         )
@@ -93,7 +94,7 @@ def ask(
     return asyncio.run(scenario())
 
 
-def found(result: Run) -> list[str]:
+def found(result: Trajectory) -> list[str]:
     return [one.description for one in result.findings]
 
 
@@ -115,21 +116,21 @@ def test_what_it_cost_is_in_the_record_and_the_record_plays_again(server: ModelS
     server.answers = [step(1), step(done=True)]
     result = ask(server.url)
 
-    usage = result.trajectory.usage
+    usage = result.usage
     assert (usage.model_calls, usage.subcalls, usage.tokens) == (2, 1, 2 * 18 + 5)
     assert usage.usd == pytest.approx(2 * (11 * 0.4 + 7 * 1.6) / 1_000_000)
-    assert result.trajectory.planner == "model:openai:gpt-4.1-mini"
-    assert result.trajectory.policy == policy_label(Profile(name="m"))
-    again = asyncio.run(replay(to_json(result.trajectory)))
-    assert to_json(again.trajectory) == to_json(result.trajectory)
+    assert result.planner == "model:openai:gpt-4.1-mini"
+    assert result.policy == policy_label(Profile(name="m"))
+    again = asyncio.run(replay(to_json(result)))
+    assert to_json(again) == to_json(result)
     assert len(server.asked) == 2, "nobody was asked again"
 
 
 def test_a_model_without_a_price_is_noted(server: ModelServer) -> None:
     server.answers = [step(done=True)]
     result = ask(server.url, name="openai:my-own")
-    assert result.trajectory.notes == ("no price is known for 'openai:my-own': it counts as 0 dollars",)
-    assert result.trajectory.usage.usd == 0.0
+    assert result.notes == ("no price is known for 'openai:my-own': it counts as 0 dollars",)
+    assert result.usage.usd == 0.0
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,7 @@ def test_malformed_answers_are_asked_for_again_with_what_was_wrong(server: Model
     assert result.stopped_by == "done"
     assert found(result) == ["room 1"]
     assert "could not be used" in server.shown(3)
-    assert result.trajectory.steps[0].planner_calls == 4, "every request counts, whatever it was asked in"
+    assert result.steps[0].planner_calls == 4, "every request counts, whatever it was asked in"
 
 
 @pytest.mark.parametrize("answer", ["not json at all", "{}", '{"thought": 1', "", "A" * 3_000_000])
@@ -196,7 +197,7 @@ def test_a_model_that_never_answers_in_form_is_given_up_with_what_was_found(
     assert result.stopped_by == "planner"
     assert "no usable answer in 3 attempts" in str(result.error)
     assert found(result) == ["room 1"], "what the calls offered was not read any more, and is kept"
-    assert result.trajectory.usage.model_calls == 4
+    assert result.usage.model_calls == 4
     # Three attempts in the way of asking that worked before: as many requests as were charged.
     assert len(server.asked) == 1 + 3
 
@@ -210,7 +211,7 @@ def test_a_server_that_fails_is_not_asked_again(server: ModelServer, status: int
     assert str(status) in str(result.error)
     assert found(result) == ["room 1"]
     assert len(server.asked) == 2
-    assert result.trajectory.usage.tokens == 18 + 5
+    assert result.usage.tokens == 18 + 5
 
 
 def test_a_server_that_hangs_is_given_up(server: ModelServer) -> None:
@@ -219,7 +220,7 @@ def test_a_server_that_hangs_is_given_up(server: ModelServer) -> None:
     assert result.stopped_by == "planner"
     assert "did not answer within 0.5 s" in str(result.error)
     assert found(result) == ["room 1"]
-    assert result.trajectory.usage.tokens > 1_000, "a request that was sent has to be paid"
+    assert result.usage.tokens > 1_000, "a request that was sent has to be paid"
 
 
 def test_nobody_listening_ends_the_run_at_once() -> None:
@@ -228,7 +229,7 @@ def test_nobody_listening_ends_the_run_at_once() -> None:
         result = ask(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
     assert result.stopped_by == "planner"
     assert "can't be reached" in str(result.error)
-    assert result.trajectory.usage.model_calls == 1
+    assert result.usage.model_calls == 1
 
 
 @pytest.mark.parametrize(
@@ -249,7 +250,7 @@ def test_tokens_are_counted_to_the_request(server: ModelServer) -> None:
     budget = Budget(Limits(max_tokens=6_000, timeout_s=None, planner_timeout_s=None))
     result = ask(server.url, budget=budget)
     assert result.stopped_by == "tokens"
-    assert result.trajectory.usage.tokens == budget.purse.spent.tokens <= 6_000
+    assert result.usage.tokens == budget.purse.spent.tokens <= 6_000
     assert found(result) == [f"room {at}" for at in range(len(server.asked))]
 
 
@@ -305,7 +306,7 @@ def test_runs_below_ask_the_model_for_sub_calls(server: ModelServer) -> None:
         ]
         sub.answers = [step(2), step(done=True)]
 
-        async def scenario() -> Run:
+        async def scenario() -> Trajectory:
             root = open_model("openai:big", base_url=server.url)
             small = open_model("openai:small", base_url=sub.url)
             try:
@@ -320,8 +321,8 @@ def test_runs_below_ask_the_model_for_sub_calls(server: ModelServer) -> None:
         assert "below?" in sub.shown()
     assert found(result) == ["claim 0"]
     assert result.findings[0].source_file == "room/2"
-    assert result.trajectory.usage.model_calls == 4
-    assert len(result.trajectory.notes) == 2
+    assert result.usage.model_calls == 4
+    assert len(result.notes) == 2
 
 
 # ------------------------------------------------------------ what the model is shown
@@ -411,14 +412,14 @@ def test_a_real_small_model_plans_within_its_budget_and_never_breaks_the_run(mod
         planner={"max_retries": 0},
     )
 
-    usage = result.trajectory.usage
+    usage = result.usage
     assert result.stopped_by in {"done", "steps", "subcalls", "planner", "no_progress"}
     assert usage.subcalls <= 4
     assert usage.model_calls >= 1
     assert usage.tokens > 0
-    assert len(result.trajectory.steps) <= 2
-    again = asyncio.run(replay(to_json(result.trajectory)))
-    assert to_json(again.trajectory) == to_json(result.trajectory)
+    assert len(result.steps) <= 2
+    again = asyncio.run(replay(to_json(result)))
+    assert to_json(again) == to_json(result)
 
 
 # ------------------------------------------------------------ synthesis

@@ -19,7 +19,7 @@ from recollect.domain.findings import Citation, CitationStatus, Finding
 from recollect.domain.trajectory import STOPPED_BY, CallRecord, Choice, Step, Trajectory, Usage
 from recollect.errors import InvalidInputError, PlannerError
 from recollect.runs.budget import Limits
-from recollect.runs.engine import Run, run
+from recollect.runs.engine import run
 from recollect.runs.planners.contract import Plan, Situation
 from recollect.runs.trajectory import read_trajectory, replay, to_json
 
@@ -145,12 +145,10 @@ def test_a_record_comes_back_as_it_went(record: Trajectory) -> None:
 
 def recorded(planner: Any, **options: Any) -> Trajectory:
     rooms = options.pop("environment", None) or Rooms()
-    return play(
-        run("what hangs where?", environment=rooms, planner=planner, clock=now_s, **options)
-    ).trajectory
+    return play(run("what hangs where?", environment=rooms, planner=planner, clock=now_s, **options))
 
 
-def again(record: Trajectory) -> Run:
+def again(record: Trajectory) -> Trajectory:
     return asyncio.run(replay(to_json(record)))
 
 
@@ -162,7 +160,7 @@ def pay_and_fail(situation: Situation) -> Plan:
 def cut() -> Trajectory:
     async def scenario() -> Trajectory:
         rooms = Rooms()
-        ended: list[Run] = []
+        ended: list[Trajectory] = []
         planner = Scripted(
             {
                 0: [Plan(calls=(call("ask", question="?"),), done=True)],
@@ -174,7 +172,7 @@ def cut() -> Trajectory:
             await asyncio.sleep(0)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-        return ended[0].trajectory
+        return ended[0]
 
     return play(scenario())
 
@@ -217,7 +215,7 @@ def test_a_recorded_run_plays_again_byte_for_byte(name: str, caplog: pytest.LogC
     with caplog.at_level(logging.CRITICAL):
         record = RUNS[name]()
         result = again(record)
-    assert to_json(result.trajectory) == to_json(record)
+    assert to_json(result) == to_json(record)
     assert (result.findings, result.stopped_by, result.error) == (
         record.findings,
         record.stopped_by,
@@ -235,7 +233,7 @@ def test_whatever_a_planner_did_plays_again_byte_for_byte(steps: Any) -> None:
         record = recorded(Misbehaving(steps, root="what hangs where?"), limits=Limits(max_subcalls=9))
     finally:
         logging.disable(logging.NOTSET)
-    assert to_json(again(record).trajectory) == to_json(record)
+    assert to_json(again(record)) == to_json(record)
 
 
 def test_a_replay_counts_and_collects_for_itself() -> None:
@@ -243,7 +241,7 @@ def test_a_replay_counts_and_collects_for_itself() -> None:
     document = record.document()
     document["usage"] = {**document["usage"], "subcalls": 99, "tokens": 99}
     result = asyncio.run(replay(document))
-    assert (result.trajectory.usage.subcalls, result.trajectory.usage.tokens) == (3, 15)
+    assert (result.usage.subcalls, result.usage.tokens) == (3, 15)
 
 
 # ------------------------------------------------------------ damaged records

@@ -165,7 +165,7 @@ async def replay_result(result: RLMResult) -> RLMResult:
     """Play a recorded exploration again, from its record alone: no tree is read and no model is asked."""
     assert result.record is not None, "a record has one"
     again = await replay(result.record)
-    return replace(result, record=again.trajectory, trajectory=ExplorationTrajectory.of(again.trajectory))
+    return replace(result, record=again, trajectory=ExplorationTrajectory.of(again))
 
 
 def list_audits(folder: Path, *, limit: int = 50) -> list[tuple[str, RLMResult]]:

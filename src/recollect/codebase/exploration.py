@@ -28,9 +28,9 @@ from recollect.domain.codebase import ExplorationTrajectory, RLMResult, RLMUsage
 from recollect.domain.findings import Citation, Finding
 from recollect.domain.ids import new_id
 from recollect.domain.overview import ExplorationEvent
+from recollect.domain.trajectory import Trajectory
 from recollect.errors import EmbedderError
 from recollect.providers.models.purse import Purse
-from recollect.runs.engine import Run
 from recollect.runs.events import Subscriber, Words
 from recollect.runs.inquiry import Inquiry, Texts
 from recollect.runs.models import open_models
@@ -118,7 +118,7 @@ class Exploration(Inquiry[RLMResult]):
 
     async def look(self) -> Sequence[Finding]:
         """The loop, and of what it found what answers the question."""
-        self._ended = await self._run()
+        self._record = await self._run()
         return await asyncio.to_thread(self._choose)
 
     async def read_again(self, citations: Sequence[Citation]) -> Texts:
@@ -190,7 +190,7 @@ class Exploration(Inquiry[RLMResult]):
             self.notes.append(f"definitions were ranked by words and calls, not by meaning: {why}")
             return None
 
-    async def _run(self) -> Run:
+    async def _run(self) -> Trajectory:
         models, cache = self.models, self._orchestrator.cache
         environment = CodebaseEnvironment(
             self._tree,
@@ -222,9 +222,9 @@ class Exploration(Inquiry[RLMResult]):
 
     def _choose(self) -> tuple[Finding, ...]:
         """What answers the question, at the lines that say so."""
-        pages, record, claims = Pages(self._tree), self._ended.trajectory, self._agent.claims
+        pages, record, claims = Pages(self._tree), self._record, self._agent.claims
         chosen = self.place(
-            [finding for finding in self._ended.findings if finding in claims],
+            [finding for finding in record.findings if finding in claims],
             spans=record.spans(),
             lines=pages.lines,
             cite=pages.cite,
@@ -244,7 +244,7 @@ class Exploration(Inquiry[RLMResult]):
             self._refused = True
             self.notes.append(f"this code does not seem to do that; nearest: {', '.join(nearest)}")
             return ()
-        rest = [finding for finding in self._ended.findings if finding not in claims]
+        rest = [finding for finding in record.findings if finding not in claims]
         return refine(record, rest, self._query, pages, tests=preset is not None and preset.tests)
 
     async def _synthesise(self, findings: Sequence[Finding]) -> Synthesis:
@@ -257,19 +257,19 @@ class Exploration(Inquiry[RLMResult]):
         self.notes += synthesizer.notes
         if not made.text:
             return replace(made, text=_NOT_DONE if self._refused else "Nothing in this tree speaks about it.")
-        path = path_of(self._ended.trajectory)
+        path = path_of(self._record)
         if path and not synthesizer.in_words:
             return replace(made, text=f"{_CALLED}{' -> '.join(f'`{name}`' for name in path)}\n{made.text}")
         return made
 
     def _result(self, findings: tuple[Finding, ...], synthesis: Synthesis) -> RLMResult:
-        ended, record, failure = self._ended, self._ended.trajectory, self._agent.model_failure
+        record, failure = self._record, self._agent.model_failure
         cited = (*synthesis.citations, *(citation for finding in findings for citation in finding.citations))
-        error = ended.error or failure
+        error = record.error or failure
         if failure:
             self.notes.append(f"the model failed ({failure}); the rest was found without it")
         if not findings and error is None:
-            error = "nothing was found" if ended.stopped_by == "done" else f"stopped by {ended.stopped_by}"
+            error = "nothing was found" if record.stopped_by == "done" else f"stopped by {record.stopped_by}"
         self.notes += self._left_out()
         past, used, spent = self._past, record.usage, self.purse.spent
         return RLMResult(
@@ -293,7 +293,7 @@ class Exploration(Inquiry[RLMResult]):
             error=error,
             query=self._request.query,
             root=str(self._tree.root),
-            stopped_by=ended.stopped_by,
+            stopped_by=record.stopped_by,
             model=self.models.name,
             notes=tuple(dict.fromkeys([*self.notes, *record.notes])),
             capability_requests=tuple(self._requests),

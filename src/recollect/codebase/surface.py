@@ -24,8 +24,8 @@ from recollect.runs.planners.contract import Call
 from recollect.runs.times import Times
 
 if TYPE_CHECKING:
+    from recollect.domain.trajectory import Trajectory
     from recollect.providers.models import ChatModel
-    from recollect.runs.engine import Run
 
 
 class REPLToolSurface:
@@ -134,5 +134,5 @@ class REPLToolSurface:
         return dict(record.result), answered.text
 
 
-async def _no_run(query: str, keep: Callable[[Run], None]) -> Run:
+async def _no_run(query: str, keep: Callable[[Trajectory], None]) -> Trajectory:
     raise InvalidInputError("exploring needs an orchestrator; give llm_query a context")

@@ -232,8 +232,8 @@ class Consultation(Inquiry[OracleConsultResult]):
         finally:
             # Also of a run that was cut short: its session goes on from there.
             self.answers = write_answers(cache, before, self.asker.roles) if models.root else None
-        self.trajectory, self.spans = ended.trajectory, ended.trajectory.spans()
-        self.notes += ended.trajectory.notes
+        self.trajectory, self.spans = ended, ended.spans()
+        self.notes += ended.notes
         self.tables = tuple(table for table in environment.book.answers if table.rows)
         for mapped in environment.book.sources:
             self.notes += [f"sections: {mapped.coverage}", *mapped.notes]

@@ -12,10 +12,10 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from recollect import telemetry
-from recollect.domain.trajectory import CallRecord
+from recollect.domain.trajectory import CallRecord, Trajectory
 from recollect.errors import DepthLimitError, InvalidInputError, RecollectError
 from recollect.runs.budget import Budget
 from recollect.runs.cache import Cache, CacheKey, NotRunError, cache_key
@@ -24,9 +24,6 @@ from recollect.runs.environment import CallContext, Environment, Observation, To
 from recollect.runs.planners.contract import Call, CallAnswer
 from recollect.runs.times import Span
 
-if TYPE_CHECKING:
-    from recollect.runs.engine import Run
-
 _log = logging.getLogger(__name__)
 
 #: Of an error's text; a driver's may hold a whole query.
@@ -34,7 +31,7 @@ _ERROR_CHARS = 500
 
 
 #: Starts a run for a call, and keeps it even if the call is cut short: `start(query, keep)`.
-StartRun = Callable[[str, Callable[["Run"], None]], Awaitable["Run"]]
+StartRun = Callable[[str, Callable[[Trajectory], None]], Awaitable[Trajectory]]
 
 
 class Calls(Protocol):
@@ -66,7 +63,7 @@ class _Attempt:
     tokens: int = 0
     usd: float = 0.0
     note: str | None = None
-    children: list[Run] = field(default_factory=list)
+    children: list[Trajectory] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +171,7 @@ class LiveCalls:
             raise _RefusedError(word, f"refused: the budget has no room for it ({word})")
         attempt.ran = True
 
-        async def recurse(query: str) -> Run:
+        async def recurse(query: str) -> Trajectory:
             if attempt.children:
                 raise InvalidInputError("a call starts one run at most; plan two calls instead")
             return await self.start_run(query, attempt.children.append)
@@ -256,14 +253,14 @@ class LiveCalls:
             model_call=attempt.tool.model_call and attempt.ran,
             tokens=attempt.tokens,
             usd=attempt.usd,
-            child=attempt.children[0].trajectory if attempt.children else None,
+            child=attempt.children[0] if attempt.children else None,
         )
 
 
-def _complete(child: Run) -> bool:
+def _complete(child: Trajectory) -> bool:
     """Whether a run says all that it could: a part of it must not stand for the whole in the cache."""
     return child.stopped_by == "done" and not any(
-        call.error for step in child.trajectory.steps for call in step.tool_calls
+        call.error for step in child.steps for call in step.tool_calls
     )
 
 

@@ -1,6 +1,7 @@
 """The loop: ask the planner, run its calls, keep what was found, write the record; until done or a limit is met.
 
-`run` never raises for what a planner or tool does, and never loses what was found: how it ended is `Run.stopped_by`.
+`run` never raises for what a planner or tool does, and never loses what was found: its record says how it
+ended (`stopped_by`).
 Three ways to end it from outside:
 
 - `limits.timeout_s`, or the time of the budget it is given: it returns, stopped by "timeout";
@@ -51,16 +52,6 @@ _log = logging.getLogger(__name__)
 MAX_PLANNED_CALLS = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """What a run found, its record, and why it ended (a word of `STOPPED_BY`)."""
-
-    findings: tuple[Finding, ...]
-    trajectory: Trajectory
-    stopped_by: str
-    error: str | None = None
-
-
 async def run(
     query: str,
     *,
@@ -70,15 +61,15 @@ async def run(
     budget: Budget | None = None,
     cache: Cache | None = None,
     on_event: Subscriber | None = None,
-    on_end: Callable[[Run], None] | None = None,
+    on_end: Callable[[Trajectory], None] | None = None,
     stop: asyncio.Event | None = None,
     clock: Callable[[], float] = time.monotonic,
     now: Callable[[], datetime] = utc_now,
     depth: int = 0,
-) -> Run:
+) -> Trajectory:
     """Answer `query` from the environment, step by step, within `limits` or what is left of `budget`.
 
-    `on_end` gets the run however it ends, before this returns or raises. `depth` is for
+    `on_end` gets the record however it ends, before this returns or raises. `depth` is for
     a run that begins deeper than the root; one beyond `limits.max_depth` is stopped by "depth" at once.
     """
     budget = Budget(limits, clock=clock) if budget is None else budget.branch(limits)
@@ -117,7 +108,7 @@ class Loop:
     cache: Cache
     publisher: Publisher
     times: Times
-    on_end: Callable[[Run], None] | None = None
+    on_end: Callable[[Trajectory], None] | None = None
     stop: asyncio.Event | None = None
     parent_id: UUID | None = None
     calls: Calls | None = None
@@ -136,7 +127,7 @@ class Loop:
             max_findings=self.budget.limits.max_findings, notes=getattr(self.planner, "notes", ())
         )
 
-    async def go(self) -> Run:
+    async def go(self) -> Trajectory:
         """The whole run."""
         span = self.times.run()
         self._tell(
@@ -261,7 +252,7 @@ class Loop:
         self._tell(CallEnded, **at, **{name: getattr(answered.record, name) for name in how})
         return answered
 
-    async def _start(self, query: str, keep: Callable[[Run], None]) -> Run:
+    async def _start(self, query: str, keep: Callable[[Trajectory], None]) -> Trajectory:
         """A run that a call starts: same planner and material, on this budget."""
         child = Loop(
             query=query,
@@ -280,7 +271,7 @@ class Loop:
         if by != "done":
             self._tell_findings(self._record.accept_unread(), len(self._record.steps))
 
-    def _finish(self, span: Span, by: str, error: str | None) -> Run:
+    def _finish(self, span: Span, by: str, error: str | None) -> Trajectory:
         ended_at, wall_ms = span.end()
         steps, findings = tuple(self._record.steps), tuple(self._record.findings)
         trajectory = Trajectory(
@@ -300,14 +291,13 @@ class Loop:
             notes=self._record.notes,
             limits=self.budget.limits.document() if self.limits is None else self.limits,
         )
-        finished = Run(findings=findings, trajectory=trajectory, stopped_by=by, error=error)
         if self.on_end is not None:
             try:
-                self.on_end(finished)
+                self.on_end(trajectory)
             except Exception as fault:
                 _log.warning("on_end of a run failed", exc_info=fault)
         self._tell(RunEnded, stopped_by=by, findings=len(findings), usage=trajectory.usage, error=error)
-        return finished
+        return trajectory
 
     def _tell(self, kind: type[Event], **values: Any) -> None:
         if kind in self.publisher.heard:

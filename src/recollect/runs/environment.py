@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recollect.domain.findings import Finding
+from recollect.domain.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from recollect.runs.cache import Cache
-    from recollect.runs.engine import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Observation:
 
 
 #: Starts a run one level deeper, on the parent's budget: `recurse(query)`.
-Recurse = Callable[[str], Awaitable["Run"]]
+Recurse = Callable[[str], Awaitable[Trajectory]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from recollect.domain.findings import Citation, Finding
 from recollect.runs.budget import Limits
 from recollect.runs.citations import standing
-from recollect.runs.engine import Run, run
+from recollect.runs.engine import run
 from recollect.runs.events import Announcer, Words
 from recollect.runs.planners.claims import anchored
 from recollect.runs.synthesis import NO_MORE_QUESTIONS, Synthesis, put_into_words
@@ -30,6 +30,7 @@ from recollect.runs.times import utc_now
 if TYPE_CHECKING:
     from recollect.config import Settings
     from recollect.domain.tenancy import TenantContext
+    from recollect.domain.trajectory import Trajectory
     from recollect.providers.models import ChatModel
     from recollect.providers.models.purse import Purse
     from recollect.runs.cache import Cache
@@ -178,7 +179,7 @@ class Inquiry(ABC, Generic[Result]):
 
     async def loop(
         self, environment: Environment, planner: Planner, limits: Limits, cache: Cache, *beside: str
-    ) -> Run:
+    ) -> Trajectory:
         """One run of the engine. A planning model is told the guidance and what stands `beside` the question."""
         question = self.question
         if planner.name.startswith("model:"):

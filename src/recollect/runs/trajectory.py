@@ -17,7 +17,7 @@ from recollect.domain.trajectory import STOPPED_BY, VERSION, Trajectory
 from recollect.errors import InvalidInputError
 from recollect.runs.budget import Budget, Limits
 from recollect.runs.cache import Cache
-from recollect.runs.engine import Loop, Run
+from recollect.runs.engine import Loop
 from recollect.runs.events import Publisher
 from recollect.runs.planners.contract import Call, CallAnswer, Plan
 from recollect.runs.planners.replay import ReplayPlanner
@@ -78,7 +78,7 @@ def _parse(text: str | bytes) -> Any:
         raise InvalidInputError(f"the record is damaged: {error}") from error
 
 
-async def replay(document: Mapping[str, Any] | str | bytes | Trajectory) -> Run:
+async def replay(document: Mapping[str, Any] | str | bytes | Trajectory) -> Trajectory:
     """Play a recorded run again, from its record alone."""
     record = document if isinstance(document, Trajectory) else read_trajectory(document)
     budget = Budget(_ENDLESS)
@@ -115,5 +115,5 @@ class RecordedCalls:
     async def answer(self, call: Call, *, span: Span, iteration: int, place: int) -> CallAnswer:
         """The recorded outcome."""
         recorded = self._record.steps[iteration - 1].tool_calls[place]
-        child = None if recorded.child is None else (await replay(recorded.child)).trajectory
+        child = None if recorded.child is None else await replay(recorded.child)
         return CallAnswer(record=replace(recorded, child=child), text="")
