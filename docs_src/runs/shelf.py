@@ -80,7 +80,7 @@ async def main():
         planner=TwoWords(),
         limits=Limits(max_subcalls=10, timeout_s=5.0),
     )
-    print(result.stopped_by, result.trajectory.usage.subcalls)
+    print(result.stopped_by, result.usage.subcalls)
 
     checked = verify_findings(result.findings, lambda kind, path: SHELF.get(path))
     answer = synthesise(checked)
@@ -88,9 +88,9 @@ async def main():
     for number, cited in enumerate(answer.citations, 1):
         print(f"[{number}] {cited.file_path}:{cited.line_start} {cited.status.value}")
 
-    record = to_json(result.trajectory)
+    record = to_json(result)
     again = await replay(record)  # from the record alone
-    print(to_json(again.trajectory) == record)
+    print(to_json(again) == record)
 
 
 asyncio.run(main())

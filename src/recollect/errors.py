@@ -297,24 +297,13 @@ class DepthLimitError(RunError):
 
 
 class PlannerError(RunError):
-    """A planner could not say what to do next. `limit` is what was in its way, the numbers what it had used."""
+    """A planner could not say what to do next. `limit` is what was in its way."""
 
     code = "planner_failed"
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        tokens: int = 0,
-        usd: float = 0.0,
-        model_calls: int = 0,
-        limit: str | None = None,
-    ) -> None:
+    def __init__(self, message: str, *, limit: str | None = None) -> None:
         super().__init__(message)
         self.limit = limit
-        self.tokens = tokens
-        self.usd = usd
-        self.model_calls = model_calls
 
 
 class StoreError(RecollectError):

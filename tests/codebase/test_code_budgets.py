@@ -22,8 +22,10 @@ from recollect.codebase.environment import CodebaseEnvironment
 from recollect.codebase.surface import REPLToolSurface
 from recollect.codebase.tree import SourceFile, SourceText, SourceTree
 from recollect.domain.trajectory import Trajectory
-from recollect.errors import BudgetExhaustedError, InvalidInputError, SourceNotFoundError
-from recollect.providers.models import Answer
+from recollect.errors import BudgetExhaustedError, InvalidInputError, ModelBudgetError, SourceNotFoundError
+from recollect.providers.models import Answer, Profile
+from recollect.providers.models.profiles import Price
+from recollect.providers.models.purse import Purse, Spent
 from recollect.runs.engine import run
 from recollect.runs.environment import CallContext, Observation, Tool
 from recollect.runs.planners.contract import Call, Plan, Situation
@@ -67,19 +69,30 @@ class MemoryTree(SourceTree):
 
 
 class Sage:
-    """A chat model that answers at once and says what it read and wrote, within what was reserved for it."""
+    """A chat model that answers at once and charges what it read and wrote, if its purse has room for it."""
 
     name = "openai:gpt-4.1-mini"
+    profile = Profile(name=name, price=Price(input_usd=0.4, output_usd=1.6))
 
-    def __init__(self) -> None:
-        self.calls = 0
+    def __init__(self, purse: Purse | None = None, asked: list[int] | None = None) -> None:
+        self.purse = purse or Purse()
+        #: Tokens of each request, whichever purse it was charged to.
+        self.asked = [] if asked is None else asked
+
+    def charged_to(self, purse: Purse) -> Sage:
+        return Sage(purse, self.asked)
 
     async def answer(self, instructions: str, text: str, output: Any, *, max_tokens: int = 0) -> Answer[Any]:
-        self.calls += 1
+        worst = self.profile.worst(900, max_tokens)
+        if word := self.purse.refusal(*worst):
+            raise ModelBudgetError("too dear", limit=word)
+        self.purse.hold(*worst)
         await asyncio.sleep(0)
-        return Answer(
-            value=output(answer="so", quotes=[]), input_tokens=900, output_tokens=max_tokens, mode="test"
-        )
+        self.asked.append(900 + max_tokens)
+        usd = self.profile.worst(900, max_tokens)[1]
+        spent = Spent(requests=1, input_tokens=900, output_tokens=max_tokens, usd=usd)
+        self.purse.settle(self.name, worst, spent)
+        return Answer(value=output(answer="so", quotes=[]), spent=spent, mode="test")
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -125,17 +138,11 @@ class Rogue:
         if lots.random() < 0.03:
             raise RuntimeError("no idea")
         calls = tuple(self._call() for _ in range(lots.choice((0, 1, 2, 3, 5, 20))))
-        tokens, usd = 0, 0.0
-        if lots.random() < 0.3 and situation.afford(200, 0.001):
-            tokens, usd = 200, 0.001
-        return Plan(
-            thought="more",
-            calls=calls,
-            done=lots.random() < 0.05,
-            tokens=tokens,
-            usd=usd,
-            model_calls=tokens // 200,
-        )
+        if lots.random() < 0.3 and situation.purse.refusal(200, 0.001) is None:
+            situation.purse.hold(200, 0.001)
+            spent = Spent(requests=1, input_tokens=200, usd=0.001)
+            situation.purse.settle("a model", (200, 0.001), spent)
+        return Plan(thought="more", calls=calls, done=lots.random() < 0.05)
 
     def _call(self) -> Call:
         lots = self._lots
@@ -211,7 +218,9 @@ def test_no_limit_is_ever_passed_by_one_call(
         assert sum(not (call.cached or call.refused) for call in step.tool_calls) <= per_iteration
     if max_subcalls == 0 or per_iteration == 0 or max_tokens == 0 or max_usd == 0:
         assert environment.ran == 0
-        assert sage.calls == 0
+        assert sage.asked == []
+    read = sum(call.tokens for step in steps_of(ended) for call in step.tool_calls)
+    assert read == sum(sage.asked), "what models used is counted once"
 
 
 def test_the_manager_counts_and_limits_as_the_engine_does() -> None:
@@ -222,7 +231,7 @@ def test_the_manager_counts_and_limits_as_the_engine_does() -> None:
     held = manager.reserve()
     assert held is not None
     assert manager.reserve() is None
-    held.settle()
+    held.close()
     assert (manager.subcall_count, manager.remaining_subcalls) == (2, 1)
     manager.start_iteration()
     assert manager.reserve() is not None

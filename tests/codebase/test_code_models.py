@@ -271,6 +271,23 @@ def test_after_a_crash_a_model_is_not_asked_again_for_what_it_has_said(
     assert [one.cached for one in result.trajectory.steps[1].tool_calls] == [True]
 
 
+def test_after_a_crash_that_left_no_tokens_what_was_paid_for_is_still_told(
+    explore: Explore, chat: ModelServer, tmp_path: Path
+) -> None:
+    chat.answers = [
+        step(call("llm_query", prompt="what is taken off?", context="shop/prices.py:1-22")),
+        {"answer": "ten percent", "quotes": ["SEASON_DISCOUNT_PERCENT = 10"]},
+    ]
+    root = lay_out(tmp_path / "shop")
+    command = [sys.executable, "-c", CRASHING, str(root), str(tmp_path / "home"), chat.url, QUESTION]
+    assert subprocess.run(command, check=False).returncode == 9
+    result = explore(resume=True, max_tokens=2 * 18)
+    assert len(chat.asked) == 2, "nothing is left to ask with"
+    assert result.usage.total_tokens == 2 * 18
+    assert [one.cached for one in result.trajectory.steps[1].tool_calls] == [True]
+    assert result.files[0] == "shop/prices.py"
+
+
 def test_a_model_that_is_only_set_and_has_no_key_is_not_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

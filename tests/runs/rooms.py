@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from recollect.domain.findings import Citation, Finding, span_hash
+from recollect.providers.models.purse import Purse, Spent
 from recollect.runs.environment import Action, CallContext, Observation, Tool
 from recollect.runs.planners.contract import Call, Plan, Situation
 
@@ -95,11 +96,10 @@ class Rooms:
         if room.room >= self.size:
             raise LookupError(f"no room {room.room}")
         self.entered.append(room.room)
+        pay(context.purse, self.real_tokens, self.usd)
         return Observation(
             value={"room": room.room, "says": says(room.room)},
             text=says(room.room),
-            tokens=self.real_tokens,
-            usd=self.usd,
             findings=(finding(room.room),),
         )
 
@@ -121,6 +121,12 @@ class Rooms:
 
     async def _shout(self, nothing: Nothing, context: CallContext) -> Observation:
         return Observation(value="A" * 200_000, text="A" * 200_000)
+
+
+def pay(purse: Purse, tokens: int, usd: float = 0.0, *, requests: int = 1) -> None:
+    """What a model does when its server has answered a request."""
+    purse.hold(tokens, usd)
+    purse.settle("a model", (tokens, usd), Spent(requests=requests, input_tokens=tokens, usd=usd))
 
 
 def look(*rooms: int) -> tuple[Call, ...]:

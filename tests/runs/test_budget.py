@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rooms import pay
 from tests.profiles import examples
 
 from recollect.errors import DepthLimitError, InvalidInputError
-from recollect.runs.budget import Budget, Limits, Reservation
+from recollect.providers.models.purse import Purse, Spent
+from recollect.runs.budget import Budget, Limits
 
 
 class Clock:
@@ -57,7 +60,8 @@ def test_the_worst_case_is_held_and_the_rest_given_back() -> None:
     assert budget.reserve(tokens=21) is None
     assert budget.refusal(tokens=21) == "tokens"
     assert budget.refusal(usd=0.5) == "usd"
-    held.settle(tokens=10, usd=0.1)
+    pay(held, 10, 0.1)
+    held.close()
 
     assert budget.remaining().tokens == 90
     assert budget.remaining().usd == pytest.approx(0.9)
@@ -69,19 +73,57 @@ def test_a_call_that_never_ran_gives_everything_back() -> None:
     budget.start_step()
     held = budget.reserve(tokens=5)
     assert held is not None
-    held.release()
+    held.close()
+    budget.release()
     assert (budget.spent_subcalls, budget.purse.spent.tokens) == (0, 0)
     assert budget.remaining().subcalls_this_step == 1
 
 
-def test_settling_with_nonsense_keeps_the_worst_case() -> None:
+@pytest.mark.parametrize("cost", [{"tokens": -5}, {"usd": math.nan}, {"usd": -0.1}])
+def test_a_cost_that_makes_no_sense_holds_nothing(cost: dict[str, Any]) -> None:
     budget = Budget(Limits(max_tokens=10))
-    held = budget.reserve(tokens=7)
-    assert held is not None
     with pytest.raises(InvalidInputError):
-        held.settle(tokens=-5)
-    assert budget.remaining().tokens == 3
-    assert budget.remaining().subcalls == 49
+        budget.reserve(**cost)
+    assert budget.remaining().tokens == 10
+    assert budget.remaining().subcalls == 50
+
+
+def test_a_call_may_use_what_is_kept_for_it_and_what_others_leave() -> None:
+    budget = Budget(Limits(max_tokens=100))
+    first, second = budget.reserve(tokens=40), budget.reserve(tokens=30)
+    assert first is not None
+    assert second is not None
+    assert (first.tokens_left(), second.tokens_left(), budget.remaining().tokens) == (70, 60, 30)
+    first.hold(60, 0.0)
+    assert (first.tokens_left(), second.tokens_left(), budget.remaining().tokens) == (10, 40, 10)
+    assert first.used() == (60, 0.0, 0), "what is under way counts as its worst case"
+    second.close(read_tokens=10)
+    assert (first.tokens_left(), budget.remaining().tokens) == (30, 30)
+
+
+def test_what_a_run_uses_is_on_the_account_of_who_asks_and_counted_once() -> None:
+    account = Purse(max_usd=1.0)
+    budget = Budget(Limits(max_usd=5.0), purse=account)
+    call = budget.child().reserve(usd=0.5)
+    assert call is not None
+    pay(call, 10, 0.25)
+    call.close(read_tokens=1_000)
+    assert (account.spent.usd, account.spent.requests) == (0.25, 1)
+    assert account.tokens_by_model()["total"] == 10, "what was read without a model is no model's"
+    assert (account.usd_left(), budget.remaining().usd) == (0.75, 4.75)
+    next_call = budget.reserve()
+    assert next_call is not None
+    assert (next_call.usd_left(), next_call.refusal(0, 0.8)) == (0.75, "usd")
+
+
+def test_a_run_goes_on_without_a_model_when_whoever_asks_has_nothing_left() -> None:
+    account = Purse(max_usd=0.1)
+    budget = Budget(Limits(max_usd=5.0), purse=account)
+    pay(account, 10, 0.2)
+    assert budget.exhausted() is None
+    call = budget.reserve()
+    assert call is not None
+    assert call.refusal(1, 0.001) == "usd"
 
 
 def test_a_step_has_its_own_allowance() -> None:
@@ -98,7 +140,8 @@ def test_children_spend_their_parent_s_budget_and_narrow_only_their_own() -> Non
     for _ in range(2):
         held = child.reserve(tokens=10)
         assert held is not None
-        held.settle(tokens=10)
+        pay(held, 10)
+        held.close()
     assert child.reserve() is None
     assert root.purse.spent.tokens == 20
     assert root.remaining().subcalls == 1
@@ -136,7 +179,8 @@ def test_money_does_not_drift_across_its_limit() -> None:
     for _ in range(3):
         held = budget.reserve(usd=0.1)
         assert held is not None, "0.1 + 0.1 + 0.1 is 0.3"
-        held.settle(usd=0.1)
+        pay(held, 0, 0.1)
+        held.close()
     assert budget.reserve(usd=0.000_000_001) is None
 
 
@@ -150,7 +194,7 @@ LIMITS = st.builds(
 )
 ACTIONS = st.lists(
     st.tuples(
-        st.sampled_from(["reserve", "settle", "release", "extend", "child", "step", "drop"]),
+        st.sampled_from(["reserve", "settle", "release", "ask", "child", "step", "drop"]),
         st.integers(0, 7),
         st.integers(0, 120),
         st.integers(0, 12).map(lambda cents: cents / 100),
@@ -171,14 +215,14 @@ def test_no_limit_is_ever_passed_whatever_is_tried(
     limits: Limits, narrower: Limits, actions: list[tuple[str, int, int, float, float]]
 ) -> None:
     budgets = [Budget(limits)]
-    held: list[tuple[Reservation, Budget]] = []
+    held: list[tuple[Purse, Budget, tuple[int, float]]] = []
     for what, which, tokens, usd, share in actions:
         budget = budgets[which % len(budgets)]
         if what == "reserve":
             got = budget.reserve(tokens=tokens, usd=usd)
             assert (got is None) == (budget.refusal(tokens=tokens, usd=usd) is not None) or got is not None
             if got is not None:
-                held.append((got, budget))
+                held.append((got, budget, (tokens, usd)))
         elif what == "child":
             try:
                 budgets.append(budget.child(narrower if share < 0.5 else None))
@@ -187,18 +231,22 @@ def test_no_limit_is_ever_passed_whatever_is_tried(
         elif what == "step":
             budget.start_step()
         elif held:
-            one, _ = held[which % len(held)]
-            if what == "settle":
-                one.settle(tokens=int(one.tokens * share), usd=one.usd * share)
-                held.remove(held[which % len(held)])
-            elif what == "release":
-                one.release()
-                held.remove(held[which % len(held)])
-            elif what == "extend":
-                one.extend(tokens=tokens, usd=usd)
+            one, above, worst = held[which % len(held)]
+            assert one.used()[0] or one.used()[1] or one.refusal(*worst) is None, "it was set aside"
+            if what == "ask":
+                # Beyond what is kept for it, too, as far as there is room.
+                if one.refusal(tokens, usd) is None:
+                    pay(one, tokens, usd)
             else:
-                one.settle(tokens=one.tokens, usd=one.usd)
-                held.remove(held[which % len(held)])
+                part = (int(worst[0] * share), worst[1] * share)
+                if what == "release":
+                    above.release()
+                elif one.refusal(*worst) is None:
+                    one.hold(*worst)
+                    spent = worst if what == "drop" else part
+                    one.settle("a model", worst, Spent(input_tokens=spent[0], usd=spent[1]))
+                one.close()
+                del held[which % len(held)]
         for node in budget._chain():
             check(node)
     for node in budgets:
@@ -209,4 +257,4 @@ def check(budget: Budget) -> None:
     assert 0 <= budget.spent_subcalls <= budget.limits.max_subcalls
     assert budget._this_step <= max(budget.limits.max_subcalls_per_step, 0)
     assert min(budget.purse._left()) >= 0
-    assert min(budget.purse._reserved) >= 0
+    assert min(budget.purse._used) >= 0

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
-from rooms import Misbehaving, Rooms, Scripted, call, finding, look, planned_steps, play, says, script
+from rooms import Misbehaving, Rooms, Scripted, call, finding, look, pay, planned_steps, play, says, script
 from tests.profiles import examples
 
 from recollect.domain.trajectory import STOPPED_BY, CallRecord, Trajectory
@@ -250,7 +250,8 @@ def test_a_planner_that_floods_is_bounded() -> None:
 
 def test_what_a_planner_raises_ends_the_run_with_what_was_found() -> None:
     def fail(situation: Situation) -> Plan:
-        raise PlannerError("i don't know", tokens=11, usd=0.5, model_calls=2)
+        pay(situation.purse, 11, 0.5, requests=2)
+        raise PlannerError("i don't know")
 
     budget = Budget(Limits())
     result = explore(script(Plan(calls=look(1)), fail), budget=budget)
@@ -271,7 +272,7 @@ def test_a_broken_planner_ends_the_run_with_what_was_found(broken: Any) -> None:
 
 def test_a_hanging_planner_ends_the_run_with_what_was_found() -> None:
     async def hang(situation: Situation) -> Plan:
-        situation.afford(100, 0.0)
+        situation.purse.hold(100, 0.0)
         await asyncio.Event().wait()
         return Plan()
 
@@ -285,10 +286,12 @@ def test_a_planner_pays_from_the_same_budget() -> None:
     asked: list[bool] = []
 
     def costly(situation: Situation) -> Plan:
-        asked.append(situation.afford(40, 0.0))
-        if not asked[-1]:
-            raise PlannerError("too dear")
-        return Plan(calls=look(len(asked)), tokens=30, model_calls=1)
+        word = situation.purse.refusal(40, 0.0)
+        asked.append(word is None)
+        if word is not None:
+            raise PlannerError("too dear", limit=word)
+        pay(situation.purse, 30)
+        return Plan(calls=look(len(asked)))
 
     result = explore(Scripted({0: [costly] * 9}), limits=Limits(max_tokens=100))
     assert asked == [True, True, False]

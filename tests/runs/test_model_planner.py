@@ -13,7 +13,6 @@ from model_server import ModelServer, Said, serve
 from rooms import Rooms, look, says
 
 from recollect.domain.trajectory import Trajectory
-from recollect.errors import PlannerError
 from recollect.providers.models import open_model
 from recollect.providers.models.profiles import Profile, find_price
 from recollect.runs.budget import Budget, Limits
@@ -464,8 +463,3 @@ def test_a_model_s_blocks_carry_the_citations_of_their_findings(server: ModelSer
 def test_when_no_block_holds_the_findings_speak_for_themselves(server: ModelServer) -> None:
     made = synthesised(server, {"blocks": [{"text": "Trust me.", "sources": [7]}]})
     assert made.text == "- room 1 [1]\n- room 2 [2]"
-
-
-def test_a_planner_error_says_what_it_had_used() -> None:
-    error = PlannerError("no", tokens=3, usd=0.1, model_calls=1)
-    assert (str(error), error.tokens, error.usd, error.model_calls) == ("no", 3, 0.1, 1)

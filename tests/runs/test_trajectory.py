@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rooms import Misbehaving, Rooms, Scripted, call, finding, look, now_s, planned_steps, play, script
+from rooms import Misbehaving, Rooms, Scripted, call, finding, look, now_s, pay, planned_steps, play, script
 from tests.profiles import examples
 
 from recollect.domain.findings import Citation, CitationStatus, Finding
@@ -153,8 +153,13 @@ def again(record: Trajectory) -> Trajectory:
 
 
 def pay_and_fail(situation: Situation) -> Plan:
-    situation.afford(50, 0.25)
-    raise PlannerError("lost", tokens=40, usd=0.2, model_calls=2)
+    pay(situation.purse, 40, 0.2, requests=2)
+    raise PlannerError("lost")
+
+
+def choose_and_pay(situation: Situation) -> Plan:
+    pay(situation.purse, 3)
+    return Plan(calls=look(1), choice=Choice(template="t", probability=0.5, features={"a": 1.0}))
 
 
 def cut() -> Trajectory:
@@ -187,11 +192,7 @@ RUNS = {
     "faults": lambda: recorded(
         script(Plan(calls=(call("fall"), call("fly"), call("look", room=-1), *look(1), call("shout"))))
     ),
-    "chosen": lambda: recorded(
-        script(
-            Plan(calls=look(1), choice=Choice(template="t", probability=0.5, features={"a": 1.0}), tokens=3)
-        )
-    ),
+    "chosen": lambda: recorded(script(choose_and_pay)),
     "claimed": lambda: recorded(
         script(Plan(calls=look(1), findings=()), Plan(findings=(finding(1),), done=True))
     ),

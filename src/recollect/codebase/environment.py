@@ -162,7 +162,7 @@ class CodebaseEnvironment:
         text, span = await asyncio.to_thread(file_tools.read_context, self.view, wanted.context)
         if self._model is None:
             return await asyncio.to_thread(search_tools.answering, self.view, wanted.prompt, text, span)
-        model = self._model.charged_to(self._model.purse.child())
+        model = self._model.charged_to(call.purse)
         try:
             about = await ask_about(
                 model,
@@ -173,7 +173,7 @@ class CodebaseEnvironment:
             )
         except ModelError as error:
             plain = await asyncio.to_thread(search_tools.answering, self.view, wanted.prompt, text, span)
-            return without_model(plain, model, error)
+            return without_model(plain, error)
         left_out = [f"[{about.left_out} tokens of the text were not shown]"] if about.left_out else []
         return Observation(
             value={
@@ -182,8 +182,6 @@ class CodebaseEnvironment:
                 "spans": [list(span)] if span else [],
             },
             text="\n".join([about.answer or "the text says nothing about it", *about.quotes, *left_out]),
-            tokens=about.spent.tokens,
-            usd=about.spent.usd,
             findings=await asyncio.to_thread(search_tools.place_quotes, self.view, about.quotes, span),
         )
 

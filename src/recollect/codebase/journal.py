@@ -198,7 +198,7 @@ class JournaledPlanner:
         if self._spent:
             return Plan(thought="nothing is left of the budget", done=True, findings=tuple(situation.offered))
         plan = await self._planner.plan(situation)
-        self._journal.write({"plan": _plan_document(plan, key)})
+        self._journal.write({"plan": _plan_document(plan, key, situation.purse)})
         return plan
 
 
@@ -233,13 +233,17 @@ class JournaledEnvironment:
             self._journal.write({"begun": {"tool": tool.name, "parameters": mask_values(dumped)}})
             observation = await tool.run(parameters, context)
             if mask_values(dumped) == dumped:
-                self._journal.write({"call": _call_document(tool, dumped, content_hash, observation)})
+                document = _call_document(tool, dumped, content_hash, observation)
+                tokens, usd, _ = context.purse.used()
+                cost = {"tokens": tokens + observation.tokens, "usd": usd}
+                self._journal.write({"call": {**document, **cost}})
             return observation
 
         return run
 
 
-def _plan_document(plan: Plan, key: tuple[str, int, int]) -> dict[str, Any]:
+def _plan_document(plan: Plan, key: tuple[str, int, int], purse: Purse) -> dict[str, Any]:
+    tokens, usd, requests = purse.used()
     return {
         "query": mask(key[0]),
         "depth": key[1],
@@ -249,9 +253,9 @@ def _plan_document(plan: Plan, key: tuple[str, int, int]) -> dict[str, Any]:
         "findings": None if plan.findings is None else [masked_finding(finding) for finding in plan.findings],
         "next_direction": plan.next_direction,
         "done": plan.done,
-        "tokens": plan.tokens,
-        "usd": plan.usd,
-        "model_calls": plan.model_calls,
+        "tokens": tokens,
+        "usd": usd,
+        "model_calls": requests,
     }
 
 

@@ -65,7 +65,6 @@ class RLMAgent:
             return self._first(situation)
         if self._model is None:
             return self._next(situation)
-        paid: dict[str, Any] = {}
         if self.model_failure is None:
             try:
                 plan = await self._model.plan(situation)
@@ -74,8 +73,7 @@ class RLMAgent:
             except PlannerError as error:
                 # Somebody asked a question: what can be answered without the model still is.
                 self.model_failure = str(error)
-                paid = {"tokens": error.tokens, "usd": error.usd, "model_calls": error.model_calls}
-        return replace(self._next(situation), findings=tuple(situation.offered), **paid)
+        return replace(self._next(situation), findings=tuple(situation.offered))
 
     def remember(self, plan: Plan, situation: Situation) -> None:
         """What the model said in a plan is the model's, also when the plan comes from a journal."""

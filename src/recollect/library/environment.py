@@ -284,17 +284,17 @@ class LibraryEnvironment:
             if isinstance(resolved, Observation):
                 return resolved
             if resolved is None:
-                return await self._query_text(content, wanted.question)
+                return await self._query_text(call, content, wanted.question)
             volume, spans = resolved
             if self._model is not None:
                 # Read whole, so the model does not depend on what was picked for it.
                 text, read = cut(volume, spans, room_chars=self._part_chars())
-                return await self._ask(wanted.question, read, text)
+                return await self._ask(call, wanted.question, read, text)
             leads = rank(wanted.question, [only(volume, spans)], limit=_LOOKS)
             parts = [(volume, lead) for lead in leads]
         if self._model is not None and parts:
             chosen = [(volume, lead.line_start, lead.line_end) for volume, lead in parts]
-            return await self._ask(wanted.question, chosen, joined(chosen))
+            return await self._ask(call, wanted.question, chosen, joined(chosen))
         return _found(parts)
 
     def _fits(self, doc_id: str) -> bool:
@@ -322,10 +322,10 @@ class LibraryEnvironment:
             return leads
         return [replace(lead, score=min(lead.score, self._leads.around)) for lead in leads]
 
-    async def _query_text(self, content: str, question: str) -> Observation:
+    async def _query_text(self, call: CallContext, content: str, question: str) -> Observation:
         """Of a text that somebody copied: cited where it stands in the documents, if it does."""
         if self._model is not None:
-            return await self._ask(question, [], content)
+            return await self._ask(call, question, [], content)
         lines = answering_lines(question, content)
         findings = await self._places((), lines)
         spans = [[finding.source_file, *finding.line_range] for finding in findings if finding.line_range]
@@ -345,7 +345,7 @@ class LibraryEnvironment:
         if resolved is not None:
             text, read = cut(*resolved, room_chars=self._part_chars())
         if self._model is not None:
-            return await self._ask(None, read, text)
+            return await self._ask(call, None, read, text)
         lines = summary_lines(text)
         return Observation(
             value={"summary": lines, "spans": spans_in(read)},
@@ -382,11 +382,13 @@ class LibraryEnvironment:
             return volume, spans_of(sections)
         return volume, [(1, len(volume.lines))]
 
-    async def _ask(self, question: str | None, parts: Sequence[Part], text: str) -> Observation:
+    async def _ask(
+        self, call: CallContext, question: str | None, parts: Sequence[Part], text: str
+    ) -> Observation:
         """Ask the model about a text; what it quotes is looked up where the text came from."""
         assert self._model is not None
         spans = spans_in(parts)
-        model = self._model.charged_to(self._model.purse.child())
+        model = self._model.charged_to(call.purse)
         try:
             prompt = f"prompts/{'summarize' if question is None else 'query_subset'}.md"
             reading = await ask_about(model, read_prompt(__package__, prompt), text, question=question)
@@ -395,7 +397,7 @@ class LibraryEnvironment:
             findings = await self._places(parts, lines)
             value = {"answer": lines, "spans": spans}
             plain = Observation(value=value, text="\n".join(lines), findings=findings)
-            return without_model(plain, model, error)
+            return without_model(plain, error)
         findings = await self._places(parts, reading.quotes)
         placed = [
             f"{finding.source_file}:{finding.line_range[0]}: {finding.evidence}"
@@ -409,8 +411,6 @@ class LibraryEnvironment:
         return Observation(
             value={"answer": reading.answer, "quotes": list(reading.quotes), "spans": spans},
             text="\n".join([*lines, left_out] if reading.left_out else lines),
-            tokens=reading.spent.tokens,
-            usd=reading.spent.usd,
             findings=findings,
         )
 

@@ -2,8 +2,9 @@
 
 The worst that a call may cost is reserved before it runs and the rest given back afterwards, in the run's own budget
 and in every one above it. So calls that run at the same time, and runs that calls start, can't pass a limit together.
-Nothing here waits: between a check and the reservation no other task of the event loop gets a turn. Tokens and dollars
-are a purse (`providers/models/purse.py`); calls, steps, depth and time are counted here.
+Nothing here waits: between a check and the reservation no other task of the event loop gets a turn. Calls, steps, depth
+and time are counted here, tokens and dollars by purses (`providers/models/purse.py`): a budget has one, below that of
+whoever asks, and models are charged to those below it.
 
 Running out is no error: `exhausted()` gives the word that a run ends with, `reserve()` gives None.
 """
@@ -12,14 +13,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, TypeVar
 
 from recollect.errors import DepthLimitError, InvalidInputError
-from recollect.providers.models.purse import Purse, Spent, rounded_up
+from recollect.providers.models.purse import Purse
 from recollect.runs.planners.contract import Remaining
 
+Number = TypeVar("Number", int, float)
 #: Seconds for an answer or a consultation, where the setting `budget` says nothing.
 ANSWER_TIMEOUT_S = 900.0
 
@@ -64,41 +66,6 @@ class Limits:
         }
 
 
-class Reservation:
-    """The worst case of one call, held until the call says what it was: a sub-call or none, `tokens` and `usd`."""
-
-    def __init__(self, budget: Budget, subcalls: int) -> None:
-        self._budget, self._subcalls = budget, subcalls
-        self.tokens, self.usd = 0, 0.0
-        self._open = True
-
-    def extend(self, *, tokens: int = 0, usd: float = 0.0) -> str | None:
-        """Hold more, if it is there; else the word of the limit that is in the way."""
-        word = self._budget.refusal(subcalls=0, tokens=tokens, usd=usd)
-        if word is None and (tokens or usd):
-            self._budget.purse.hold(tokens, usd)
-            self.tokens, self.usd = self.tokens + tokens, self.usd + rounded_up(usd)
-        return word
-
-    def settle(self, *, tokens: int = 0, usd: float = 0.0) -> None:
-        """What it was. More than was held is counted all the same: a record that lies is worse than a limit passed."""
-        _check(tokens, usd)
-        self._end(0, tokens, usd)
-
-    def release(self) -> None:
-        """It never ran: everything is given back."""
-        self._end(self._subcalls, 0, 0.0)
-
-    def _end(self, unused: int, tokens: int, usd: float) -> None:
-        if self._open:
-            self._open = False
-            if unused:
-                self._budget._count(-unused)
-            if self.tokens or self.usd or tokens or usd:
-                spent = Spent(input_tokens=tokens, usd=usd)
-                self._budget.purse.settle("", (self.tokens, self.usd), spent)
-
-
 class Budget:
     """One node of the tree: the budget of a run. What it uses, its parents use."""
 
@@ -108,15 +75,19 @@ class Budget:
         *,
         clock: Callable[[], float] = time.monotonic,
         parent: Budget | None = None,
+        purse: Purse | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.depth: int = 0 if parent is None else parent.depth
         self.steps = 0
         most: Any = {"max_usd": self.limits.max_usd, "max_tokens": self.limits.max_tokens}
+        above = purse if parent is None else parent.purse
         #: What was read, and what models have used.
-        self.purse: Purse = Purse(**most) if parent is None else parent.purse.child(**most)
-        limited = any(limit is not None for limit in most.values())
-        self._priced: bool = limited or (parent is not None and parent._priced)
+        self.purse: Purse = Purse(**most) if above is None else above.child(**most)
+        #: Those with a limit, here and above. What whoever asks has left ends no run: only its models need that.
+        self._limited: tuple[Purse, ...] = () if parent is None else parent._limited
+        if any(limit is not None for limit in most.values()):
+            self._limited += (self.purse,)
         self._clock, self._parent = clock, parent
         self._started = clock()
         #: Used or held: in all, and in this step.
@@ -150,21 +121,24 @@ class Budget:
         self.steps += 1
         self._this_step = 0
 
-    def reserve(self, *, subcalls: int = 1, tokens: int = 0, usd: float = 0.0) -> Reservation | None:
-        """Hold the worst case of one call; None when it doesn't fit, `refusal` then says why."""
-        if self.refusal(subcalls=subcalls, tokens=tokens, usd=usd) is not None:
+    def reserve(self, *, tokens: int = 0, usd: float = 0.0) -> Purse | None:
+        """A sub-call: its purse, with its worst case set aside; None when it doesn't fit, `refusal` then says why."""
+        if self.refusal(tokens=tokens, usd=usd) is not None:
             return None
-        self._count(subcalls)
-        reservation = Reservation(self, subcalls)
-        reservation.extend(tokens=tokens, usd=usd)
-        return reservation
+        self._count(1)
+        return self.purse.child(keep=(tokens, usd))
 
-    def refusal(self, *, subcalls: int = 1, tokens: int = 0, usd: float = 0.0) -> str | None:
+    def release(self) -> None:
+        """A sub-call never ran: it does not count."""
+        self._count(-1)
+
+    def refusal(self, *, tokens: int = 0, usd: float = 0.0) -> str | None:
         """Which limit a call of this worst case would pass, as a word of `STOPPED_BY`."""
-        _check(tokens, usd)
-        if subcalls and subcalls > self._calls_left()[1]:
+        check_cost(tokens, usd)
+        if self._calls_left()[1] < 1:
             return "subcalls"
-        return self.purse.refusal(tokens, usd) if self._priced else None
+        words = (purse.refusal(tokens, usd, own=True) for purse in self._limited)
+        return next((word for word in words if word is not None), None)
 
     def remaining(self) -> Remaining:
         """What is left, after what is used and what is held."""
@@ -173,8 +147,8 @@ class Budget:
             subcalls=subcalls,
             subcalls_this_step=this_step,
             depth=max(0, min(node.limits.max_depth for node in self._chain()) - self.depth),
-            tokens=self.purse.tokens_left() if self._priced else None,
-            usd=self.purse.usd_left() if self._priced else None,
+            tokens=_least(purse.tokens_left(own=True) for purse in self._limited),
+            usd=_least(purse.usd_left(own=True) for purse in self._limited),
             seconds=self._seconds(),
         )
 
@@ -218,7 +192,12 @@ class Budget:
         return max(0.0, min(left)) if left else None
 
 
-def _check(tokens: int, usd: float) -> None:
+def _least(amounts: Iterable[Number | None]) -> Number | None:
+    return min((amount for amount in amounts if amount is not None), default=None)
+
+
+def check_cost(tokens: int, usd: float = 0.0) -> None:
+    """`InvalidInputError` for what is no cost."""
     if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
         raise InvalidInputError(f"a cost of {tokens!r} is not a whole number from 0 on")
     if not math.isfinite(usd) or usd < 0:

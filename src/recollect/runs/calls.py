@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from recollect import telemetry
 from recollect.domain.trajectory import CallRecord, Trajectory
 from recollect.errors import DepthLimitError, InvalidInputError, RecollectError
-from recollect.runs.budget import Budget
+from recollect.runs.budget import Budget, check_cost
 from recollect.runs.cache import Cache, CacheKey, NotRunError, cache_key
 from recollect.runs.deadline import CutError, within
 from recollect.runs.environment import CallContext, Environment, Observation, Tool
@@ -58,10 +58,9 @@ class _Attempt:
     parameters: Any
     dumped: dict[str, Any]
     worst: tuple[int, float]
-    ran: bool = False
     cached: bool = False
-    tokens: int = 0
-    usd: float = 0.0
+    #: Tokens, dollars and requests; None unless its tool ran.
+    cost: tuple[int, float, int] | None = None
     note: str | None = None
     children: list[Trajectory] = field(default_factory=list)
 
@@ -120,7 +119,7 @@ class LiveCalls:
             worst = (0, 0.0)
             if tool.worst is not None:
                 worst = tool.worst(parameters)
-                self.budget.refusal(tokens=worst[0], usd=worst[1])  # raises for what is no cost
+                check_cost(*worst)
             dumped = parameters.model_dump(mode="json")
             return _Attempt(tool=tool, parameters=parameters, dumped=dumped, worst=worst)
         except ValidationError as error:
@@ -134,10 +133,7 @@ class LiveCalls:
 
     def _invalid(self, call: Call, span: Span, error: str) -> CallAnswer:
         """A call that can't run is a sub-call: a planner that never gets one right must come to an end."""
-        reservation = self.budget.reserve()
-        refused = None if reservation else self.budget.refusal()
-        if reservation:
-            reservation.settle()
+        refused = None if self.budget.reserve() else self.budget.refusal()
         return _unrun(call, span, _short(error), _as_json(call.parameters), refused_by=refused)
 
     async def _observe(self, attempt: _Attempt) -> Observation:
@@ -165,11 +161,10 @@ class LiveCalls:
         attempt.cached = False
         tool = attempt.tool
         tokens, usd = attempt.worst
-        reservation = self.budget.reserve(tokens=tokens, usd=usd)
-        if reservation is None:
+        purse = self.budget.reserve(tokens=tokens, usd=usd)
+        if purse is None:
             word = self.budget.refusal(tokens=tokens, usd=usd) or "subcalls"
             raise _RefusedError(word, f"refused: the budget has no room for it ({word})")
-        attempt.ran = True
 
         async def recurse(query: str) -> Trajectory:
             if attempt.children:
@@ -180,11 +175,9 @@ class LiveCalls:
             query=self.query,
             depth=self.budget.depth,
             recurse=recurse,
-            afford=lambda more_tokens, more_usd: reservation.extend(tokens=more_tokens, usd=more_usd) is None,
+            purse=purse,
             cache=self.cache,
         )
-        # What a call that fails has used is not known: the worst case stays spent.
-        attempt.tokens, attempt.usd = tokens, usd
         try:
             observation = await within(
                 tool.run(attempt.parameters, context),
@@ -194,15 +187,16 @@ class LiveCalls:
             )
             if not isinstance(observation, Observation):
                 raise TypeError(f"{tool.name} gave {type(observation).__name__}, not an Observation")
-            reservation.settle(tokens=observation.tokens, usd=observation.usd)
+            if observation.tokens:
+                check_cost(observation.tokens)
         except DepthLimitError:
-            reservation.release()
-            attempt.tokens, attempt.usd, attempt.ran = 0, 0.0, False
+            purse.close()
+            self.budget.release()
             raise
         except BaseException:
-            reservation.settle(tokens=reservation.tokens, usd=reservation.usd)
+            attempt.cost = purse.close()
             raise
-        attempt.tokens, attempt.usd = observation.tokens, observation.usd
+        attempt.cost = purse.close(read_tokens=observation.tokens)
         return self._bounded(attempt, observation)
 
     def _bounded(self, attempt: _Attempt, observation: Observation) -> Observation:
@@ -241,6 +235,7 @@ class LiveCalls:
         error: str | None = None,
         refused: bool = False,
     ) -> CallRecord:
+        tokens, usd, _ = attempt.cost or (0, 0.0, 0)
         return CallRecord(
             tool=attempt.tool.name,
             parameters=attempt.dumped,
@@ -250,9 +245,9 @@ class LiveCalls:
             error=error,
             cached=attempt.cached,
             refused=refused,
-            model_call=attempt.tool.model_call and attempt.ran,
-            tokens=attempt.tokens,
-            usd=attempt.usd,
+            model_call=attempt.tool.model_call and attempt.cost is not None,
+            tokens=tokens,
+            usd=usd,
             child=attempt.children[0] if attempt.children else None,
         )
 

@@ -24,6 +24,7 @@ from uuid import UUID
 
 from recollect.domain.findings import Finding
 from recollect.domain.trajectory import Trajectory
+from recollect.providers.models.purse import Purse
 from recollect.runs.budget import Budget, Limits
 from recollect.runs.cache import Cache
 from recollect.runs.calls import Calls, LiveCalls, outcome
@@ -41,9 +42,9 @@ from recollect.runs.events import (
     StepPlanned,
     Subscriber,
 )
-from recollect.runs.plan_request import PlannerCosts, ask
+from recollect.runs.plan_request import ask
 from recollect.runs.planners.contract import Call, CallAnswer, EndOfRunError, Plan, Planner, Situation
-from recollect.runs.record import Record, usage_of
+from recollect.runs.record import Cost, Record, usage_of
 from recollect.runs.times import Span, Times, utc_now
 
 _log = logging.getLogger(__name__)
@@ -59,6 +60,7 @@ async def run(
     planner: Planner,
     limits: Limits | None = None,
     budget: Budget | None = None,
+    purse: Purse | None = None,
     cache: Cache | None = None,
     on_event: Subscriber | None = None,
     on_end: Callable[[Trajectory], None] | None = None,
@@ -69,10 +71,11 @@ async def run(
 ) -> Trajectory:
     """Answer `query` from the environment, step by step, within `limits` or what is left of `budget`.
 
+    `purse` is the account of whoever asks, where that has more to pay for than this run.
     `on_end` gets the record however it ends, before this returns or raises. `depth` is for
     a run that begins deeper than the root; one beyond `limits.max_depth` is stopped by "depth" at once.
     """
-    budget = Budget(limits, clock=clock) if budget is None else budget.branch(limits)
+    budget = Budget(limits, clock=clock, purse=purse) if budget is None else budget.branch(limits)
     budget.depth = max(budget.depth, depth)
     publisher = on_event if isinstance(on_event, Publisher) else Publisher(on_event, now)
     loop = Loop(
@@ -164,8 +167,8 @@ class Loop:
             iteration = len(self._record.steps) + 1
             self.budget.start_step()
             span = self.times.step(iteration)
-            plan = await self._ask(iteration, span)
-            await self._take(plan, iteration, span)
+            plan, cost = await self._ask(iteration, span)
+            await self._take(plan, cost, iteration, span)
             word = self._over(plan)
             if word is not None:
                 return word
@@ -178,8 +181,8 @@ class Loop:
             return self._record.refused_by or "no_progress"
         return None
 
-    async def _ask(self, iteration: int, span: Span) -> Plan:
-        costs = PlannerCosts(self.budget)
+    async def _ask(self, iteration: int, span: Span) -> tuple[Plan, Cost]:
+        purse = self.budget.purse.child()
         situation = Situation(
             query=self.query,
             depth=self.budget.depth,
@@ -190,27 +193,16 @@ class Loop:
             offered=self._record.offered,
             observed=tuple(self._record.observed),
             memos=tuple(self._record.memos),
-            afford=costs.afford,
+            purse=purse,
         )
-        planned = False
+        limit_s = self.budget.limits.planner_timeout_s
         try:
-            plan = await ask(
-                self.planner,
-                situation,
-                costs,
-                timeout_s=self.budget.limits.planner_timeout_s,
-                stop=self.stop,
-            )
-            planned = True
-            return plan
-        finally:
-            tokens, usd, calls = costs.settle_rest()
-            if not planned:
-                self._record.add_unplanned(
-                    iteration=iteration, span=span, tokens=tokens, usd=usd, calls=calls
-                )
+            return await ask(self.planner, situation, timeout_s=limit_s, stop=self.stop), purse.used()
+        except BaseException:
+            self._record.add_unplanned(purse.used(), iteration=iteration, span=span)
+            raise
 
-    async def _take(self, plan: Plan, iteration: int, span: Span) -> None:
+    async def _take(self, plan: Plan, cost: Cost, iteration: int, span: Span) -> None:
         """Run the calls of a plan at the same time and record the step, all of it or as far as it came."""
         calls = plan.calls[:MAX_PLANNED_CALLS]
         if len(calls) < len(plan.calls):
@@ -235,7 +227,7 @@ class Loop:
         finally:
             answers = [outcome(*call_parts) for call_parts in zip(tasks, calls, spans, strict=True)]
             added = self._record.add_step(
-                plan, answers, iteration=iteration, span=span, claimed=bool(claimed)
+                plan, answers, cost=cost, iteration=iteration, span=span, claimed=bool(claimed)
             )
             self._tell_findings(added, iteration)
             if BudgetUpdated in self.publisher.heard:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from recollect.domain.findings import Finding
 from recollect.domain.trajectory import Trajectory
+from recollect.providers.models.purse import Purse
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 class Observation:
     """What a call gave back. `value` is JSON and goes into the record and the cache; `text` is what a planner reads.
 
-    `tokens` is what was read to get it, without what a run that the call started has used: that is counted there.
+    `tokens` is what was read to get it without a model; what models and runs that the call started have used is counted
+    where they are asked.
     `findings` are offered to the run; a planner may drop them. A `passing` one may well be another next time, as when a
     model did not answer: no cache keeps it.
     """
@@ -31,19 +33,18 @@ class Observation:
     value: Any
     text: str = ""
     tokens: int = 0
-    usd: float = 0.0
     findings: tuple[Finding, ...] = ()
     passing: bool = False
 
     def document(self) -> dict[str, Any]:
         """As JSON, for who keeps it longer than a cache does."""
-        kept = {"value": self.value, "text": self.text, "tokens": self.tokens, "usd": self.usd}
-        return {**kept, "findings": [finding.document() for finding in self.findings]}
+        findings = [finding.document() for finding in self.findings]
+        return {"value": self.value, "text": self.text, "tokens": self.tokens, "findings": findings}
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Observation:
         """From its JSON; of another version it raises what reading JSON raises."""
-        kept = {name: document[name] for name in ("value", "text", "tokens", "usd")}
+        kept = {name: document[name] for name in ("value", "text", "tokens")}
         return cls(**kept, findings=tuple(Finding.read(row) for row in document["findings"]))
 
 
@@ -56,14 +57,14 @@ class CallContext:
     """What a tool may use beside its parameters.
 
     `recurse` raises `DepthLimitError` beyond the depth limit. A call starts one run at most: for two, plan two calls.
-    A call that asks a model many times has `afford(tokens, usd)` set aside more than was reserved for it, and keeps
-    what each of them answered in `cache`.
+    A model that it asks is charged to `purse`: that counts for the call, and keeps it within the budget. A call that
+    asks many times keeps what each of them answered in `cache`.
     """
 
     query: str
     depth: int
     recurse: Recurse
-    afford: Callable[[int, float], bool] = field(default=lambda tokens, usd: True)
+    purse: Purse = field(default_factory=Purse)
     cache: Cache | None = None
 
 

@@ -84,16 +84,13 @@ class FanOut:
         self._batches = batches(taken, batch_tokens(profile))
         bound = bound_rows(profile, taken)
         # What was said before it began is what it may use.
-        self._purse = model.purse.child(
-            max_usd=bound.usd, max_tokens=bound.input_tokens + bound.output_tokens
-        )
+        account = model.purse if call is None else call.purse
+        self._purse = account.child(max_usd=bound.usd, max_tokens=bound.input_tokens + bound.output_tokens)
         self._found: dict[int, list[Row]] = {}
         self._missed = {piece.unit for piece in left_off}
         self._spans: list[tuple[str, int, int]] = []
         self._unquoted = self._unfit = self._failed_in_a_row = 0
         self._stopped = self._failure = ""
-        self._held = (0, 0.0)
-        self._flying = [0, 0.0]
 
     async def go(self) -> Mapped:
         """Ask about all pieces, several at a time; what came back by then when the call is ended."""
@@ -177,10 +174,9 @@ class FanOut:
         worst = profile.worst(
             sum(map(size_of, batch)) + AROUND_TOKENS, profile.output_tokens(rows_output(profile))
         )
-        if not self._hold(worst):
+        if self._call is not None and self._call.purse.refusal(*worst):
             self._stopped = self._stopped or "the budget of the run is used up"
             return None
-        self._flying[0], self._flying[1] = self._flying[0] + worst[0], self._flying[1] + worst[1]
         try:
             instructions = read_prompt(__package__, "fan_out.md")
             answer = await self._model.charged_to(self._purse).answer(
@@ -194,8 +190,6 @@ class FanOut:
         except ModelError as error:
             self._fail(error)
             return None
-        finally:
-            self._flying[0], self._flying[1] = self._flying[0] - worst[0], self._flying[1] - worst[1]
         self._failed_in_a_row = 0
         spans = [list(piece.span) for piece in batch if piece.span]
         made = Observation(value={"rows": [row.model_dump() for row in answer.value.rows], "spans": spans})
@@ -208,16 +202,6 @@ class FanOut:
         self._failed_in_a_row += 1
         if self._failed_in_a_row >= _GIVE_UP:
             self._stopped = self._stopped or f"the model did not answer ({error})"
-
-    def _hold(self, worst: tuple[int, float]) -> bool:
-        """Whether the run's budget has room beside what is used and under way."""
-        spent = self._purse.spent
-        tokens, usd = spent.tokens + self._flying[0] + worst[0], spent.usd + self._flying[1] + worst[1]
-        more = (max(int(tokens) - self._held[0], 0), max(usd - self._held[1], 0.0))
-        if self._call is not None and not self._call.afford(*more):
-            return False
-        self._held = (self._held[0] + more[0], self._held[1] + more[1])
-        return True
 
     def _text(self, batch: Sequence[Piece]) -> str:
         boundary = new_boundary()

@@ -189,6 +189,7 @@ class Inquiry(ABC, Generic[Result]):
             environment=environment,
             planner=planner,
             limits=limits,
+            purse=self.purse,
             cache=cache,
             on_event=self.announcer,
         )

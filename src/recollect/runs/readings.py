@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.providers.models.contract import AtMost
-from recollect.providers.models.purse import Spent
 from recollect.providers.tokens import count_tokens, first_tokens
 from recollect.runs.fences import fence, new_boundary, preface
 
@@ -22,11 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a model said about a text, and what that used. `left_out` are tokens of the text that it was not shown."""
+    """What a model said about a text. `left_out` are tokens of the text that it was not shown."""
 
     answer: str
     quotes: tuple[str, ...]
-    spent: Spent
     left_out: int = 0
 
 
@@ -71,23 +69,15 @@ async def ask_about(
     return Reading(
         answer=answer.value.answer.strip(),
         quotes=tuple(quote.strip() for quote in answer.value.quotes if quote.strip()),
-        spent=answer.spent,
         left_out=max(size - room, 0),
     )
 
 
-def without_model(plain: Observation, model: ChatModel, error: ModelError) -> Observation:
-    """What stands for the answer of a model that gave none, with what asking it has used."""
+def without_model(plain: Observation, error: ModelError) -> Observation:
+    """What stands for the answer of a model that gave none."""
     note = f"the model did not answer ({error}); these are the lines that speak about it"
-    spent = model.purse.spent
-    return replace(
-        plain,
-        value={**plain.value, "note": note},
-        text=f"{note}\n{plain.text}",
-        tokens=spent.tokens,
-        usd=spent.usd,
-        passing=True,
-    )
+    value = {**plain.value, "note": note}
+    return replace(plain, value=value, text=f"{note}\n{plain.text}", tokens=0, passing=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from recollect.domain.trajectory import CallRecord, Step, Usage
 from recollect.runs.planners.contract import CallAnswer, Plan
 from recollect.runs.times import Span
 
+#: Tokens, dollars and requests of asking a planner.
+Cost = tuple[int, float, int]
 #: The words of a refusal that end a run, when nothing else comes of a step. A refused depth is only that call's.
 _LIMITS = frozenset({"subcalls", "tokens", "usd"})
 
@@ -71,9 +73,17 @@ class Record:
         return self.add(plan.findings or ())
 
     def add_step(
-        self, plan: Plan, answers: Sequence[CallAnswer], *, iteration: int, span: Span, claimed: bool
+        self,
+        plan: Plan,
+        answers: Sequence[CallAnswer],
+        *,
+        cost: Cost,
+        iteration: int,
+        span: Span,
+        claimed: bool,
     ) -> list[Finding]:
         """A step with the answers of its calls; `claimed`: its plan brought something new. What they brought."""
+        tokens, usd, requests = cost
         offered = tuple(finding for answer in answers for finding in answer.findings)
         for finding in offered:
             if len(self._offered) < self._max_findings:
@@ -104,20 +114,19 @@ class Record:
                 started_at=span.started_at,
                 duration_ms=span.end()[1],
                 done=plan.done,
-                planner_tokens=plan.tokens,
-                planner_usd=plan.usd,
-                planner_calls=plan.model_calls,
+                planner_tokens=tokens,
+                planner_usd=usd,
+                planner_calls=requests,
                 choice=plan.choice,
             )
         )
         return added
 
-    def add_unplanned(self, *, iteration: int, span: Span, tokens: int, usd: float, calls: int) -> None:
+    def add_unplanned(self, cost: Cost, *, iteration: int, span: Span) -> None:
         """A step without a plan, if asking for one was not free: the sums of a record must be right."""
-        if tokens or usd or calls:
-            paid = Plan(tokens=tokens, usd=usd, model_calls=calls, findings=())
+        if any(cost):
             unread, self._unread = self._unread, ()
-            self.add_step(paid, (), iteration=iteration, span=span, claimed=False)
+            self.add_step(Plan(findings=()), (), cost=cost, iteration=iteration, span=span, claimed=False)
             self._unread = unread
 
     def accept_unread(self) -> list[Finding]:

@@ -193,8 +193,7 @@ class RowBook:
         return Observation(
             value={**_record(name, rows), "spans": joined_spans(mapped.spans)},
             text=self._shown(name, rows, f"{len(rows.rows):,} rows; {what}: {rows.coverage}"),
-            tokens=mapped.spent.tokens or sum(len(piece.text) for piece in pieces) // 4,
-            usd=mapped.spent.usd,
+            tokens=0 if mapped.spent.tokens else sum(len(piece.text) for piece in pieces) // 4,
             findings=findings_of(rows),
             passing=mapped.passing,
         )

@@ -1,10 +1,9 @@
 """What is paid for with tokens and dollars, and the limits that nothing passes.
 
-A run has one purse for its requests to models, counted where they are sent; what a step or a call uses is a purse of
-its own below it. Before a request is sent its worst case is held in all of them, or it is not sent; afterwards what its
-server says it was. A request that was cut off is counted as its worst case: somebody may have to pay for it. One that
-never reached a server, or was turned away, costs nothing. What the calls of a run may use, with a model or without one,
-is a purse of its budget (`runs/budget.py`).
+Whoever asks has one purse for all requests to models, counted where they are sent; a run's budget (`runs/budget.py`),
+each of its steps and each of its calls has a purse below it. Before a request is sent its worst case is held in all of
+them, or it is not sent; afterwards what its server says it was. A request that was cut off is counted as its worst
+case: somebody may have to pay for it. One that never reached a server, or was turned away, costs nothing.
 """
 
 from __future__ import annotations
@@ -47,19 +46,33 @@ class Spent:
 
 
 class Purse:
-    """What may be spent, and what was. Nothing waits here: between check and holding no other task gets a turn."""
+    """What may be spent, and what was. Nothing waits here: between check and holding no other task gets a turn.
+
+    Amounts are tokens and billionths of a dollar.
+    """
 
     def __init__(self, *, max_usd: float | None = None, max_tokens: int | None = None) -> None:
         self.max_usd = max_usd
         self.max_tokens = max_tokens
         self.by_model: dict[str, Spent] = {}
         self._above: Purse | None = None
-        self._reserved = [0, 0]
+        #: Spent or held, here and below.
+        self._used = (0, 0)
+        #: What those above keep for this one, used or not.
+        self._kept = (0, 0)
 
-    def child(self, *, max_usd: float | None = None, max_tokens: int | None = None) -> Purse:
-        """A purse for one step or call: what it uses, this one uses."""
+    def child(
+        self,
+        *,
+        max_usd: float | None = None,
+        max_tokens: int | None = None,
+        keep: tuple[int, float] = (0, 0.0),
+    ) -> Purse:
+        """A purse for one run, step or call: what it uses, this one uses. `keep` is set aside for it at once."""
         below = Purse(max_usd=max_usd, max_tokens=max_tokens)
         below._above = self
+        if any(keep):
+            below._change(kept=(keep[0], _up(keep[1])))
         return below
 
     @property
@@ -70,6 +83,11 @@ class Purse:
             total += spent
         return total
 
+    def used(self) -> tuple[int, float, int]:
+        """Tokens, dollars and requests so far; what is still under way counts as its worst case."""
+        tokens, usd = self._used
+        return tokens, usd / _PER_USD, self.spent.requests
+
     def tokens_by_model(self) -> dict[str, int]:
         """By model, and in all; cached and reasoning tokens, which are among them, where there were any."""
         tokens: dict[str, int] = {}
@@ -79,45 +97,69 @@ class Purse:
             tokens |= {key: count for key, count in apart.items() if count}
         return {**tokens, "total": self.spent.tokens}
 
-    def usd_left(self) -> float | None:
-        """Dollars that neither are spent nor held; None without a limit."""
-        left = self._left()[1]
+    def usd_left(self, *, own: bool = False) -> float | None:
+        """Dollars that neither are spent nor held; None without a limit. `own`: whatever those above have."""
+        left = (self._own_left() if own else self._left())[1]
         return None if math.isinf(left) else max(0, left) / _PER_USD
 
-    def tokens_left(self) -> int | None:
-        """Tokens that neither are spent nor held; None without a limit."""
-        left = self._left()[0]
+    def tokens_left(self, *, own: bool = False) -> int | None:
+        """Tokens that neither are spent nor held; None without a limit. `own`: whatever those above have."""
+        left = (self._own_left() if own else self._left())[0]
         return None if math.isinf(left) else max(0, int(left))
 
-    def refusal(self, tokens: int, usd: float) -> str | None:
-        """Which limit a request of this worst case would pass: "tokens" or "usd"."""
-        most_tokens, most_usd = self._left()
+    def refusal(self, tokens: int, usd: float, *, own: bool = False) -> str | None:
+        """Which limit a request of this worst case would pass: "tokens" or "usd". `own`: of its own limits."""
+        most_tokens, most_usd = self._own_left() if own else self._left()
         if tokens > most_tokens:
             return "tokens"
         return "usd" if _up(usd) > most_usd else None
 
     def hold(self, tokens: int, usd: float) -> None:
         """Set the worst case of a request aside."""
-        for purse in self._chain():
-            purse._reserved[0] += tokens
-            purse._reserved[1] += _up(usd)
+        self._change(used=(tokens, _up(usd)))
 
     def settle(self, name: str, reserved: tuple[int, float], spent: Spent) -> None:
         """What the request was. More than was held is counted all the same: a record must not lie."""
+        self._change(used=(spent.tokens - reserved[0], round(spent.usd * _PER_USD) - _up(reserved[1])))
         for purse in self._chain():
-            purse._reserved[0] -= reserved[0]
-            purse._reserved[1] -= _up(reserved[1])
             purse.by_model[name] = purse.by_model.get(name, Spent()) + spent
 
+    def close(self, *, read_tokens: int = 0) -> tuple[int, float, int]:
+        """What it has used (`used`); what was kept for it beyond that is given back.
+
+        What was read without a model is no model's, and is held against limits of tokens all the same.
+        """
+        self._change(used=(read_tokens, 0), kept=(-self._kept[0], -self._kept[1]))
+        return self.used()
+
+    def _change(self, *, used: tuple[int, int] = (0, 0), kept: tuple[int, int] = (0, 0)) -> None:
+        """Add to what is used and kept; those above count the larger of the two."""
+        before = self._claim()
+        self._used = (self._used[0] + used[0], self._used[1] + used[1])
+        self._kept = (self._kept[0] + kept[0], self._kept[1] + kept[1])
+        after = self._claim()
+        if self._above is not None and after != before:
+            self._above._change(used=(after[0] - before[0], after[1] - before[1]))
+
+    def _claim(self) -> tuple[int, int]:
+        return max(self._used[0], self._kept[0]), max(self._used[1], self._kept[1])
+
     def _left(self) -> tuple[float, float]:
-        """Tokens and billionths of a dollar; less than none where more was used than held, no end without a limit."""
+        """Of its own limits and of those above, which keep something for it."""
+        tokens, usd = self._own_left()
+        if self._above is not None:
+            claim, above = self._claim(), self._above._left()
+            tokens = min(tokens, above[0] + claim[0] - self._used[0])
+            usd = min(usd, above[1] + claim[1] - self._used[1])
+        return tokens, usd
+
+    def _own_left(self) -> tuple[float, float]:
+        """Less than none where more was used than held, no end without a limit."""
         tokens = usd = math.inf
-        for purse in self._chain():
-            if purse.max_tokens is not None:
-                tokens = min(tokens, purse.max_tokens - purse.spent.tokens - purse._reserved[0])
-            if purse.max_usd is not None and math.isfinite(purse.max_usd):
-                most = math.floor(round(purse.max_usd * _PER_USD, 3))
-                usd = min(usd, most - round(purse.spent.usd * _PER_USD) - purse._reserved[1])
+        if self.max_tokens is not None:
+            tokens = self.max_tokens - self._used[0]
+        if self.max_usd is not None and math.isfinite(self.max_usd):
+            usd = math.floor(round(self.max_usd * _PER_USD, 3)) - self._used[1]
         return tokens, usd
 
     def _chain(self) -> Iterator[Purse]:
@@ -129,8 +171,3 @@ class Purse:
 
 def _up(usd: float) -> int:
     return math.ceil(round(usd * _PER_USD, 3))
-
-
-def rounded_up(usd: float) -> float:
-    """To a billionth: what is held is never less than what it may be."""
-    return _up(usd) / _PER_USD

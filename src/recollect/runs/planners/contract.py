@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from recollect.domain.findings import Finding
 from recollect.domain.trajectory import CallRecord, Choice, Step
+from recollect.providers.models.purse import Purse
 from recollect.runs.environment import Environment
 
 
@@ -39,9 +40,8 @@ class Situation:
     """Where a run stands when its planner is asked. `steps` are those so far, each with what its calls gave back.
 
     `observed` and `memos` have an entry for each step: what its calls gave back to read, in their order, and what its
-    plan asked to be handed back. `offered` is all that calls have offered so far, taken or not. A planner that pays for
-    its answers calls `afford(tokens, usd)` with the worst case of each request *before* it makes it, and does without
-    the request if that says False.
+    plan asked to be handed back. `offered` is all that calls have offered so far, taken or not. A planner that asks a
+    model charges it to `purse`, which sends no request that the budget has no room for.
     """
 
     query: str
@@ -53,7 +53,7 @@ class Situation:
     offered: Sequence[Finding] = ()
     observed: Sequence[Sequence[CallAnswer]] = ()
     memos: Sequence[Any] = ()
-    afford: Callable[[int, float], bool] = field(default=lambda tokens, usd: True)
+    purse: Purse = field(default_factory=Purse)
 
     def answers(self) -> Iterator[tuple[int, int, CallAnswer]]:
         """What every call so far gave back, with its step and its place there, both counted from 1."""
@@ -85,9 +85,6 @@ class Plan:
     findings: tuple[Finding, ...] | None = None
     next_direction: str = ""
     done: bool = False
-    tokens: int = 0
-    usd: float = 0.0
-    model_calls: int = 0
     choice: Choice | None = None
     memo: Any = None
     notes: tuple[str, ...] = ()

@@ -65,7 +65,7 @@ class ModelPlanner:
         """Ask, again if need be; `PlannerError` when no answer can be used."""
         await asyncio.to_thread(load_encoding)
         model = self._models[min(situation.depth, 1)]
-        own = model.charged_to(model.purse.child())
+        own = model.charged_to(situation.purse)
         large = model.profile.shape == "large" and model.name not in self._toolless
         complaint = ""
         for _ in range(self._max_retries + 1):
@@ -86,11 +86,11 @@ class ModelPlanner:
                 # The profile is narrower now, so the next request shows less.
                 continue
             except ModelBudgetError as error:
-                raise _failed(own, str(error), limit=error.limit) from error
+                raise PlannerError(str(error), limit=error.limit) from error
             except ModelError as error:
-                raise _failed(own, str(error)) from error
-        raise _failed(
-            own, f"the model {model.name!r} gave no usable answer in {self._max_retries + 1} attempts"
+                raise PlannerError(str(error)) from error
+        raise PlannerError(
+            f"the model {model.name!r} gave no usable answer in {self._max_retries + 1} attempts"
         )
 
     # ---------------------------------------------------------------- briefings
@@ -104,7 +104,6 @@ class ModelPlanner:
             situation, boundary=self._boundary, max_tokens=max(profile.input_tokens() - around, 256)
         )
         text = f"{briefing.text}{complaint}"
-        self._afford(model, situation, around + count_tokens(text))
         answer = await model.answer(instructions, text, form)
         value: Any = answer.value
         calls = tuple(
@@ -137,7 +136,6 @@ class ModelPlanner:
         talk = conversation.talk_of(
             situation, boundary=self._boundary, max_tokens=max(model.profile.input_tokens() - around, 256)
         )
-        self._afford(model, situation, around + talk.tokens)
         reply = await model.converse(conversation.instructions(), talk.opening, talk.exchanges, forms)
         return self._read(model, reply, situation)
 
@@ -181,16 +179,6 @@ class ModelPlanner:
             notes=notes,
         )
 
-    def _afford(self, model: ChatModel, situation: Situation, counted: int) -> None:
-        """Set the worst case of a request aside, with the cap that what is left of the money allows."""
-        profile, left = model.profile, situation.remaining
-        cap = profile.cap_within(left.usd, counted, profile.output_tokens())
-        if cap is not None and left.tokens is not None:
-            cap = max(min(cap, left.tokens - profile.counted(counted)), min(profile.least_output, cap))
-        tokens, usd = profile.worst(counted, cap or profile.least_output)
-        if not situation.afford(tokens, usd):
-            raise _failed(model, "the budget has no room for another question to the model")
-
 
 def _plan(
     model: ChatModel,
@@ -206,25 +194,15 @@ def _plan(
     if done and not any(finding.confidence > 0 for finding in (*situation.findings, *claimed)):
         # A weak model looks in the right places and then says nothing; what it was offered is better.
         claimed = (*claimed, *situation.offered)
-    spent = model.purse.spent
     return Plan(
         thought=thought[:_THOUGHT_CHARS],
         calls=calls,
         findings=claimed,
         next_direction=", ".join(dict.fromkeys(call.tool for call in calls)),
         done=done,
-        tokens=spent.tokens,
-        usd=spent.usd,
-        model_calls=spent.requests,
         memo=memo,
         notes=tuple(notes),
     )
-
-
-def _failed(model: ChatModel, message: str, *, limit: str | None = None) -> PlannerError:
-    """The error that ends the run, with what was used by then."""
-    spent = model.purse.spent
-    return PlannerError(message, tokens=spent.tokens, usd=spent.usd, model_calls=spent.requests, limit=limit)
 
 
 def _first(error: Any) -> str:

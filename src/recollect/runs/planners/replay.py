@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recollect.domain.trajectory import Trajectory
+from recollect.providers.models.purse import Spent
 from recollect.runs.planners.contract import Call, EndOfRunError, Plan, Situation
 
 __all__ = ["ReplayPlanner"]
@@ -23,6 +24,9 @@ class ReplayPlanner:
         if at >= len(record.steps):
             raise EndOfRunError(record.stopped_by, record.error)
         step = record.steps[at]
+        if step.planner_tokens or step.planner_usd or step.planner_calls:
+            spent = Spent(requests=step.planner_calls, input_tokens=step.planner_tokens, usd=step.planner_usd)
+            situation.purse.settle(record.planner, (0, 0.0), spent)
         before = len(record.steps[at - 1].findings) if at else 0
         return Plan(
             thought=step.thought,
@@ -30,8 +34,5 @@ class ReplayPlanner:
             findings=step.findings[before:],
             next_direction=step.next_direction,
             done=step.done,
-            tokens=step.planner_tokens,
-            usd=step.planner_usd,
-            model_calls=step.planner_calls,
             choice=step.choice,
         )
