@@ -19,12 +19,15 @@ from recollect.library.material import Volume
 from recollect.library.passages import chunks_by_size
 from recollect.library.reading import read_document
 from recollect.providers.tokens import count_tokens
-from recollect.runs.budget import Limits
+from recollect.runs.budget import Budget, Limits
+from recollect.runs.cache import Cache
+from recollect.runs.calls import LiveCalls
 from recollect.runs.citations import verify_findings
 from recollect.runs.engine import run
 from recollect.runs.environment import CallContext, Observation
-from recollect.runs.planners.contract import Call, Plan, Situation
+from recollect.runs.planners.contract import Call, CallAnswer, Plan, Situation
 from recollect.runs.quotes import locate
+from recollect.runs.times import Times
 from recollect_bench.plain_material import PlainMaterial
 
 TOOLS = [
@@ -83,6 +86,25 @@ def use(material: PlainMaterial, tool: str, **parameters: Any) -> Observation:
     return observation
 
 
+def fail(material: PlainMaterial, tool: str, **parameters: Any) -> CallAnswer:
+    """One call of a run that can't be done: its record says why, and so does what a planner reads."""
+
+    async def no_run(query: str, keep: Any) -> Trajectory:
+        raise DepthLimitError("not here")
+
+    calls = LiveCalls(
+        query="?",
+        environment=LibraryEnvironment(material),
+        budget=Budget(),
+        cache=Cache(),
+        start_run=no_run,
+    )
+    answer = asyncio.run(calls.answer(Call(tool=tool, parameters=parameters), span=Times().begin()))
+    assert answer.record.result is None
+    assert answer.text == f"error: {answer.record.error}"
+    return answer
+
+
 def test_the_tools_are_these_eleven(material: PlainMaterial) -> None:
     assert list(LibraryEnvironment(material).tools) == TOOLS
 
@@ -94,12 +116,12 @@ def test_a_pattern_finds_lines_with_their_sections(material: PlainMaterial) -> N
 
 
 @pytest.mark.parametrize("regex", ["(", "(?=x)", r"(\w)\1", "a{1000}{1000}"])
-def test_a_pattern_that_cannot_be_used_is_an_observation_with_the_reason(
+def test_a_pattern_that_cannot_be_used_is_an_error_with_the_reason(
     material: PlainMaterial, regex: str
 ) -> None:
-    refused = use(material, "search_pattern", doc_id="shop.md", regex=regex)
-    assert refused.text.startswith("error: the regex")
-    assert refused.findings == ()
+    failed = fail(material, "search_pattern", doc_id="shop.md", regex=regex)
+    assert failed.text.startswith("error: the regex")
+    assert failed.findings == ()
 
 
 def test_a_pattern_that_would_backtrack_for_ever_elsewhere_ends(material: PlainMaterial) -> None:
@@ -130,9 +152,16 @@ def test_a_section_comes_with_those_below_it(material: PlainMaterial) -> None:
 
 
 def test_a_section_that_is_not_there_brings_the_nearest(material: PlainMaterial) -> None:
-    refused = use(material, "get_section", doc_id="shop.md", section_path="Security > OAuth")
-    assert refused.value["suggestions"][0] == "Shop API > Security > OAuth2"
-    assert use(material, "get_section", doc_id="shpo.md", section_path="x").text.endswith("'shop.md'?")
+    nearest = "has no section 'Security > OAuth'; the nearest are: Shop API > Security > OAuth2; "
+    asked = {"question": "how long?", "content": "shop.md#Security > OAuth"}
+    for tool, parameters in (
+        ("get_section", {"doc_id": "shop.md", "section_path": "Security > OAuth"}),
+        ("query_subset", asked),
+        ("summarize", {"content": asked["content"]}),
+        ("map_sections", {"question": asked["question"], "source": asked["content"]}),
+    ):
+        assert nearest in fail(material, tool, **parameters).text
+    assert fail(material, "get_section", doc_id="shpo.md", section_path="x").text.endswith("'shop.md'?")
 
 
 def test_a_section_too_long_for_one_observation_says_where_it_goes_on() -> None:
@@ -166,7 +195,8 @@ def test_a_part_is_asked_by_name_or_by_its_text(material: PlainMaterial, content
 
 
 def test_lines_that_are_not_there_are_refused(material: PlainMaterial) -> None:
-    assert "has the lines 1 to" in use(material, "query_subset", content="shop.md:90-95", question="x").text
+    failed = fail(material, "query_subset", content="shop.md:90-95", question="x")
+    assert "has the lines 1 to" in failed.text
 
 
 def test_a_summary_says_what_the_text_speaks_about_and_cites_it(material: PlainMaterial) -> None:
@@ -274,7 +304,8 @@ def test_a_pattern_is_searched_through_all_documents_with_lines_around_it(materi
     found = use(material, "search_pattern", doc_id="*", regex="(?i)rests|expire", context_lines=1)
     assert {row["doc_id"] for row in found.value["matches"]} == {"shop.md", "bread.md"}
     assert "of 2 documents match" in found.text
-    assert use(material, "search_pattern", doc_id="no*", regex="x").value["error"].startswith("no document")
+    failed = fail(material, "search_pattern", doc_id="no*", regex="x")
+    assert str(failed.record.error).startswith("no document")
 
 
 def test_a_long_line_is_shown_around_its_match() -> None:

@@ -29,7 +29,7 @@ from recollect.codebase.tool_parameters import (
 )
 from recollect.codebase.view import ROOM_CHARS, View
 from recollect.errors import GrammarMissingError, ModelError
-from recollect.runs.environment import Action, CallContext, Observation, Tool, refused
+from recollect.runs.environment import Action, CallContext, Observation, Tool
 from recollect.runs.fences import read_prompt
 from recollect.runs.readings import ask_about, without_model, worst_reading
 
@@ -143,14 +143,14 @@ class CodebaseEnvironment:
     def _in_thread(
         self, name: str, work: Callable[[View, Any], Observation]
     ) -> Callable[[Any, CallContext], Awaitable[Observation]]:
-        """Work that blocks: it runs in a thread, and what can't be done is an observation to be read."""
+        """Work that blocks: it runs in a thread."""
 
         async def run(parameters: Any, call: CallContext) -> Observation:
             try:
                 observation = await asyncio.to_thread(work, self.view, parameters)
                 return await asyncio.to_thread(_without_secrets, observation) if self._masked else observation
             except GrammarMissingError as error:
-                return refused(f"{error}; grep and read_file work all the same")
+                raise GrammarMissingError(f"{error}; grep and read_file work all the same") from error
             finally:
                 self._tell_missing(name)
 

@@ -109,8 +109,6 @@ class REPLToolSurface:
             raise RunError(
                 f"the answer of {tool!r} is too long by {value['truncated_chars']} characters; ask for less"
             )
-        if "error" in value:
-            raise RunError(str(value["error"]))
         return value
 
     async def _answer(self, tool: str, parameters: dict[str, Any]) -> tuple[dict[str, Any], str]:

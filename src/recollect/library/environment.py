@@ -9,12 +9,12 @@ may choose from is `leads.py`; naming a part of it is in `material.py`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.domain.findings import Finding
-from recollect.errors import InvalidInputError, ModelError, NotFoundError
+from recollect.errors import InvalidInputError, ModelError
 from recollect.library.extract import answering_lines, rank, summary_lines
 from recollect.library.leads import Leads, propose
 from recollect.library.material import (
@@ -22,10 +22,9 @@ from recollect.library.material import (
     Lead,
     Material,
     Volume,
-    find_sections,
+    get_sections,
     parse_reference,
     spans_of,
-    suggest_sections,
 )
 from recollect.library.passages import (
     MAX_TEXT_CHARS,
@@ -53,7 +52,7 @@ from recollect.library.tools import (
     read_document,
     search_pattern,
 )
-from recollect.runs.environment import Action, CallContext, Observation, Tool, refused
+from recollect.runs.environment import Action, CallContext, Observation, Tool
 from recollect.runs.fences import read_prompt
 from recollect.runs.readings import ask_about, without_model, worst_reading
 from recollect.runs.row_book import RowBook
@@ -188,10 +187,7 @@ class LibraryEnvironment:
                 cacheable=False,
             ),
         ]
-        return [
-            replace(tool, run=_reading(tool.run), max_output_chars=max(tool.max_output_chars, most))
-            for tool in tools
-        ]
+        return [replace(tool, max_output_chars=max(tool.max_output_chars, most)) for tool in tools]
 
     async def _list_documents(self, wanted: ListDocuments, call: CallContext) -> Observation:
         return await list_documents(self._material, wanted, self._room_chars)
@@ -201,27 +197,17 @@ class LibraryEnvironment:
         return replace(observation, findings=self._offer(parts, call.query))
 
     async def _search_pattern(self, wanted: SearchPattern, call: CallContext) -> Observation:
-        try:
-            return await search_pattern(
-                self._material,
-                wanted,
-                self._room_chars,
-                confidence=self._leads.around,
-                offered=None if self._quotable else _OFFERED,
-            )
-        except InvalidInputError as error:
-            return _refused(error)
+        return await search_pattern(
+            self._material,
+            wanted,
+            self._room_chars,
+            confidence=self._leads.around,
+            offered=None if self._quotable else _OFFERED,
+        )
 
     async def _get_section(self, wanted: GetSection, call: CallContext) -> Observation:
         volume = await self._material.open(wanted.doc_id)
-        sections = find_sections(volume, wanted.section_path)
-        if not sections:
-            near = suggest_sections(volume, wanted.section_path)
-            message = (
-                f"{volume.doc_id!r} has no section {wanted.section_path!r}; the nearest are: "
-                + "; ".join(near)
-            )
-            return _refused(message, suggestions=near)
+        sections = get_sections(volume, wanted.section_path)
         spans = spans_of(sections)
         text, read = cut(volume, spans, room_chars=self._room_chars)
         below = [section.path for section in sections[1:]]
@@ -281,8 +267,6 @@ class LibraryEnvironment:
             parts = [(volumes[lead.doc_id], lead) for lead in leads]
         else:
             resolved = await self._resolve(content)
-            if isinstance(resolved, Observation):
-                return resolved
             if resolved is None:
                 return await self._query_text(call, content, wanted.question)
             volume, spans = resolved
@@ -338,8 +322,6 @@ class LibraryEnvironment:
 
     async def _summarize(self, wanted: Summarize, call: CallContext) -> Observation:
         resolved = await self._resolve(wanted.content.strip())
-        if isinstance(resolved, Observation):
-            return resolved
         read: list[Part] = []
         text = wanted.content[: self._part_chars()]
         if resolved is not None:
@@ -361,8 +343,8 @@ class LibraryEnvironment:
 
     # ---------------------------------------------------------------- what they share
 
-    async def _resolve(self, content: str) -> tuple[Volume, list[tuple[int, int]]] | Observation | None:
-        """The lines a reference names; None for a text, an observation when it names nothing."""
+    async def _resolve(self, content: str) -> tuple[Volume, list[tuple[int, int]]] | None:
+        """The lines a reference names; None for a text, an error when it names nothing."""
         named = parse_reference(content, self._material.entries)
         if named is None:
             return None
@@ -370,16 +352,12 @@ class LibraryEnvironment:
         if named.lines is not None:
             first, last = named.lines
             if not 1 <= first <= last or first > len(volume.lines):
-                return _refused(
+                raise InvalidInputError(
                     f"{volume.doc_id!r} has the lines 1 to {len(volume.lines)}, not {first}-{last}"
                 )
             return volume, [(first, min(last, len(volume.lines)))]
         if named.path is not None:
-            sections = find_sections(volume, named.path)
-            if not sections:
-                near = suggest_sections(volume, named.path)
-                return _refused(f"{volume.doc_id!r} has no section {named.path!r}", suggestions=near)
-            return volume, spans_of(sections)
+            return volume, spans_of(get_sections(volume, named.path))
         return volume, [(1, len(volume.lines))]
 
     async def _ask(
@@ -442,22 +420,6 @@ def _placed(parts: Sequence[Part], quotes: Sequence[str], *, confidence: float) 
     """Quotes as findings, where they stand; one that stands nowhere is none."""
     places = [place for quote in quotes if (place := locate_in(parts, quote)) is not None]
     return tuple(volume.find(first, last, confidence=confidence) for volume, first, last in places)
-
-
-def _refused(message: object, *, suggestions: Sequence[str] = ()) -> Observation:
-    return refused(message, suggestions=list(suggestions))
-
-
-def _reading(run: Callable[[Any, CallContext], Awaitable[Observation]]) -> Any:
-    """A tool that says which documents there are where it is asked for one that there is not."""
-
-    async def reading(wanted: Any, call: CallContext) -> Observation:
-        try:
-            return await run(wanted, call)
-        except NotFoundError as error:
-            return _refused(error)
-
-    return reading
 
 
 def _found(parts: Sequence[tuple[Volume, Lead]]) -> Observation:

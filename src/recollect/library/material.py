@@ -16,6 +16,7 @@ from typing import Protocol
 
 from recollect.domain.findings import Citation, Finding, span_hash
 from recollect.domain.library import PATH_SEPARATOR, Gap, PageSpan, Section, pages_of
+from recollect.errors import InvalidInputError
 from recollect.library.prose import passage_of
 
 #: What a citation of a library document and one of a file are called.
@@ -197,16 +198,14 @@ def parse_reference(content: str, entries: Mapping[str, Entry]) -> Reference | N
     return None
 
 
-def find_sections(volume: Volume, path: str) -> list[Section]:
-    """The sections a path names, with those below them, in order; empty when there is none.
+def get_sections(volume: Volume, path: str) -> list[Section]:
+    """The sections a path names, with those below them, in order; where there are none, an error with the nearest.
 
     The whole path is best; the last headings of one will do, also without their numbers, if only one section ends with
     them.
     """
     wanted = _plain(path)
-    if not wanted:
-        return []
-    exact = [section for section in volume.sections if _plain(section.path) == wanted]
+    exact = [section for section in volume.sections if wanted and _plain(section.path) == wanted]
     for form in (_plain, _unnumbered):
         if not exact:
             ending = form(path)
@@ -218,13 +217,16 @@ def find_sections(volume: Volume, path: str) -> list[Section]:
             if len({section.path for section in exact}) != 1:
                 exact = []
     if not exact:
-        return []
+        near = "; ".join(_nearest(volume, path))
+        raise InvalidInputError(
+            f"{volume.doc_id!r} has no section {path!r}" + (f"; the nearest are: {near}" if near else "")
+        )
     tops = {section.path for section in exact}
     below = tuple(f"{top}{PATH_SEPARATOR}" for top in tops)
     return [section for section in volume.sections if section.path in tops or section.path.startswith(below)]
 
 
-def suggest_sections(volume: Volume, path: str, *, limit: int = 5) -> list[str]:
+def _nearest(volume: Volume, path: str, limit: int = 5) -> list[str]:
     """Paths that look like a path that is not there."""
     from rapidfuzz import fuzz, process
 

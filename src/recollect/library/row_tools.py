@@ -20,8 +20,8 @@ from recollect.runs.row_book import MapParameters, RowBook
 #: A paragraph that is told whole.
 _SHORT_CHARS = 400
 
-#: The lines that a reference names, or what to say when it names nothing.
-Resolve = Callable[[str], Awaitable["tuple[Volume, list[tuple[int, int]]] | Observation | None"]]
+#: The lines that a reference names; None for what is no reference.
+Resolve = Callable[[str], Awaitable["tuple[Volume, list[tuple[int, int]]] | None"]]
 
 
 class MapSections(MapParameters):
@@ -57,8 +57,6 @@ async def _pieces(
 ) -> tuple[list[Piece], list[str]]:
     """The sections that a source names, and what of it was not opened because it is beyond the limit anyway."""
     named = await resolve(source) if source != EVERYTHING else None
-    if isinstance(named, Observation):
-        raise InvalidInputError(str(named.value.get("error", named.text)))
     if named is not None:
         volume, spans = named
         return [piece for first, last in spans for piece in pieces_of(volume, first, last)], []

@@ -75,7 +75,7 @@ def write_answers(cache: Cache, before: Collection[CacheKey], roles: Iterable[st
     rows: list[dict[str, Any]] = []
     chars = 0
     for key, observation in reversed(cache.entries().items()):
-        if key in before or key.tool not in _ASKING_TOOLS or {"note", "error"} & set(observation.value):
+        if key in before or key.tool not in _ASKING_TOOLS or "note" in observation.value:
             continue  # there already, no model's, or not answered
         row = {"key": list(key), **observation.document()}
         chars += len(json.dumps(row))

@@ -68,14 +68,11 @@ class CallContext:
     cache: Cache | None = None
 
 
-def refused(message: object, **more: Any) -> Observation:
-    """What can't be done, as something a planner can read and mend."""
-    return Observation(value={"error": str(message), **more, "spans": []}, text=f"error: {message}")
-
-
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A named, read-only operation. `parameters` is a pydantic model; `run` gets an instance of it.
+
+    What can't be done it raises; the message is recorded as the call's error and told to the planner, who can mend it.
 
     `model_call`: it asks a language model. `worst` gives the most tokens and dollars that a call with these parameters
     may cost, reserved before it runs; None for one that costs nothing. `cacheable` is off for what depends on more than

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from recollect.domain.findings import Finding
 from recollect.domain.rows import Column, Condition, Row, Rows
-from recollect.errors import InvalidInputError, NotFoundError
+from recollect.errors import InvalidInputError
 from recollect.providers.models.purse import Spent
 from recollect.runs.bounds import Bound
-from recollect.runs.environment import CallContext, Observation, Tool, refused
+from recollect.runs.environment import CallContext, Observation, Tool
 from recollect.runs.fan_out import FanOut, Mapped
 from recollect.runs.match import Match
 from recollect.runs.pieces import Piece, bound_rows
@@ -127,19 +127,12 @@ class RowBook:
         run: Callable[[Any, CallContext], Awaitable[Observation]],
     ) -> list[Tool]:
         """A tool that maps questions over some material (`run` calls `map`), and `query_rows`."""
-
-        async def mapped(wanted: MapParameters, call: CallContext) -> Observation:
-            try:
-                return await run(wanted, call)
-            except (InvalidInputError, NotFoundError) as error:
-                return refused(error)
-
         return [
             Tool(
                 name,
                 f"{description} Gives a table for query_rows.",
                 parameters,
-                mapped,
+                run,
                 model_call=self._model is not None,
                 cacheable=False,
                 lasts=True,
@@ -199,10 +192,7 @@ class RowBook:
         )
 
     async def _query(self, wanted: QueryRows, call: CallContext) -> Observation:
-        try:
-            made = self._made(wanted)
-        except InvalidInputError as error:
-            return refused(error)
+        made = self._made(wanted)
         name = self._keep(wanted.model_dump_json(exclude={"skip", "in_answer"}), made, wanted.in_answer)
         return Observation(
             value={**_record(name, made), "spans": []},
