@@ -21,7 +21,6 @@ from recollect.codebase.request import ExploreRequest
 from recollect.codebase.secrets import mask, mask_values
 from recollect.domain.codebase import KIND, ExplorationTrajectory, RLMResult
 from recollect.domain.codec import decode_fields
-from recollect.domain.findings import Finding
 from recollect.errors import InvalidInputError, NotFoundError
 from recollect.files.jail import private_folder
 from recollect.files.whole import whole_file
@@ -52,9 +51,6 @@ def audit_document(
     result: RLMResult, request: ExploreRequest, *, by: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """The whole record, with secrets masked. `by` is who asked, if somebody said so."""
-    record = None if result.record is None else mask_values(result.record.document())
-    if record is not None and result.record is not None:
-        _keep_verifiable(record, result.record.document())
     trajectory = result.trajectory.document()
     return {
         "version": VERSION,
@@ -75,12 +71,12 @@ def audit_document(
         "trajectory": mask_values(
             {name: trajectory[name] for name in ("steps", "total_subcalls", "cached_hits")}
         ),
-        "findings": [masked_finding(finding) for finding in result.findings],
-        "citations": [masked_citation(citation.document()) for citation in result.citations],
+        "findings": [mask_values(finding.document()) for finding in result.findings],
+        "citations": [mask_values(citation.document()) for citation in result.citations],
         "usage": result.usage.document(),
         "notes": [mask(note) for note in result.notes],
         "capability_requests": mask_values(list(result.capability_requests)),
-        "record": record,
+        "record": None if result.record is None else mask_values(result.record.document()),
     }
 
 
@@ -113,32 +109,6 @@ def read_audit(place: str | os.PathLike[str]) -> dict[str, Any]:
             f"the record has version {document.get('version')!r} and this Recollect reads {VERSION}"
         )
     return document
-
-
-def masked_finding(finding: Finding) -> dict[str, Any]:
-    """A finding for a file."""
-    document: dict[str, Any] = mask_values(finding.document())
-    document["citations"] = [masked_citation(citation.document()) for citation in finding.citations]
-    return document
-
-
-def masked_citation(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A citation for a file. A quote with a secret in it is left out: the hash of the lines still proves them."""
-    quote = str(document["quote"])
-    return {**document, "quote": quote if mask(quote) == quote else ""}
-
-
-def _keep_verifiable(masked: Any, real: Any) -> None:
-    """Mend the citations inside a masked record, wherever they are, as `masked_citation` does."""
-    if isinstance(real, Mapping):
-        if "content_hash" in real and "quote" in real:
-            masked["quote"] = masked_citation(real)["quote"]
-        for name, value in real.items():
-            if name in masked:
-                _keep_verifiable(masked[name], value)
-    elif isinstance(real, list):
-        for ours, value in zip(masked, real, strict=True):
-            _keep_verifiable(ours, value)
 
 
 def _moment(when: datetime) -> str:

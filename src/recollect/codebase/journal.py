@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from recollect.codebase.audit import file_name, masked_finding
+from recollect.codebase.audit import file_name
 from recollect.codebase.planner import RLMAgent
 from recollect.codebase.secrets import mask, mask_values
 from recollect.domain.findings import Finding
@@ -233,10 +233,17 @@ class JournaledEnvironment:
             self._journal.write({"begun": {"tool": tool.name, "parameters": mask_values(dumped)}})
             observation = await tool.run(parameters, context)
             if mask_values(dumped) == dumped:
-                document = _call_document(tool, dumped, content_hash, observation)
                 tokens, usd, _ = context.purse.used()
-                cost = {"tokens": tokens + observation.tokens, "usd": usd}
-                self._journal.write({"call": {**document, **cost}})
+                document = {
+                    "tool": tool.name,
+                    "parameters": dumped,
+                    "content_hash": content_hash,
+                    "model_call": int(tool.model_call),
+                    **mask_values(observation.document()),
+                    "tokens": tokens + observation.tokens,
+                    "usd": usd,
+                }
+                self._journal.write({"call": document})
             return observation
 
         return run
@@ -250,25 +257,12 @@ def _plan_document(plan: Plan, key: tuple[str, int, int], purse: Purse) -> dict[
         "step": key[2],
         "thought": mask(plan.thought),
         "calls": [[call.tool, json.loads(canonical(dict(call.parameters)))] for call in plan.calls],
-        "findings": None if plan.findings is None else [masked_finding(finding) for finding in plan.findings],
+        "findings": None
+        if plan.findings is None
+        else [mask_values(finding.document()) for finding in plan.findings],
         "next_direction": plan.next_direction,
         "done": plan.done,
         "tokens": tokens,
         "usd": usd,
         "model_calls": requests,
-    }
-
-
-def _call_document(
-    tool: Tool, parameters: Mapping[str, Any], content_hash: str, observation: Observation
-) -> dict[str, Any]:
-    return {
-        "tool": tool.name,
-        "parameters": parameters,
-        "content_hash": content_hash,
-        "model_call": int(tool.model_call),
-        **observation.document(),
-        "value": mask_values(observation.value),
-        "text": mask(observation.text),
-        "findings": [masked_finding(finding) for finding in observation.findings],
     }
