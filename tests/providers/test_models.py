@@ -110,8 +110,8 @@ def test_a_real_model_answers_with_a_value_of_the_asked_type(model_url: str) -> 
 
     assert isinstance(answer.value, Colour)
     assert answer.mode == "native"
-    assert answer.input_tokens > 0
-    assert 0 < answer.output_tokens <= 60
+    assert answer.spent.input_tokens > 0
+    assert 0 < answer.spent.output_tokens <= 60
 
 
 def test_the_key_goes_to_the_server_and_the_name_stays_the_configured_one(server: Server) -> None:
@@ -119,7 +119,7 @@ def test_the_key_goes_to_the_server_and_the_name_stays_the_configured_one(server
     answer = ask(server.url, api_key=KEY)
 
     assert answer.value == Colour(colour="green", reason="grass")
-    assert (answer.input_tokens, answer.output_tokens) == (11, 7)
+    assert (answer.spent.input_tokens, answer.spent.output_tokens) == (11, 7)
     assert server.keys == [f"Bearer {KEY}"]
     assert open_model("ollama:llama3.2").name == "ollama:llama3.2"
 

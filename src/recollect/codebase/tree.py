@@ -156,13 +156,13 @@ class SourceTree:
             sha256=hashlib.sha256(data).hexdigest(),
         )
 
-    def read_bytes(self, path: str, *, limit: int = MAX_FILE_BYTES) -> bytes:
+    def read_bytes(self, path: str) -> bytes:
         """The bytes of a text file; what is larger than the limit, binary, or ignored by git is a `SourceError`."""
         name = self.resolve(path)
         if self.find(name) is None and is_ignored(self.root, name, within=self._allowed_roots):
             raise SourceError(f"{name!r} is ignored by git, and so it is not read")
         with self.jail() as jail:
-            data, why = read_text_file(jail, name, limit=limit)
+            data, why = read_text_file(jail, name, limit=MAX_FILE_BYTES)
         if data is None:
             raise SourceError(f"{name!r} is not read: {why}")
         return data

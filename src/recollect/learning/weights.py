@@ -48,16 +48,16 @@ LOW = np.array([0.20, 0.02, 0.02, 0.02, 0.02])
 HIGH = np.array([0.80, 0.40, 0.40, 0.40, 0.40])
 
 
-def project(values: Array, low: Array = LOW, high: Array = HIGH) -> Array:
-    """The nearest weights that add up to 1, each between low and high."""
-    below, above = float(values.min() - high.max()) - 1.0, float(values.max() - low.min()) + 1.0
+def project(values: Array) -> Array:
+    """The nearest weights that add up to 1, each between `LOW` and `HIGH`."""
+    below, above = float(values.min() - HIGH.max()) - 1.0, float(values.max() - LOW.min()) + 1.0
     for _ in range(100):
         shift = (below + above) / 2
-        if np.clip(values - shift, low, high).sum() > 1.0:
+        if np.clip(values - shift, LOW, HIGH).sum() > 1.0:
             below = shift
         else:
             above = shift
-    nearest: Array = np.clip(values - (below + above) / 2, low, high)
+    nearest: Array = np.clip(values - (below + above) / 2, LOW, HIGH)
     return nearest
 
 

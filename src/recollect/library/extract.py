@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _COMPARED = 64
 #: Cosines below and above which a passage is surely off, or on, the topic; the usual ends for small embedders.
 _COSINE_LOW, _COSINE_HIGH = 0.15, 0.65
-#: A line of source code has few words and says much: passages of files are short runs of lines.
-_MAX_SUMMARY_SENTENCES = 5
+#: Of an answer or a summary in the text's own sentences.
+_MAX_SENTENCES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,22 +92,22 @@ def _coverage(passage: _Passage, weights: dict[str, float]) -> float:
     return held / total
 
 
-def answering_lines(question: str, text: str, *, limit: int = 5) -> list[str]:
+def answering_lines(question: str, text: str) -> list[str]:
     """The sentences of a text that answer, in their order."""
     sentences = list(dict.fromkeys(split_sentences(text)))
     wanted = set(query_terms(question))
     if not wanted:
-        return sentences[:limit]
+        return sentences[:_MAX_SENTENCES]
     mentioned = [set(terms(sentence)) & wanted for sentence in sentences]
     spread = Counter(term for term_set in mentioned for term in term_set)
     worth = [
         sum(math.log(1.0 + len(sentences) / spread[term]) for term in term_set) for term_set in mentioned
     ]
-    best = sorted(range(len(sentences)), key=lambda at: (-worth[at], at))[:limit]
+    best = sorted(range(len(sentences)), key=lambda at: (-worth[at], at))[:_MAX_SENTENCES]
     return [sentences[at] for at in sorted(best) if worth[at] > 0]
 
 
-def summary_lines(text: str, *, limit: int = _MAX_SUMMARY_SENTENCES) -> list[str]:
+def summary_lines(text: str) -> list[str]:
     """The sentences of a text that say most of what the others speak about, in their order."""
     sentences = list(dict.fromkeys(split_sentences(text)))
     term_sets = [set(terms(sentence)) for sentence in sentences]
@@ -116,7 +116,7 @@ def summary_lines(text: str, *, limit: int = _MAX_SUMMARY_SENTENCES) -> list[str
     weight = {term: math.log(1 + n) * math.log(1 + total / n) for term, n in spread.items()}
     covered: set[str] = set()
     chosen: list[int] = []
-    while len(chosen) < min(limit, len(sentences)):
+    while len(chosen) < min(_MAX_SENTENCES, len(sentences)):
         # What is said already counts no more, so that no two sentences say the same.
         gains = [
             -1.0

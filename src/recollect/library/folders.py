@@ -60,7 +60,7 @@ def _load(path: str | os.PathLike[str], name: str | None) -> tuple[bytes, str, s
     return data, name or place.name, str(place.resolve())[-_SOURCE_CHARS:]
 
 
-def read_regular(path: Path, limit: int = DEFAULT_LIMITS.max_file_bytes) -> bytes:
+def read_regular(path: Path) -> bytes:
     """At most one byte more than the limit, to see that there is more. A folder, a pipe or a device is an OSError."""
     # Without O_NONBLOCK a pipe would wait for a writer for ever.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -70,7 +70,7 @@ def read_regular(path: Path, limit: int = DEFAULT_LIMITS.max_file_bytes) -> byte
         folder = stat.S_ISDIR(mode)
         raise OSError("it is a folder; add it with add_folder" if folder else "it is not a regular file")
     with os.fdopen(handle, "rb") as file:
-        return file.read(limit + 1)
+        return file.read(DEFAULT_LIMITS.max_file_bytes + 1)
 
 
 #: More files than any documentation has.

@@ -103,7 +103,6 @@ async def search_sections(
     documents: Sequence[str | UUID] | None = None,
     tags: Sequence[str] | None = None,
     limit: int = 10,
-    min_score: float = 0.0,
     ground: Ground | None = None,
 ) -> SectionResults:
     """The sections that answer a question best, each with its best lines; in these documents, or in all.
@@ -147,7 +146,7 @@ async def search_sections(
         spelled_out=look.spelled_out,
         verdicts=verdicts,
     )
-    placed = [_placed(hits[place.candidate], place, verdicts) for place in places if place.score >= min_score]
+    placed = [_placed(hits[place.candidate], place, verdicts) for place in places]
     timings["total"] = _ms(began)
     return SectionResults(
         hits=tuple(placed[:limit]), query=text, answered=answered, notes=tuple(notes), timings_ms=timings

@@ -38,12 +38,12 @@ _PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc", ".html", ".org")
 _FAR_OFF = 0.25
 
 
-def distinct(findings: Sequence[Finding], *, limit: int | None = MAX_FINDINGS) -> tuple[Finding, ...]:
+def distinct(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """The surest first; one whose lines another one has is left out."""
     kept: list[Finding] = []
     for finding in sorted(findings, key=lambda finding: -finding.confidence):
         least = _FAR_OFF * kept[0].confidence if kept else 0.0
-        if limit is not None and (len(kept) >= limit or finding.confidence < least):
+        if len(kept) >= MAX_FINDINGS or finding.confidence < least:
             break
         if not any(_overlap(finding, other) for other in kept):
             kept.append(finding)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from recollect.domain.findings import Citation
 from recollect.domain.rows import Column, Row, Rows
 from recollect.errors import ModelBudgetError, ModelError, ModelOutputError
-from recollect.providers.models.purse import Spent
 from recollect.providers.tokens import first_tokens
 from recollect.runs.cache import CacheKey, canonical
 from recollect.runs.environment import CallContext, Observation
@@ -50,10 +49,9 @@ _QUOTE_LINES = 6
 
 @dataclass(slots=True, kw_only=True)
 class Mapped:
-    """The rows, what was read for them and what that used."""
+    """The rows, and what was read for them."""
 
     rows: Rows
-    spent: Spent
     spans: list[tuple[str, int, int]]
     #: It did not end as it would have: another time it may.
     passing: bool = False
@@ -130,7 +128,6 @@ class FanOut:
                 total=len(self._units),
                 notes=tuple(self._notes(looked)),
             ),
-            spent=self._purse.spent,
             spans=self._spans,
             passing=bool(self._stopped or self._failure),
             room=self._tokens,

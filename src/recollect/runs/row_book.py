@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from recollect.domain.findings import Finding
 from recollect.domain.rows import Column, Condition, Row, Rows
 from recollect.errors import InvalidInputError
-from recollect.providers.models.purse import Spent
 from recollect.runs.bounds import Bound
 from recollect.runs.environment import CallContext, Observation, Tool
 from recollect.runs.fan_out import FanOut, Mapped
@@ -168,7 +167,7 @@ class RowBook:
             bound = None if self._model is None else bound_rows(self._model.profile, pieces)
             units = len({piece.unit for piece in pieces})
             return Observation(value={"total": units, "spans": []}, text=_would(units, what, bound))
-        mapped = Mapped(rows=Rows(columns=columns, rows=()), spent=Spent(), spans=[])
+        mapped = Mapped(rows=Rows(columns=columns, rows=()), spans=[])
         if self._model is not None:
             mapped = await FanOut(
                 wanted.question, columns, pieces, model=self._model, call=call, max_tokens=self._room
@@ -186,7 +185,7 @@ class RowBook:
         return Observation(
             value={**_record(name, rows), "spans": joined_spans(mapped.spans)},
             text=self._shown(name, rows, f"{len(rows.rows):,} rows; {what}: {rows.coverage}"),
-            tokens=0 if mapped.spent.tokens else sum(len(piece.text) for piece in pieces) // 4,
+            tokens=0 if call.purse.spent.tokens else sum(len(piece.text) for piece in pieces) // 4,
             findings=findings_of(rows),
             passing=mapped.passing,
         )

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 MAX_CHARS = 4_000
 #: A long memory is whole in a cell; a page is not.
 _CELL_CHARS = 400
+#: Things that a comparison says of one group.
+_PER_GROUP = 3
 #: How blocks of Markdown end that are no paragraph.
 _BLOCK_ENDS = ("|", "```", "~~~")
 #: From so many marks in a row on only the first and the last are written.
@@ -86,7 +88,7 @@ def synthesise(findings: Sequence[Finding], *, max_chars: int = MAX_CHARS) -> Sy
     return Synthesis(text="\n".join(lines), citations=marks.citations, left_out=left_out)
 
 
-def compare(findings: Sequence[Finding], *, max_chars: int = MAX_CHARS, per_group: int = 3) -> Synthesis:
+def compare(findings: Sequence[Finding], *, max_chars: int = MAX_CHARS) -> Synthesis:
     """The groups side by side, as a Markdown table: one row each, with the surest things found for it."""
     marks = Marks()
     lines = ["| group | found |", "|---|---|"]
@@ -94,7 +96,7 @@ def compare(findings: Sequence[Finding], *, max_chars: int = MAX_CHARS, per_grou
     left_out = 0
     for group, members in groups(findings).items():
         tried = marks.copy()
-        cells = [f"{_cell(_words(member))}{tried.of(member.citations)}" for member in members[:per_group]]
+        cells = [f"{_cell(_words(member))}{tried.of(member.citations)}" for member in members[:_PER_GROUP]]
         row = f"| {_cell(group or 'other')} | {'<br>'.join(cells)} |"
         left_out += len(members) - len(cells)
         if used + len(row) + 1 > max_chars:

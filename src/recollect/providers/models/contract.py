@@ -42,16 +42,6 @@ class Answer(Generic[T]):
     spent: Spent
     mode: str
 
-    @property
-    def input_tokens(self) -> int:
-        """Tokens that were sent to the model."""
-        return self.spent.input_tokens
-
-    @property
-    def output_tokens(self) -> int:
-        """Tokens that the model sent."""
-        return self.spent.output_tokens
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolForm:
