@@ -41,13 +41,9 @@ class AsyncEvents(Face):
         if after is not None and since is not None:
             raise InvalidInputError("give either 'after' or 'since', not both")
         async with self._transaction() as tx:
-            begin: datetime | None = check_time(since, "since") or _LONG_AGO
+            begin = check_time(since, "since") or _LONG_AGO
             if after is not None:
-                begin = await happenings.moment_of(tx, parse_id(after, what="after"))
-            if begin is None:
-                raise NotFoundError(
-                    f"no event {str(after)!r}; events are kept for {happenings.KEPT.days} days"
-                )
+                begin = await happenings.get_moment(tx, parse_id(after, what="after"))
             return await happenings.happened_since(tx, begin, types=types, limit=limit)
 
 

@@ -122,6 +122,12 @@ class Key:
         ids = {name: getattr(self, name) for name in CONTEXT_IDS}
         return TenantContext(tenant_id=self.tenant_id, roles=self.roles, **ids)
 
+    @property
+    def holder(self) -> str:
+        """Who it speaks for, in words."""
+        named = ((part, getattr(self, f"{part}_id")) for part in ("user", "agent", "project", "team", "org"))
+        return ", ".join([*(f"{part} {name}" for part, name in named if name), *self.roles])
+
     def state(self, now: datetime) -> str:
         """`active`, `expired` or `revoked`."""
         if self.revoked_at is not None:

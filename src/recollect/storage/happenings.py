@@ -28,7 +28,7 @@ from recollect.domain.overview import (
     TracedHit,
     TraceFilter,
 )
-from recollect.errors import StoreError
+from recollect.errors import NotFoundError, StoreError
 from recollect.storage.learning import HOUR
 from recollect.storage.rows import from_row, scope_of
 from recollect.storage.store import Row, Store, Transaction
@@ -93,10 +93,13 @@ async def happened_since(
     ]
 
 
-async def moment_of(tx: Transaction, event_id: UUID) -> datetime | None:
-    """When an event was; None when nobody knows it any more."""
+async def get_moment(tx: Transaction, event_id: UUID) -> datetime:
+    """When an event was; an error when nobody knows it any more."""
     row = await tx.fetch_one("moment_of_happening", id=event_id)
-    return None if row is None else row["at"]
+    if row is None:
+        raise NotFoundError(f"no event {str(event_id)!r}; events are kept for {KEPT.days} days")
+    at: datetime = row["at"]
+    return at
 
 
 async def listen(store: Store) -> AsyncIterator[str]:

@@ -336,7 +336,7 @@ def _show_new(inv: Invocation, made: NewKey) -> None:
         print(made.token)
         inv.out.aside(f"key {made.key.id}; this token is shown only now")
     else:
-        inv.out.line(f"Key {made.key.id} for {_who(made.key)}. Its token is shown only now:")
+        inv.out.line(f"Key {made.key.id} for {made.key.holder}. Its token is shown only now:")
         inv.out.line(made.token, style="bold cyan")
 
 
@@ -345,13 +345,8 @@ def _show_keys(inv: Invocation, keys: Key | Sequence[Key]) -> None:
 
     def row(key: Key) -> tuple[object, ...]:
         ends, used = key.expires_at or "never", key.used_at or "never"
-        return key.id, key.name, _who(key), key.state(now), ends, used
+        return key.id, key.name, key.holder, key.state(now), ends, used
 
     columns = "id:cyan, name, speaks for, state, expires:dim, last used:dim"
     none = "No keys yet. Make one: recollect keys create support-bot --user ana"
     inv.out.show(keys, columns, row, none=none)
-
-
-def _who(key: Key) -> str:
-    named = ((part, getattr(key, f"{part}_id")) for part in ("user", "agent", "project", "team", "org"))
-    return ", ".join([*(f"{part} {name}" for part, name in named if name), *key.roles])

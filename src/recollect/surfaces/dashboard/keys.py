@@ -117,7 +117,7 @@ def _row(visitor: Visitor, key: Key, now: datetime, refresh: Any) -> None:
                 tag(state, _TONES[state])
                 if mine is not None and mine.key_id == key.id:
                     tag("yours, now", "tint")
-            ui.label(speaks_for(key)).classes("text-sm prose")
+            ui.label(key.holder).classes("text-sm prose")
             ends = "never ends" if key.expires_at is None else f"ends {key.expires_at:%Y-%m-%d %H:%M}"
             used = "never used" if key.used_at is None else f"used {when(key.used_at)}"
             quiet(f"made {when(key.created_at)} · {ends} · {used}", "text-xs")
@@ -128,12 +128,6 @@ def _row(visitor: Visitor, key: Key, now: datetime, refresh: Any) -> None:
             ui.button("Revoke", icon="block", on_click=lambda: _revoke(visitor, key, refresh)).props(
                 "flat dense color=negative"
             )
-
-
-def speaks_for(key: Key) -> str:
-    """Who a key speaks for, in words."""
-    named = ((part, getattr(key, f"{part}_id")) for part in ("user", "agent", "project", "team", "org"))
-    return ", ".join([*(f"{part} {name}" for part, name in named if name), *key.roles])
 
 
 async def _create(visitor: Visitor, refresh: Any) -> None:

@@ -150,10 +150,7 @@ async def _begin(
     wanted = parse_id(after, what="after")
     workspace = await client._workspace()
     async with workspace.store.transaction(client.tenant_context) as tx:
-        moment = await happenings.moment_of(tx, wanted)
-    if moment is None:
-        raise NotFoundError(f"no event {after!r}; events are kept for {happenings.KEPT.days} days")
-    return moment, wanted
+        return await happenings.get_moment(tx, wanted), wanted
 
 
 async def _refuse(socket: WebSocket, code: int, error: Exception) -> None:
