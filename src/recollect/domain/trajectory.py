@@ -126,11 +126,6 @@ class Trajectory:
     notes: tuple[str, ...] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def trajectory(self) -> Trajectory:
-        """Itself, for callers that still take the record out of a run."""
-        return self
-
     def calls(self) -> Iterator[CallRecord]:
         """Every call of the run, and of those that its calls started."""
         for call in (call for step in self.steps for call in step.tool_calls):

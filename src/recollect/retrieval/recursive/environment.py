@@ -327,7 +327,7 @@ class MemoryEnvironment:
             progress.bridged.add(entity_key(wanted.bridge))
         child = await call.recurse(wanted.sub_query)
         # All that it found, also what a sibling found before it: that is its answer.
-        answered = _answered(child.trajectory)
+        answered = _answered(child)
         hits = [item.hit for item in self.gathered.held if str(item.hit.id) in answered]
         progress.note(new=len(self.gathered) - before, hits=len(self.gathered))
         return Observation(value={"stopped_by": child.stopped_by, "hits": _ids(hits)}, text=_lines(hits))

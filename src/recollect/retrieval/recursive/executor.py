@@ -242,11 +242,11 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
             max_usd=settings.budget.max_usd,
             timeout_s=seconds,
         )
-        ended = await self.loop(self._environment, planner, limits, cache, self._about())
-        trajectory, profile = ended.trajectory, self.models.profile
-        if ended.stopped_by == "done" and profile is not None and profile.shape != "small":
+        trajectory = await self.loop(self._environment, planner, limits, cache, self._about())
+        profile = self.models.profile
+        if trajectory.stopped_by == "done" and profile is not None and profile.shape != "small":
             # A small model names one of five; the judge that found them all knows better.
-            self._environment.choose([claim for claim in ended.findings if claim.confidence > 0])
+            self._environment.choose([claim for claim in trajectory.findings if claim.confidence > 0])
         if trajectory.policy is None:
             trajectory = replace(trajectory, policy=self._policy.name)
         self._trajectories.append(trajectory)
