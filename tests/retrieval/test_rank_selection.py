@@ -13,7 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from recollect.retrieval.rank import Meaning, Pool, Ranking, best_first, explain, in_shares, select
+from recollect.retrieval.rank import (
+    Meaning,
+    Pool,
+    Ranking,
+    best_first,
+    complementing,
+    explain,
+    in_shares,
+    select,
+)
 from recollect.retrieval.rank.calibration import scores
 
 
@@ -113,6 +122,35 @@ def test_the_last_of_many_notes_is_compared_with_all_before_it() -> None:
     for repeated in range(size - 1):
         vectors = dict(zip(pool.ids, [*apart, apart[repeated]], strict=True))
         assert chosen_rows(pool, ranking, limit=size, threshold=0.0, vectors=vectors) == list(range(size - 1))
+
+
+def with_words(pool: Pool, *matched: int) -> Pool:
+    return replace(pool, matched=np.array(matched, dtype=np.int64), idf=np.array([3.0, 3.0, 1.0]))
+
+
+def test_what_has_the_other_half_of_a_question_comes_before_more_of_the_first_half() -> None:
+    pool, ranking = pool_and_ranking([3.0, 2.9, 2.8, 1.0])
+    pool = with_words(pool, 0b001, 0b001, 0b101, 0b010)
+    assert complementing(pool, range(4), relevance=ranking.relevance) == [2, 3, 0, 1]
+
+
+def test_what_was_taken_first_stays_and_others_add_to_it() -> None:
+    pool, ranking = pool_and_ranking([3.0, 2.9, 1.0])
+    pool = with_words(pool, 0b001, 0b010, 0b001)
+    assert complementing(pool, [2, 1, 0], relevance=ranking.relevance, first=[2]) == [2, 1, 0]
+
+
+def test_where_no_words_are_asked_for_relevance_alone_decides() -> None:
+    pool, ranking = pool_and_ranking([1.0, 3.0, 2.0])
+    assert complementing(pool, range(3), relevance=ranking.relevance) == [1, 2, 0]
+
+
+@given(st.lists(st.tuples(st.floats(0, 5), st.integers(0, 7)), max_size=40))
+def test_memories_that_complement_each_other_are_all_there_once(rows: list[tuple[float, int]]) -> None:
+    pool, ranking = pool_and_ranking([relevance for relevance, _ in rows])
+    pool = with_words(pool, *(matched for _, matched in rows))
+    order = complementing(pool, range(len(rows)), relevance=ranking.relevance)
+    assert sorted(order) == list(range(len(rows)))
 
 
 def test_the_best_by_score_are_taken_and_then_ordered_by_layer() -> None:

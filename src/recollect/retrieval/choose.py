@@ -25,6 +25,7 @@ from recollect.domain.query import SIGNALS, Resolution, Understanding, Want
 from recollect.domain.results import Explanation, Hit
 from recollect.domain.tenancy import TenantContext
 from recollect.retrieval.judge import (
+    CLEAR,
     judge_rows,
     rows_of_groups,
     rows_to_read,
@@ -39,6 +40,7 @@ from recollect.retrieval.rank import (
     Ranking,
     Selection,
     best_first,
+    complementing,
     diverse_first,
     explain,
     in_shares,
@@ -314,9 +316,10 @@ async def chosen(
         if asked.aim.want.several and groups is None and request.threshold > 0 and len(order) > request.limit:
             notes.append(f"{len(order) - request.limit} more memories answer; ask with a larger limit")
         # Three times as many as asked for: among them repeats are dropped.
-        first = (_fair(pool, order) if groups is None else in_turn(order, groups.of(pool)))[
-            : 3 * request.limit
-        ]
+        first = _fair(pool, order) if groups is None else in_turn(order, groups.of(pool))
+        if groups is None and len(first) > request.limit > 1:
+            first = _together(asked, pool, ranking, first)
+        first = first[: 3 * request.limit]
     wanted = len(first) if request.diverse else request.limit
     # Seldom does a third of the best repeat others: the rest is looked at only then.
     looked_at = first[: wanted + wanted // 2]
@@ -348,6 +351,22 @@ def _with_owed(
         return order
     owed = {next((row for row, text in texts.items() if name in text), None): None for name in unnamed}
     return order + [row for row in owed if row is not None]
+
+
+def _together(asked: Understanding, pool: Pool, ranking: Ranking, order: list[int]) -> list[int]:
+    """Of more than are wanted, first those that answer together.
+
+    The likeliest answer stays, unless memories lead to one another and it does not clearly answer alone. Of a list,
+    every one answers by itself. A turn speaks through its surroundings: its own words don't say what it leaves open.
+    """
+    judged = ranking.judged
+    if judged is None or asked.aim.about_one or pool.is_turn[order].any():
+        return order
+    if asked.aim.want.several and not judged.bridged:
+        return order
+    verdict = judged.evidence.get(order[0], {}).get("verdict", -np.inf)
+    first = [] if judged.bridged and verdict < CLEAR else order[:1]
+    return complementing(pool, order, relevance=judged.relevance, first=first)
 
 
 def _fair(pool: Pool, order: Sequence[int], ranking: Ranking | None = None) -> list[int]:

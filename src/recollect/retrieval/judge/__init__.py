@@ -12,6 +12,7 @@ The trained model itself is `providers/judge`; nothing here knows a database.
 
 from recollect.retrieval.judge.currency import may_have_changed
 from recollect.retrieval.judge.verdict import (
+    CLEAR,
     judge_rows,
     rows_of_groups,
     rows_to_read,
@@ -21,6 +22,7 @@ from recollect.retrieval.judge.verdict import (
 )
 
 __all__ = [
+    "CLEAR",
     "judge_rows",
     "may_have_changed",
     "rows_of_groups",

@@ -171,7 +171,8 @@ def judge_rows(
     other = np.array([is_other_number(asked.query, candidate.text) for candidate in candidates], dtype=bool)
     scores = sigmoid(logit(scores) + np.where(other, _UNRELATED, 0.0))
     trailing = 0.0 if presupposed or asked.aim.about_one else (1.0 - asked.aim.several) * TRAILING
-    scores = sigmoid(logit(scores) + _standing(ranking, rows, trailing=trailing))
+    bridged = _bridged(ranking, rows)
+    scores = sigmoid(logit(scores) + _standing(ranking, rows, trailing=trailing, bridged=bridged))
     if presupposed:
         bears_on_it = np.array([one.relevance > 0 or one.likeness > 0 for one in candidates])
         scores = sigmoid(logit(scores) + _PRESUPPOSED * bears_on_it)
@@ -192,16 +193,25 @@ def judge_rows(
                 for place, (row, values) in enumerate(zip(rows, evidence, strict=True))
             },
             outdated_by={rows[old]: rows[new] for old, new in current.outdated_by.items()},
+            relevance=ranking.relevance,
+            bridged=bridged > 0.0,
         ),
     )
 
 
-def _standing(ranking: Ranking, rows: list[int], *, trailing: float) -> Floats:
-    """What a memory's place in the ranking counts, in logits: how far it trails, and what leads to it."""
-    relevance = ranking.relevance[rows]
-    led = ranking.signals["linked"][rows] if "linked" in ranking.signals else np.zeros(len(rows))
+def _bridged(ranking: Ranking, rows: list[int]) -> float:
+    """How much memories lead to one another, from 0 to 1."""
     least, most = _BRIDGE
-    bridged = float(np.clip((led.max(initial=0.0) - least) / (most - least), 0.0, 1.0))
+    return float(np.clip((_led(ranking, rows).max(initial=0.0) - least) / (most - least), 0.0, 1.0))
+
+
+def _led(ranking: Ranking, rows: list[int]) -> Floats:
+    return ranking.signals["linked"][rows] if "linked" in ranking.signals else np.zeros(len(rows))
+
+
+def _standing(ranking: Ranking, rows: list[int], *, trailing: float, bridged: float) -> Floats:
+    """What a memory's place in the ranking counts, in logits: how far it trails, and what leads to it."""
+    relevance, led = ranking.relevance[rows], _led(ranking, rows)
     weight = (1.0 - bridged) * trailing + bridged * _TRAILING_BRIDGED
     return np.asarray(weight * (relevance - relevance.max(initial=-np.inf)) + _LED * led)
 

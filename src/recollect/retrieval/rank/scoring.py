@@ -52,10 +52,15 @@ _IN_PERIOD = RELEVANT + 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What the judge weighed, by row, and which rows others outdate."""
+    """What the judge weighed, by row, and which rows others outdate.
+
+    `relevance` is the ranking's, from before. `bridged`: memories lead to one another, so that none answers alone.
+    """
 
     evidence: Mapping[int, Mapping[str, float]]
     outdated_by: Mapping[int, int]
+    relevance: Floats
+    bridged: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,6 +107,34 @@ def in_shares(
     return taken + left
 
 
+#: What all words of a question count beside relevance, for choosing memories that have them between them. Rare words,
+#: which are names mostly, count by the square of their weight. On the two halves of the multi-hop questions, recall@5
+#: of MuSiQue .550 and .596 -> .602 and .643, of 2WikiMultiHopQA .947 and .942 -> .957 and .950; with 4 and with 7 the
+#: same but for the noise.
+_WORDS = 5.0
+#: Among how many of the most relevant; fifty choose the same.
+_CONSIDERED = 30
+
+
+def complementing(
+    pool: Pool, order: Sequence[int], *, relevance: NDArray[np.float64], first: Sequence[int] = ()
+) -> list[int]:
+    """Rows in another order: after those in `first`, each next one has words of the question that none before it has.
+
+    A question that several memories answer only together is not served by five that all have the same part of it.
+    """
+    ranked = sorted((row for row in order if row not in first), key=lambda row: -relevance[row])
+    left, taken = ranked[:_CONSIDERED], list(first)
+    weights = pool.idf**2 / max(float((pool.idf**2).sum()), 1e-9)
+    had = pool.matches[taken].max(axis=0, initial=0.0)
+    while left:
+        added = np.maximum(pool.matches[left] - had, 0.0) @ weights
+        row = left.pop(int(np.argmax(relevance[left] + _WORDS * added)))
+        had = np.maximum(had, pool.matches[row])
+        taken.append(row)
+    return taken + ranked[_CONSIDERED:]
+
+
 def select(
     pool: Pool,
     order: Sequence[int],
