@@ -166,7 +166,7 @@ def test_a_search_by_the_vector_index_finds_what_comparing_all_finds(
         # A small share of a large partition: the index would look at everybody else's first.
         (11_000, 1_000_000, None),
         # The larger the crowd, the wider the look around.
-        (100_000, 1_000_000, 601),
+        (100_000, 1_000_000, 900),
         (10**8, 10**8, 1_000),
     ],
 )

@@ -159,12 +159,12 @@ async def drop_retired(store: Store, tenants: Sequence[str]) -> None:
 def breadth(vectors: int, indexed: int) -> int | None:
     """How widely an index over so many rows of a partition looks around for a caller who sees so many vectors.
 
-    None where comparing every one of them takes no longer. The nearest hide better in a crowd: with 100, the first ten
-    of a million were found to nine tenths.
+    None where comparing every one of them takes no longer. The nearest hide better in a crowd: of the first ten of a
+    million, 94 in a hundred were found with 400, 95 with 600, 98 with 900.
     """
     if vectors <= EXACT_ROWS or vectors**2 <= _SHARE_COST * indexed:
         return None
-    return min(round(_BREADTH * math.pow(max(indexed / 100_000, 1), 0.7)), 1_000)
+    return min(round(_BREADTH * math.pow(max(indexed / 100_000, 1), 0.875)), 1_000)
 
 
 async def vector_indexes(connection: Connection) -> dict[str, int]:
