@@ -136,7 +136,10 @@ def _why_not(root: Path, path: str, entry: os.DirEntry[str]) -> str:
     """Why an entry can't be read, or an empty text."""
     if not entry.is_symlink():
         return "" if entry.is_file(follow_symlinks=False) else "it is not a regular file"
-    real = Path(os.path.realpath(root / path))
+    try:
+        real = Path(os.path.realpath(root / path))
+    except OSError:  # a link that is taken away while it is read
+        return "it was changed meanwhile"
     if not real.is_relative_to(root):
         return "it is a symbolic link out of the working directory"
     if real.is_file():
