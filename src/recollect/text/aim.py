@@ -112,7 +112,7 @@ _PLURAL = re.compile(
     r"^\W*(?:so |and )?(?:which|what) (?:[\w'-]+ ){0,2}?"
     r"(?!(?:was|is|does|has|his|this|its|hours|days|times|news|shoes|glasses|trousers)\b)\w{2,}(?<!s)s"
     r" (?:do|does|did|have|has|are|were|am|can|will|should|would|need|must|which|that)\b"
-    r"|^\W*(?:so |and )?(?:what|who)(?:'re| are) (?:my|our|his|her|their|the|[\w-]+['’]s|[\w-]+s['’]) (?:[\w-]+ ){0,2}?"
+    r"|^\W*(?:so |and )?(?:what|who)(?:'re| are) (?:my|our|his|her|their|[\w-]+['’]s|[\w-]+s['’]) (?:[\w-]+ ){0,2}?"
     r"(?!(?:hours|days|times|dates|terms|names|colou?rs|shoes|glasses|trousers)\b)[\w-]{2,}(?<!s)s\b"
     r"(?! (?:called|made|built|like)\b)",
     re.IGNORECASE,
