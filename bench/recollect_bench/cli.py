@@ -119,6 +119,15 @@ def everyday(
 
 
 @app.command()
+def near(ctx: typer.Context, out: OutOption = None, json: JsonOption = False) -> None:
+    """Ask about what was noted, and about its neighbour, of which nothing is known."""
+    from recollect_bench.near import run_near
+
+    show = _show(ctx, json, out)
+    _finish(ctx, json, out, run_near(show=show))
+
+
+@app.command()
 def multihop(
     ctx: typer.Context,
     data: DataFolder,

@@ -34,6 +34,7 @@ def write_plot(result: Result, folder: Path) -> Path:
         "codebase": _codebase,
         "codeloc": _codeloc,
         "everyday": _everyday,
+        "near": _near,
         "codeqa": _codeqa,
         "route": _route,
         "scale": _scale,
@@ -363,6 +364,18 @@ def _supersession(figure: Any, result: Result) -> None:
     axes.set_title("Facts retired by newer ones, rightly and wrongly")
     axes.legend(fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _near(figure: Any, result: Result) -> None:
+    axes = figure.subplots()
+    groups = result.measures["figures"]
+    for place, (name, colour) in enumerate((("answered first", _BLUE), ("silent", _GREY))):
+        places = [group + 0.4 * place for group in range(len(groups))]
+        axes.bar(places, [row[name] for row in groups.values()], 0.4, color=colour, label=name)
+    axes.set_xticks([group + 0.2 for group in range(len(groups))], list(groups))
+    axes.set_ylim(0, 1)
+    axes.set_title("Questions about a note, and about its neighbour")
+    axes.legend(fontsize=8)
 
 
 def _poisoning(figure: Any, result: Result) -> None:

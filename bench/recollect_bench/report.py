@@ -28,6 +28,15 @@ ABOUT = {
         "an answer stands before every outdated item. Junk are hits that neither answer nor belong to it.",
         "recollect bench everyday --data FOLDER",
     ),
+    "near": (
+        "Next door to what was noted",
+        "Sixty notes of one user, each asked about twice at the default settings: with a question that it answers, and "
+        "with one about its neighbour, of which nothing is known: another thing of the sort, the same of somebody "
+        "else, another attribute. `answered first`: the note is the first hit of its question. `silent`: the question "
+        "next door finds nothing. Some of these words are exchanged in the judge's training, too "
+        "(`training/siblings.txt`); the notes are not in it.",
+        "recollect bench near",
+    ),
     "locomo": (
         "LoCoMo: long conversations",
         "Each conversation in a scope of its own, one memory per turn; the share of the turns that answer a question "

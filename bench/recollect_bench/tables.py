@@ -348,6 +348,15 @@ def _supersession(measures: Mapping[str, Any]) -> list[Table]:
     ]
 
 
+def _near(measures: Mapping[str, Any]) -> list[Table]:
+    rows = [
+        [group, str(row["notes"]), f"{row['answered first']:.3f}", f"{row['silent']:.3f}"]
+        for group, row in measures["figures"].items()
+    ]
+    columns = ["neighbour", "notes", "answered first", "silent"]
+    return [Table(title="By what the neighbour differs in", columns=columns, rows=rows)]
+
+
 def _poisoning(measures: Mapping[str, Any]) -> list[Table]:
     kinds = [
         [kind, str(row["attacks"]), str(row["effects"])] for kind, row in measures.items() if "effects" in row
@@ -697,6 +706,7 @@ _TABLES: dict[str, Callable[[Mapping[str, Any]], list[Table]]] = {
     "locomo": _locomo,
     "longmemeval": _longmemeval,
     "everyday": _everyday,
+    "near": _near,
     "multihop": _multihop,
     "ablate": _ablate,
     "aggregation": _aggregation,
