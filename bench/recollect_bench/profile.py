@@ -101,7 +101,7 @@ def _profile(client: Any, questions: Sequence[str], counts: Counts) -> dict[str,
 def counted() -> Iterator[Counts]:
     """While it lasts, every wait for the database in this process is counted, by the statement it is for."""
     counts = Counts()
-    wait, fetch, run = Connection.wait, Transaction.fetch_statement, Transaction._run
+    wait, fetch, run = Connection.wait, Transaction._fetch_kept, Transaction._run
     flush = EventLog.flush
 
     async def counted_wait(self: Connection, *arguments: Any, **options: Any) -> Any:
@@ -114,9 +114,9 @@ def counted() -> Iterator[Counts]:
             counts.waited_ms[name] += (time.perf_counter() - started) * 1000
             counts.worked_ms[name] += _processor_ms(process) - worked
 
-    async def named_fetch(self: Transaction, statement: str, values: Any) -> Any:
+    async def named_fetch(self: Transaction, statement: str, *arguments: Any) -> Any:
         with _named(_name_of(statement)):
-            return await fetch(self, statement, values)
+            return await fetch(self, statement, *arguments)
 
     async def named_run(self: Transaction, name: str, *arguments: Any, **options: Any) -> Any:
         with _named(name):
@@ -126,13 +126,13 @@ def counted() -> Iterator[Counts]:
         with _named(NOTES):
             await flush(self)
 
-    Connection.wait, Transaction.fetch_statement, Transaction._run = counted_wait, named_fetch, named_run  # type: ignore[method-assign, assignment]
+    Connection.wait, Transaction._fetch_kept, Transaction._run = counted_wait, named_fetch, named_run  # type: ignore[method-assign, assignment]
     EventLog.flush = named_flush  # type: ignore[method-assign]
     try:
         yield counts
     finally:
         EventLog.flush = flush  # type: ignore[method-assign]
-        Connection.wait, Transaction.fetch_statement, Transaction._run = wait, fetch, run  # type: ignore[method-assign]
+        Connection.wait, Transaction._fetch_kept, Transaction._run = wait, fetch, run  # type: ignore[method-assign]
 
 
 @contextmanager

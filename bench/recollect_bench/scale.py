@@ -490,9 +490,9 @@ async def _dense_candidates(case: Case, queries: Sequence[str], model: BenchEmbe
                 )
                 conditions = Conditions(moment=Moment.now(workspace.clock()))
                 pool = await fetch_candidates(tx, caller, NO_MATCHES, dense, conditions)
-                rows = [row for row in pool if row["by_dense"]]
-            nearest = sorted(rows, key=lambda row: row["distance"])
-            found.append([row["memory_id"] for row in nearest[:LIMIT]])
+                rows = [row for row in pool if row.by_dense]
+            nearest = sorted(rows, key=lambda row: row.distance)
+            found.append([row.memory_id for row in nearest[:LIMIT]])
     finally:
         await workspace.close()
     return found

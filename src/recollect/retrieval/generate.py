@@ -38,7 +38,7 @@ from recollect.storage.search import (
     fetch_linked,
 )
 from recollect.storage.spaces import Space
-from recollect.storage.store import Row, Transaction
+from recollect.storage.store import Transaction
 from recollect.workspace import OpenSpace
 
 #: More names would look up memories that have little to do with the question any more.
@@ -116,7 +116,7 @@ class Generated:
     """The pool of a question, and what is needed to look further from it."""
 
     pool: Pool
-    rows: Sequence[Row]
+    rows: Sequence[Any]
     matches: LexicalMatches
     dense: DenseRequest
     expanded: Expanded
@@ -233,19 +233,19 @@ async def follow_links(
     if not linked:
         return None
     edges = [
-        (hit, row["memory_id"], given, others)
+        (hit, row.memory_id, given, others)
         for row in linked
-        if row["link_hits"] is not None
-        for hit, given, others in zip(row["link_hits"], row["link_given"], row["link_others"], strict=True)
+        if row.link_hits is not None
+        for hit, given, others in zip(row.link_hits, row.link_given, row.link_others, strict=True)
     ]
-    apart = {row["memory_id"]: row["later_distance"] for row in linked if row["later_distance"] is not None}
+    apart = {row.memory_id: row.later_distance for row in linked if row.later_distance is not None}
     known = set(generated.pool.ids)
     rows = [
-        {**row, "sources": [*(row["sources"] or ()), "later"]} if row["memory_id"] in apart else row
+        row._replace(sources=[*(row.sources or ()), "later"]) if row.memory_id in apart else row
         for row in generated.rows
     ]
-    rows += [row for row in linked if row["memory_id"] not in known]
-    ids = [row["memory_id"] for row in rows]
+    rows += [row for row in linked if row.memory_id not in known]
+    ids = [row.memory_id for row in rows]
     return replace(
         to_pool(rows, generated.matches),
         links=links_between(ids, edges),
@@ -266,12 +266,13 @@ def _sources(wanted: Wanted, entities: Sequence[str]) -> Sources:
     )
 
 
-def to_pool(rows: Sequence[Row], matches: LexicalMatches) -> Pool:
+def to_pool(rows: Sequence[Any], matches: LexicalMatches) -> Pool:
     """Rows as columns. Linked rows tell more than others, and tell it last; a column is what all of them tell."""
     column: Mapping[str, tuple[Any, ...]] = defaultdict(tuple)
     if rows:
-        column = dict(zip(rows[0], zip(*(row.values() for row in rows), strict=False), strict=False))
-    by_words = set(matches.ids)
+        column = dict(zip(rows[0]._fields, zip(*rows, strict=False), strict=False))
+    # By number: hashing an id itself is a call of Python's, and there are hundreds.
+    by_words = {id.int for id in matches.ids}
     return Pool(
         ids=column["memory_id"],
         cosine=1.0 - np.array(column["distance"], dtype=np.float64),
@@ -293,7 +294,7 @@ def to_pool(rows: Sequence[Row], matches: LexicalMatches) -> Pool:
         scope=column["scope_id"],
         author=column["author"],
         sources=[
-            _found_by(by_dense, id in by_words, sources)
+            (*_FOUND[by_dense, id.int in by_words], *sorted(sources or ())) or ("neighbours",)
             for id, by_dense, sources in zip(
                 column["memory_id"], column["by_dense"], column["sources"], strict=True
             )
@@ -301,10 +302,12 @@ def to_pool(rows: Sequence[Row], matches: LexicalMatches) -> Pool:
     )
 
 
-def _found_by(by_dense: bool, by_words: bool, sources: Sequence[str] | None) -> tuple[str, ...]:
-    found = [name for name, by in (("semantic", by_dense), ("lexical", by_words)) if by]
-    return (*found, *sorted(sources or ())) or ("neighbours",)
-
+_FOUND: Mapping[tuple[bool, bool], tuple[str, ...]] = {
+    (True, True): ("semantic", "lexical"),
+    (True, False): ("semantic",),
+    (False, True): ("lexical",),
+    (False, False): (),
+}
 
 #: By fingerprint: an embedder nobody tried on real data is measured once per process.
 _measured: dict[str, Calibration] = {}

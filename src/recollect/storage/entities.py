@@ -33,7 +33,7 @@ from recollect.errors import ForbiddenError, InvalidInputError, NotFoundError
 from recollect.storage import scopes
 from recollect.storage.rows import from_row
 from recollect.storage.scopes import describe_caller
-from recollect.storage.store import Row, Transaction
+from recollect.storage.store import Row, Texts, Transaction
 
 #: The scope that stands for the whole tenant.
 EVERYONE = UUID(int=0)
@@ -191,10 +191,10 @@ async def find_entities(tx: Transaction, wanted: Wanted) -> list[Row]:
         return []
     return await tx.fetch(
         "find_entities",
-        names=list(wanted.names),
-        kinds=[kind for kind, _ in wanted.keys],
-        keys=[key for _, key in wanted.keys],
-        prefixes=prefixes(wanted.keys),
+        names=Texts(wanted.names),
+        kinds=Texts(kind for kind, _ in wanted.keys),
+        keys=Texts(key for _, key in wanted.keys),
+        prefixes=Texts(prefixes(wanted.keys)),
         per_key=_PER_KEY,
         user=tx.context.user_id or "",
         session=wanted.session,

@@ -66,7 +66,7 @@ async def fetch_grouped(
     dense: DenseRequest,
     conditions: Conditions,
     grouping: Grouping,
-) -> list[Row]:
+) -> list[Any]:
     """The best of each group, `dense.limit` by vector and as many by words, each with all measures."""
     shape, values = await shaped(tx, caller, lexical, dense, conditions)
     values |= {"leads": list(lexical.leads), "per_group": dense.limit}
@@ -75,7 +75,7 @@ async def fetch_grouped(
     else:
         values |= {"range_starts": list(grouping.starts), "range_ends": list(grouping.ends)}
     by = "scope" if isinstance(grouping, ByScope) else "period"
-    return await tx.fetch_statement(_statement(shape, by, dense.breadth is None), values)
+    return await tx.fetch_records(_statement(shape, by, dense.breadth is None), values)
 
 
 @lru_cache(maxsize=64)

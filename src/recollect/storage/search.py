@@ -32,7 +32,7 @@ from recollect.storage.filters import (
 )
 from recollect.storage.scopes import Caller
 from recollect.storage.sql import compose
-from recollect.storage.store import Ids, Row, Transaction
+from recollect.storage.store import Ids, Numbers, Row, Texts, Transaction
 
 #: How many postings may find candidates. Below it every term does, and BM25's order is exact; a store of a few
 #: thousand memories never reaches it.
@@ -128,8 +128,8 @@ async def fetch_lexical(
         statement,
         {
             "scopes": caller.scope_ids,
-            "terms": list(terms),
-            "known": known,
+            "terms": Texts(terms),
+            "known": Numbers(known),
             "posting_budget": posting_budget,
             "lexical_limit": limit,
             **corpus(caller),
@@ -186,8 +186,8 @@ async def shaped(
     )
     values = {
         "scopes": caller.scope_ids,
-        "terms": list(lexical.terms),
-        "idf": list(lexical.idf),
+        "terms": Texts(lexical.terms),
+        "idf": Numbers(lexical.idf),
         "vector": HalfVector(dense.vector),
         "space": dense.space_id,
         "at": conditions.moment.at,
@@ -205,13 +205,13 @@ async def fetch_candidates(
     dense: DenseRequest,
     conditions: Conditions,
     sources: Sources = NO_SOURCES,
-) -> list[Row]:
+) -> list[Any]:
     """The pool: what words, vectors and other sources find, and neighbours, each with all measures."""
     shape, values = await shaped(tx, caller, lexical, dense, conditions)
     period = sources.time_range
     values |= {
         "lexical": Ids(lexical.ids),
-        "entities": list(sources.entities),
+        "entities": Texts(sources.entities),
         "range_start": (period.start if period else None) or _LONG_AGO,
         "range_end": (period.end if period else None) or _FAR_AHEAD,
         "dense_limit": dense.limit,
@@ -220,7 +220,7 @@ async def fetch_candidates(
         "reach": dense.reach,
     }
     statement = _candidates_statement(shape, dense.breadth is None, _found_shape(sources))
-    return await tx.fetch_statement(statement, values)
+    return await tx.fetch_records(statement, values)
 
 
 async def fetch_linked(
@@ -233,7 +233,7 @@ async def fetch_linked(
     entities: Sequence[str],
     *,
     answers: Sequence[UUID] = (),
-) -> list[Row]:
+) -> list[Any]:
     """Where the best hits lead: memories that share an entity with them, each with all measures and its links.
 
     And what was said later and is most like one of `answers`.
@@ -241,8 +241,8 @@ async def fetch_linked(
     if not hits and not answers:
         return []
     shape, values = await shaped(tx, caller, lexical, dense, conditions)
-    values |= {"hits": Ids(hits), "answers": Ids(answers), "entities": list(entities)}
-    return await tx.fetch_statement(
+    values |= {"hits": Ids(hits), "answers": Ids(answers), "entities": Texts(entities)}
+    return await tx.fetch_records(
         _linked_statement(shape, dense.breadth is None if answers else None), values
     )
 

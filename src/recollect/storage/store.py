@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
@@ -26,6 +26,7 @@ from psycopg import AsyncCursor, AsyncRawCursor, sql
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper
 from psycopg.pq import Format, PipelineStatus
+from psycopg.rows import dict_row, namedtuple_row
 from psycopg.types.json import JsonbDumper
 
 from recollect.domain.layers import ScopeName
@@ -57,19 +58,54 @@ class Ids(list[UUID]):
     """Ids on their way to the database, as many at once as the driver would take one by one."""
 
 
-class _IdsDumper(Dumper):
-    """`Ids` as PostgreSQL receives a `uuid[]`: dimensions, no nulls, the elements' type, length, first index."""
+class Texts(list[str]):
+    """Texts on their way to the database, as `Ids`."""
+
+
+class Numbers(list[float | None]):
+    """Numbers on their way to the database, as `Ids`."""
+
+
+class _ArrayDumper(Dumper):
+    """A list as PostgreSQL receives an array: dimensions, nulls, the elements' type, length, first index, elements."""
 
     format = Format.BINARY
-    oid = 2951
+    element: int
 
-    def dump(self, obj: Ids) -> Buffer:
+    def parts(self, obj: Any) -> list[bytes]:
+        """Each element with its length before it."""
+        raise NotImplementedError
+
+    def dump(self, obj: Any) -> Buffer:
         if not obj:
-            return struct.pack("!iiI", 0, 0, 2950)
-        parts = [struct.pack("!iiIii", 1, 0, 2950, len(obj), 1)]
-        for id in obj:
-            parts += (b"\x00\x00\x00\x10", id.bytes)
-        return b"".join(parts)
+            return struct.pack("!iiI", 0, 0, self.element)
+        parts = self.parts(obj)
+        return struct.pack("!iiIii", 1, _NULL in parts, self.element, len(obj), 1) + b"".join(parts)
+
+
+class _IdsDumper(_ArrayDumper):
+    oid, element = 2951, 2950
+
+    def parts(self, obj: Ids) -> list[bytes]:
+        return [b"\x00\x00\x00\x10" + id.bytes for id in obj]
+
+
+class _TextsDumper(_ArrayDumper):
+    oid, element = 1009, 25
+
+    def parts(self, obj: Texts) -> list[bytes]:
+        return [struct.pack("!i", len(text)) + text for text in map(str.encode, obj)]
+
+
+class _NumbersDumper(_ArrayDumper):
+    oid, element = 1022, 701
+
+    def parts(self, obj: Numbers) -> list[bytes]:
+        return [_NULL if number is None else struct.pack("!id", 8, number) for number in obj]
+
+
+#: In place of an element's length.
+_NULL = b"\xff\xff\xff\xff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +133,8 @@ class Transaction:
         # Binary rows: reading vectors, ids and times from text costs more than finding them.
         cursor = await self._run(name, slots, values, binary=True)
         # In a pipeline nothing is known of the rows before they are asked for.
-        return await cursor.fetchall() if cursor.description or self.is_pipelined else []
+        has_rows = self.is_pipelined or (cursor.pgresult is not None and cursor.pgresult.nfields > 0)
+        return await cursor.fetchall() if has_rows else []
 
     @property
     def is_pipelined(self) -> bool:
@@ -118,10 +155,17 @@ class Transaction:
 
     async def fetch_statement(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
         """Run a statement that was composed from named queries before, and kept."""
-        text, names = numbered(statement)
+        rows: list[Row] = await self._fetch_kept(statement, values, dict_row)
+        return rows
+
+    async def fetch_records(self, statement: str, values: Mapping[str, Any]) -> list[Any]:
+        """As `fetch_statement`, as named tuples: of many wide rows, dictionaries take longer to make than to use."""
+        return await self._fetch_kept(statement, values, namedtuple_row)
+
+    async def _fetch_kept(self, statement: str, values: Mapping[str, Any], rows: Any) -> list[Any]:
         parameters = {"tenant": self.context.tenant_id, **values}
-        cursor = AsyncRawCursor(self.connection)
-        await cursor.execute(text, [parameters[name] for name in names], prepare=True, binary=True)
+        cursor = await self._run_numbered(statement, parameters, binary=True, prepare=True)
+        cursor.row_factory = rows
         return await cursor.fetchall()
 
     async def fetch_one(
@@ -152,10 +196,11 @@ class Transaction:
         *,
         binary: bool = False,
     ) -> AsyncCursor[Row]:
-        statement = compose(name, slots) if slots else plain(name)
         parameters = {"tenant": self.context.tenant_id, **values}
         if not self.connection.on_cluster:
-            return await self.connection.execute(statement, parameters, binary=binary)
+            statement = compose(name, slots).as_string(None) if slots else _plain_text(name)
+            return await self._run_numbered(statement, parameters, binary=binary)
+        statement = compose(name, slots) if slots else plain(name)
         if name in _SELECTED:
             statement += _INSERT
         if name in _FOR_ALL_USERS:
@@ -163,6 +208,14 @@ class Transaction:
         cursor = await self.connection.execute(statement, parameters, binary=binary)
         if name in _CHANGE_RIGHTS or name in _FOR_ALL_USERS:
             await self.connection.execute(enter_statement(self.context))
+        return cursor
+
+    async def _run_numbered(
+        self, statement: str, values: Mapping[str, Any], *, binary: bool, prepare: bool | None = None
+    ) -> AsyncCursor[Row]:
+        text, names = numbered(statement)
+        cursor = AsyncRawCursor(self.connection)
+        await cursor.execute(text, [values[name] for name in names], prepare=prepare, binary=binary)
         return cursor
 
     async def make_staging(self) -> None:
@@ -180,7 +233,13 @@ class Transaction:
                 await copy.write_row(row)
 
 
-@lru_cache(maxsize=512)
+@cache
+def _plain_text(name: str) -> str:
+    """The text of a named query without slots."""
+    return plain(name).as_string(None)
+
+
+@lru_cache(maxsize=1_024)
 def numbered(statement: str) -> tuple[bytes, tuple[str, ...]]:
     """A statement with `$1` for its first parameter and so on, and the parameters' names in that order.
 
@@ -366,7 +425,8 @@ async def _configure(connection: Connection, settings: Mapping[str, str]) -> Non
     """Make a new connection ready for transactions."""
     await register_vector_async(connection)
     connection.adapters.register_dumper(dict, JsonbDumper)
-    connection.adapters.register_dumper(Ids, _IdsDumper)
+    for kind, dumper in ((Ids, _IdsDumper), (Texts, _TextsDumper), (Numbers, _NumbersDumper)):
+        connection.adapters.register_dumper(kind, dumper)
     cursor = await connection.execute(
         sql.SQL("; ").join(
             [

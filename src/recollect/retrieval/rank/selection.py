@@ -25,6 +25,7 @@ from recollect.retrieval.rank.scoring import Ranking
 DUPLICATE_COSINE = 0.95
 # Only where a word begins: without that, every letter of every word would be tried as a beginning.
 _FIGURE = re.compile(r"(?<!\w)[^\W\d]*\d[\w.:,/-]*")
+_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ class Meaning:
     @classmethod
     def of(cls, text: str, vector: NDArray[np.float32], names: Iterable[str] = ()) -> Meaning:
         """The meaning of a text whose vector and names are known."""
-        return cls(vector, frozenset((*_FIGURE.findall(text.casefold()), *map(entity_key, names))))
+        figures = _FIGURE.findall(text.casefold()) if _DIGIT.search(text) else ()
+        return cls(vector, frozenset((*figures, *map(entity_key, names))))
 
 
 class Selection(NamedTuple):
@@ -58,15 +60,18 @@ def best_first(pool: Pool, ranking: Ranking, *, threshold: float = 0.0) -> list[
     candidate above the noise, its plain cosine still tells which one is the closest.
     """
     rows = np.flatnonzero(ranking.score >= threshold)
-    listed: list[int] = rows.tolist()
-    # The last key counts first; the id is the last resort.
-    keys: list[NDArray[Any]] = [np.array([pool.ids[row].int for row in listed], dtype=object)]
-    if pool.created_at is not None:
-        keys.append(-np.array([pool.created_at[row].timestamp() for row in listed]))
-    if pool.importance is not None:
-        keys.append(-pool.importance[rows])
+    # The last key counts first.
+    keys: list[NDArray[Any]] = [] if pool.importance is None else [-pool.importance[rows]]
     keys += [pool.layer[rows], -np.nan_to_num(pool.cosine[rows], nan=-1.0), -ranking.relevance[rows]]
-    order: list[int] = rows[np.lexsort(keys)].tolist()
+    places = np.lexsort(keys)
+    if np.logical_and.reduce([key[places][1:] == key[places][:-1] for key in keys]).any():
+        # Moments and, as the last resort, ids are looked at where something is equal up to there, which is seldom.
+        listed = rows.tolist()
+        last: list[NDArray[Any]] = [np.array([pool.ids[row].int for row in listed], dtype=object)]
+        if pool.created_at is not None:
+            last.append(-np.array([pool.created_at[row].timestamp() for row in listed]))
+        places = np.lexsort([*last, *keys])
+    order: list[int] = rows[places].tolist()
     return order
 
 

@@ -98,7 +98,8 @@ def importance(pool: Pool) -> Floats:
     by_type = {str(kind): value for kind, value in DEFAULT_IMPORTANCE.items()}
     ordinary = DEFAULT_IMPORTANCE[MemoryType.EPISODIC]
     kinds = pool.type or [MemoryType.EPISODIC] * len(pool)
-    usual: Floats = np.array([by_type.get(str(kind), ordinary) for kind in kinds], dtype=np.float64)
+    usual_of = {kind: by_type.get(str(kind), ordinary) for kind in set(kinds)}
+    usual: Floats = np.array([usual_of[kind] for kind in kinds], dtype=np.float64)
     most = [np.inf if author is None else 0.0 for author in pool.author or [None] * len(pool)]
     return np.minimum(pool.importance - usual, most)
 
@@ -116,9 +117,10 @@ def reinforcement(pool: Pool) -> Floats:
 
 def is_summary(pool: Pool) -> NDArray[np.bool_]:
     """Which candidates sum others up."""
-    if pool.type is None:
+    summaries = {kind for kind in set(pool.type or ()) if str(kind) == MemoryType.SUMMARY}
+    if pool.type is None or not summaries:
         return np.zeros(len(pool), dtype=bool)
-    return np.array([str(kind) == MemoryType.SUMMARY for kind in pool.type], dtype=bool)
+    return np.array([kind in summaries for kind in pool.type], dtype=bool)
 
 
 def asks_only_when(asked: Understanding) -> bool:
