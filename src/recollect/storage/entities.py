@@ -33,7 +33,7 @@ from recollect.errors import ForbiddenError, InvalidInputError, NotFoundError
 from recollect.storage import scopes
 from recollect.storage.rows import from_row
 from recollect.storage.scopes import describe_caller
-from recollect.storage.store import Row, Texts, Transaction
+from recollect.storage.store import Ids, Numbers, Row, Texts, Transaction
 
 #: The scope that stands for the whole tenant.
 EVERYONE = UUID(int=0)
@@ -83,12 +83,12 @@ async def link(tx: Transaction, links: Sequence[Linked], *, again: bool = False)
     if mentions:
         ordered = sorted(mentions.items())
         columns: dict[str, Any] = {
-            "entities": [key for (key, _), _ in ordered],
-            "ids": [memory for (_, memory), _ in ordered],
+            "entities": Texts(key for (key, _), _ in ordered),
+            "ids": Ids(memory for (_, memory), _ in ordered),
         }
         await tx.execute(
             "insert_mentions",
-            scopes=[scope for _, (scope, _) in ordered],
+            scopes=Ids(scope for _, (scope, _) in ordered),
             given=[given for _, (_, given) in ordered],
             **columns,
         )
@@ -107,11 +107,11 @@ async def _know(tx: Transaction, seen: Mapping[tuple[UUID, str], tuple[str, str,
     ordered = sorted(seen)
     rows = await tx.fetch(
         "insert_entities",
-        entities=[key for _, key in ordered],
-        scopes=[scope for scope, _ in ordered],
-        names=[seen[pair][0][:400] for pair in ordered],
-        kinds=[seen[pair][1] for pair in ordered],
-        sources=[seen[pair][2] for pair in ordered],
+        entities=Texts(key for _, key in ordered),
+        scopes=Ids(scope for scope, _ in ordered),
+        names=Texts(seen[pair][0][:400] for pair in ordered),
+        kinds=Texts(seen[pair][1] for pair in ordered),
+        sources=Texts(seen[pair][2] for pair in ordered),
         canonicals=[None] * len(ordered),
     )
     await _insert_keys(tx, [(row["entity"], row["scope_id"], stored_keys(row["entity"])) for row in rows])
@@ -128,12 +128,12 @@ async def _insert_keys(
         keys, kinds, entities, scope_ids = zip(*rows, strict=True)
         await tx.execute(
             "insert_entity_keys",
-            keys=list(keys),
-            kinds=list(kinds),
-            entities=list(entities),
-            scopes=list(scope_ids),
-            confidences=[1.0] * len(rows),
-            sources=[source] * len(rows),
+            keys=Texts(keys),
+            kinds=Texts(kinds),
+            entities=Texts(entities),
+            scopes=Ids(scope_ids),
+            confidences=Numbers([1.0] * len(rows)),
+            sources=Texts([source] * len(rows)),
         )
 
 

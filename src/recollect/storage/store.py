@@ -198,8 +198,8 @@ class Transaction:
     ) -> AsyncCursor[Row]:
         parameters = {"tenant": self.context.tenant_id, **values}
         if not self.connection.on_cluster:
-            statement = compose(name, slots).as_string(None) if slots else _plain_text(name)
-            return await self._run_numbered(statement, parameters, binary=binary)
+            text = compose(name, slots).as_string(None) if slots else _plain_text(name)
+            return await self._run_numbered(text, parameters, binary=binary)
         statement = compose(name, slots) if slots else plain(name)
         if name in _SELECTED:
             statement += _INSERT

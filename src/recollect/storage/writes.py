@@ -30,7 +30,7 @@ from recollect.storage.faults import translated
 from recollect.storage.filters import FOREVER
 from recollect.storage.happenings import tell_of
 from recollect.storage.rows import MEMORY_COLUMNS, to_memory
-from recollect.storage.store import Row, Transaction
+from recollect.storage.store import Ids, Row, Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ async def insert_memories(tx: Transaction, memories: Sequence[NewMemory]) -> set
     await tx.copy("copy_memories", _MEMORY_TYPES, [_memory_row(m) for m in staged.values()])
     inserted = {row["memory_id"] for row in await tx.fetch("insert_staged_memories")}
     new = _new_ones(memories, inserted)
-    ids = list(inserted)
+    ids = Ids(inserted)
     await tx.copy("copy_embeddings", _EMBEDDING_TYPES, [row for m in new for row in _vector_rows(m)])
     await tx.execute("insert_staged_embeddings", ids=ids)
     await tx.copy("copy_postings", _POSTING_TYPES, [_posting_row(m) for m in new])
@@ -206,7 +206,8 @@ def _vector_rows(m: NewMemory) -> list[tuple[Any, ...]]:
 
 def _posting_row(m: NewMemory) -> tuple[Any, ...]:
     """All postings of a memory in one row: one for each would be most of what is copied."""
-    tfs = " ".join(str(min(tf, _MAX_TF)) for tf in m.terms.values())
+    often = max(m.terms.values(), default=0) > _MAX_TF
+    tfs = " ".join(map(str, (min(tf, _MAX_TF) for tf in m.terms.values()) if often else m.terms.values()))
     return (m.id, " ".join(m.terms), tfs, m.terms.total())
 
 
@@ -240,7 +241,7 @@ async def find_repeats(tx: Transaction, keys: Sequence[tuple[UUID, bytes]]) -> d
     if not keys:
         return {}
     scopes, digests = zip(*keys, strict=True)
-    rows = await tx.fetch("find_repeats", scopes=list(scopes), digests=list(digests))
+    rows = await tx.fetch("find_repeats", scopes=Ids(scopes), digests=list(digests))
     return {(row["scope_id"], bytes(row["digest"])): row["memory_id"] for row in rows}
 
 
