@@ -120,6 +120,21 @@ def test_files_of_a_folder_are_cited_by_their_lines(client: Recollect, project: 
     assert client.verify(result).stale == sum(one.file_path == "notes.md" for one in result.citations)
 
 
+def test_files_that_the_time_does_not_last_for_are_left_out_and_that_is_said(
+    default_store: Recollect, tmp_path: Path
+) -> None:
+    line = "The cashier prints receipts on thermal paper, and keeps a copy of each.\n"
+    for number in range(60):
+        (tmp_path / f"{number:02}.md").write_text(f"# Page {number}\n\n{line * 500}")
+    hurried = default_store.settings.replace(budget={"timeout_seconds": 0.05})
+    with Recollect(settings=hurried, context=default_store.tenant_context) as client:
+        result = client.oracle_consult("What are receipts printed on?", working_dir=tmp_path, doc_ids=[])
+    assert result.stopped_by == "timeout"
+    assert any("before all files were read" in note for note in result.notes)
+    assert any("time was over" in skipped.reason for skipped in result.coverage.skipped)
+    assert result.coverage.files < 60
+
+
 def test_coverage_says_what_was_left_out_and_why(client: Recollect, project: Path) -> None:
     (project / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
     result = client.oracle_consult("What are receipts printed on?", working_dir=project, files=["**"])

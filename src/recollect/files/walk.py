@@ -6,7 +6,9 @@ tree they lie in; where its `.git` points to is not looked at.
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,8 @@ from typing import Any
 _MAX_ENTRIES = 500_000
 _MAX_IGNORE_BYTES = 1_000_000
 _MAX_DEPTH = 100
+#: Why something was left out, where the time of who asks did not last.
+TOO_LATE = "the time was over before it was read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +47,24 @@ class _Ignoring:
 
 
 def walk(
-    root: Path, wanted: Sequence[Any], unwanted: Any, *, within: Sequence[Path] | None, max_files: int
+    root: Path,
+    wanted: Sequence[Any],
+    unwanted: Any,
+    *,
+    within: Sequence[Path] | None,
+    max_files: int,
+    until: float = math.inf,
 ) -> Walked:
-    """The files that one of the wanted patterns names, by the first that does, and the unwanted do not."""
+    """The files that one of the wanted patterns names, by the first that does, and the unwanted do not.
+
+    `until` is by the monotonic clock; what was not come to by then is left out.
+    """
     ranked: list[tuple[int, str]] = []
     left_out: list[tuple[str, str]] = []
     for path, reason in _files(root, unwanted, within):
+        if time.monotonic() > until:
+            left_out.append((path, f"{TOO_LATE}; what follows was not looked at…"))
+            break
         rank = next((number for number, spec in enumerate(wanted) if spec.match_file(path)), None)
         if reason and (rank is not None or reason.endswith("…")):
             left_out.append((path, reason))

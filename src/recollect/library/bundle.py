@@ -8,7 +8,9 @@ what was left out and why. Nothing is followed out of the folder: no symbolic li
 from __future__ import annotations
 
 import hashlib
+import math
 import os
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +20,7 @@ from recollect.errors import InvalidInputError
 from recollect.files.decode import canonical, decode, looks_binary
 from recollect.files.jail import Jail, open_root
 from recollect.files.patterns import Glob, check_glob
-from recollect.files.walk import Walked, walk
+from recollect.files.walk import TOO_LATE, Walked, walk
 from recollect.library.reading.markdown import split_pages
 from recollect.providers.tokens import count_tokens
 
@@ -66,15 +68,17 @@ class FileBundler:
         self.root, self._roots = open_root(working_dir, allowed_roots)
         self._max_file_bytes = max_file_bytes
 
-    def bundle(self, patterns: Sequence[str], *, max_tokens: int | None = None) -> Bundle:
+    def bundle(
+        self, patterns: Sequence[str], *, max_tokens: int | None = None, until: float = math.inf
+    ) -> Bundle:
         """Read the files these globs name.
 
         A glob is relative to the working folder: `*` stays within a folder, `**` does not, a folder means all in it.
         `!glob` leaves out, anywhere in the tree, whatever the order. Beyond `max_tokens` files are left out, and
-        smaller ones after them still come in.
+        smaller ones after them still come in; so are those that were not read `until` then, by the monotonic clock.
         """
         wanted, unwanted = _specs(patterns)
-        walked = walk(self.root, wanted, unwanted, within=self._roots, max_files=MAX_FILES)
+        walked = walk(self.root, wanted, unwanted, within=self._roots, max_files=MAX_FILES, until=until)
         left_out = list(walked.left_out)
         left_out += self._named_but_missing(wanted, walked)
         files: list[BundledFile] = []
@@ -83,6 +87,9 @@ class FileBundler:
             for path in walked.paths:
                 if max_tokens is not None and total >= max_tokens:
                     left_out.append((path, f"the cap of {max_tokens:,} tokens is used up"))
+                    continue
+                if time.monotonic() > until:
+                    left_out.append((path, TOO_LATE))
                     continue
                 read = self._read(jail, path)
                 if isinstance(read, str):

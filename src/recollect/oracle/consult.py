@@ -146,9 +146,9 @@ class Consultation(Inquiry[OracleConsultResult]):
             depth_hint=request.depth_hint,
             model=self.models.name,
         )
-        gathered = await gather(self.workspace, self.asker, request, self.shelves)
+        gathered = await gather(self.workspace, self.asker, request, self.shelves, seconds=self.left_s())
         self.gathered = gathered
-        self.notes += self.shelves.notes
+        self.notes += [*self.shelves.notes, *gathered.late]
         tokens = gathered.tokens
         self.mode, reason = decide(request, tokens, self.settings)
         self.say(
@@ -279,6 +279,8 @@ class Consultation(Inquiry[OracleConsultResult]):
             tables,
             counted=bool(by_rows) and wants_count(self.question),
         )
+        if gathered.late and self.stopped_by == "done":
+            self.stopped_by = "timeout"
         read = {doc_id for doc_id, _, _ in self.spans}
         if not answer.text and self.request.doc_ids:
             # What a document that was named does not say may stand where it could not be read.

@@ -6,12 +6,15 @@ By what that is, and by the question, it is read in one look or step by step (`d
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.domain.oracle import ProcessingMode, Skipped
+from recollect.files.walk import TOO_LATE
 from recollect.library.bundle import Bundle, FileBundler
 from recollect.library.leads import merge_looks, parts_of
 from recollect.library.material import FILE, Entry, Lead
@@ -34,19 +37,25 @@ DIRECT_TOKENS = 16_000
 FIRST_LOOK = 10
 _EVERYTHING = ("**",)
 _SKIPPED_SHOWN = 50
+#: Of the time: what reading files may take, so that something is left for asking them.
+_FILES_SHARE = 0.5
+#: A first look takes a part of a second; without one nothing can be said at all, however little time there is.
+_LOOK_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
     """The material, where a first look leads, and what was left out.
 
-    `library` is how many documents, of how many tokens, the first look compared where none were named.
+    `library` is how many documents, of how many tokens, the first look compared where none were named; `late` is what
+    the time did not last for.
     """
 
     material: ConsultedMaterial
     leads: tuple[Lead, ...]
     skipped: tuple[Skipped, ...]
     library: tuple[int, int] | None = None
+    late: tuple[str, ...] = ()
 
     @property
     def documents(self) -> tuple[Entry, ...]:
@@ -65,13 +74,23 @@ class Gathered:
 
 
 async def gather(
-    workspace: Workspace, context: TenantContext, request: ConsultRequest, door: Shelves
+    workspace: Workspace,
+    context: TenantContext,
+    request: ConsultRequest,
+    door: Shelves,
+    *,
+    seconds: float = math.inf,
 ) -> Gathered:
-    """Find and measure the material. Unknown ids and folders out of bounds are errors."""
+    """Find and measure the material within `seconds`. Unknown ids and folders out of bounds are errors."""
+    until = time.monotonic() + seconds
     embedder = None
     if request.working_dir is not None:
         embedder = (await workspace.open_space(context)).embedder
-    bundle = await asyncio.to_thread(_bundle, request, workspace.settings.roots)
+    now = time.monotonic()
+    files_until = now + _FILES_SHARE * (until - now)
+    bundle = await asyncio.to_thread(_bundle, request, workspace.settings.roots, files_until)
+    unread = any(reason.startswith(TOO_LATE) for _, reason in bundle.left_out)
+    late = ["the time was over before all files were read"] if unread else []
     named = () if not request.doc_ids else await door.find(request.doc_ids)
     material = ConsultedMaterial(
         None if request.doc_ids == () else door,
@@ -80,14 +99,22 @@ async def gather(
         whole_library=request.doc_ids is None,
         embedder=embedder,
     )
-    leads = await first_look(material, request.problem)
+    leads: list[Lead] = []
+    left_s = max(until - time.monotonic(), _LOOK_S)
+    try:
+        async with asyncio.timeout(left_s if math.isfinite(left_s) else None):
+            leads = await first_look(material, request.problem)
+    except TimeoutError:
+        late.append("the time was over before it was known where the material speaks of it")
     door.refresh()
     skipped = [Skipped(what=path, reason=reason) for path, reason in bundle.left_out[:_SKIPPED_SHOWN]]
     if len(bundle.left_out) > _SKIPPED_SHOWN:
         more = len(bundle.left_out) - _SKIPPED_SHOWN
         skipped.append(Skipped(what=f"{more} more files", reason="left out for reasons like those above"))
     library = await door.size() if request.doc_ids is None else None
-    return Gathered(material=material, leads=tuple(leads), skipped=tuple(skipped), library=library)
+    return Gathered(
+        material=material, leads=tuple(leads), skipped=tuple(skipped), library=library, late=tuple(late)
+    )
 
 
 def decide(request: ConsultRequest, tokens: int, settings: Settings) -> tuple[ProcessingMode, str]:
@@ -114,7 +141,7 @@ async def first_look(material: ConsultedMaterial, problem: str) -> list[Lead]:
     return merge_looks(whole, parts, threshold=material.threshold, limit=FIRST_LOOK)
 
 
-def _bundle(request: ConsultRequest, allowed_roots: Sequence[Path] | None) -> Bundle:
+def _bundle(request: ConsultRequest, allowed_roots: Sequence[Path] | None, until: float) -> Bundle:
     if request.working_dir is None:
         return Bundle(files=(), left_out=(), tokens=0)
     bundler = FileBundler(request.working_dir, allowed_roots=allowed_roots)
@@ -123,4 +150,4 @@ def _bundle(request: ConsultRequest, allowed_roots: Sequence[Path] | None) -> Bu
     if not globs:
         return Bundle(files=(), left_out=(), tokens=0)
     cap = MAX_BUNDLE_TOKENS if request.max_input_tokens is None else request.max_input_tokens
-    return bundler.bundle(globs, max_tokens=cap)
+    return bundler.bundle(globs, max_tokens=cap, until=until)
