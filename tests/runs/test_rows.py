@@ -196,6 +196,32 @@ def test_a_list_without_a_model_has_every_place_that_says_it_and_no_other(client
     assert any("in other words" in note for note in result.notes)
 
 
+NAMES = ("alpha", "bravo", "cedar", "delta", "ember")
+
+
+def put_services(client: Recollect) -> list[str]:
+    """Five documents with one parameter each."""
+    for name in NAMES:
+        text = f"# Service {name}\n\n## Memory\n\nThe parameter `{name}_buffers` requires a restart.\n"
+        put_document(client, f"{name}.md", text)
+    return [f"{name}.md" for name in NAMES]
+
+
+def test_a_list_of_named_documents_has_what_every_one_of_them_says(client: Recollect) -> None:
+    result = client.oracle_consult(QUESTION, doc_ids=put_services(client))
+    assert {citation.file_path for citation in result.citations} == {f"{name}.md" for name in NAMES}
+    assert all(f"{name}_buffers" in result.answer for name in NAMES)
+    assert "sections: 5 of 5 looked at" in result.notes
+
+
+def test_documents_of_the_library_that_were_not_asked_are_counted(client: Recollect) -> None:
+    put_services(client)
+    put_document(client, "bees.md", "# Bees\n\nBees dance to tell where flowers are.\n")
+    result = client.oracle_consult(QUESTION)
+    assert all(f"{name}_buffers" in result.answer for name in NAMES)
+    assert "1 other documents of the library were not asked: others came nearer" in result.notes
+
+
 TABLE = """# Billing
 
 ## Settings
@@ -275,6 +301,44 @@ def test_a_small_model_reads_every_section_and_the_engine_lists_the_rows(
     assert "sections: 3 of 3 looked at" in result.notes
     assert 1 <= len(chat.asked) <= plan.max_model_calls
     assert result.consultation.tokens["total"] == 18 * len(chat.asked)
+
+
+def test_a_small_model_is_asked_about_every_document_within_what_was_said_before(
+    client: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    documents = put_services(client)
+    chat.answers = [ByRequest(restarts)]
+    asking = with_model(model_profile={"window": 4_096})
+    plan = asking.oracle_dry_run(QUESTION, doc_ids=documents)
+    result = asking.oracle_consult(QUESTION, doc_ids=documents)
+    assert sorted(result.answer.splitlines()) == [
+        f"- {name}_buffers [{place}]" for place, name in enumerate(NAMES, 1)
+    ]
+    assert 1 <= len(chat.asked) <= plan.max_model_calls
+
+
+def test_a_large_model_maps_a_library_wider_than_a_first_look(
+    client: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    for number in range(30):
+        text = f"# Service {number}\n\n" + "".join(
+            f"## Part {part}\n\nThe parameter `s{number}_{part}` requires a restart.\n\n"
+            for part in range(10)
+        )
+        put_document(client, f"s{number}.md", text)
+    mapping = Said(
+        calls=(("map_sections", {"question": "parameters that require a restart"}),), finish="tool_calls"
+    )
+
+    def answer(request: dict[str, Any]) -> Any:
+        if request.get("tools"):
+            return mapping if len(request["messages"]) < 4 else Said(content="done")
+        return restarts(request)
+
+    chat.answers = [ByRequest(answer)]
+    profile = {"window": 200_000, "tools": True}
+    result = with_model(model_profile=profile).oracle_consult(QUESTION)
+    assert "sections: 300 of 300 looked at" in result.notes
 
 
 def test_a_row_that_quotes_what_is_not_there_is_dropped_and_said(

@@ -75,7 +75,7 @@ class LibraryEnvironment:
     `leads` are what a first look found: a planner without a model begins with them. `quotable` offers whole
     observations as findings, for a planner that says itself what matters. `room_chars` is what one call gives back, as
     the planner's window goes; `max_rows_tokens` what one question to every section reads. `book` has the tables that
-    such questions made.
+    such questions made. `named`: somebody chose the material, so a question that wants all is put to all of it.
     """
 
     name = "library"
@@ -89,6 +89,7 @@ class LibraryEnvironment:
         quotable: bool = False,
         room_chars: int = MAX_TEXT_CHARS,
         max_rows_tokens: int | None = None,
+        named: bool = False,
         on_capability: Callable[[str, Mapping[str, Any]], None] | None = None,
     ) -> None:
         self._material = material
@@ -97,7 +98,7 @@ class LibraryEnvironment:
         self._quotable = quotable
         self._room_chars = max(room_chars, MAX_TEXT_CHARS)
         self._on_capability = on_capability
-        self._max_rows_tokens = max_rows_tokens
+        self._max_rows_tokens, self._named = max_rows_tokens, named
         self.book = RowBook(model=model, room_chars=self._room_chars, max_tokens=max_rows_tokens)
         self.tools: Mapping[str, Tool] = {tool.name: tool for tool in self._make_tools()}
 
@@ -119,7 +120,14 @@ class LibraryEnvironment:
 
     def actions(self, query: str, depth: int, step: int) -> Sequence[Action]:
         """What a planner without a model can choose from now."""
-        return propose(self._leads, query, step=step, threshold=self._material.threshold)
+        return propose(
+            self._leads,
+            query,
+            step=step,
+            threshold=self._material.threshold,
+            named=self._named,
+            model=self._model is not None,
+        )
 
     # ---------------------------------------------------------------- the tools
 

@@ -109,8 +109,13 @@ def names_of(query: str) -> list[str]:
     return list(dict.fromkeys(name for name in names if name))[:_NAMES]
 
 
-def propose(leads: Leads, query: str, *, step: int, threshold: float) -> list[Action]:
-    """The actions that make sense at a step, the usual one first."""
+def propose(
+    leads: Leads, query: str, *, step: int, threshold: float, named: bool = False, model: bool = False
+) -> list[Action]:
+    """The actions that make sense at a step, the usual one first.
+
+    Of `named` material nothing is left out; a `model` that reads it tells by itself whether it holds what is asked for.
+    """
     best = leads.known[0].score if leads.known else 0.0
     features = {
         "best": best,
@@ -131,14 +136,13 @@ def propose(leads: Leads, query: str, *, step: int, threshold: float) -> list[Ac
         )
 
     documents = list(dict.fromkeys(lead.doc_id for lead in leads.known))[:_DOCUMENTS]
-    if best >= threshold and wants_rows(query):
+    if wants_rows(query) and (best >= threshold or (named and model)):
+        answering = dict.fromkeys(lead.doc_id for lead in leads.known if lead.score >= threshold)
+        source = EVERYTHING if named else "\n".join(dict.fromkeys([*documents, *answering]))
         offer(
             "map_sections",
             "put the question to every section",
-            [
-                ("map_sections", {"source": document, "question": query, "in_answer": True})
-                for document in documents
-            ],
+            [("map_sections", {"source": source, "question": query, "in_answer": True})],
         )
     offer("look", "look the question up", [("query_subset", {"content": EVERYTHING, "question": query})])
     if parts := parts_of(query):

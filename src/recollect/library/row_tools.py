@@ -9,7 +9,7 @@ from pydantic import Field
 from recollect.domain.findings import Citation
 from recollect.domain.rows import Column, Rows
 from recollect.errors import InvalidInputError
-from recollect.library.material import EVERYTHING, Material, Volume
+from recollect.library.material import EVERYTHING, Entry, Material, Volume
 from recollect.library.prose import begins_block, is_open, sentences_of, table_head, ticked
 from recollect.library.tools import entries_like
 from recollect.runs.environment import CallContext, Observation, Tool
@@ -30,8 +30,9 @@ class MapSections(MapParameters):
     source: str = Field(
         default=EVERYTHING,
         min_length=1,
-        max_length=1_000,
-        description="'*' for all documents, a doc_id or a glob of them, 'doc_id#section path', 'doc_id:10-80' (lines)",
+        max_length=10_000,
+        description="'*' for all documents, doc_ids or globs of them, one on a line, 'doc_id#section path', "
+        "'doc_id:10-80' (lines)",
     )
 
 
@@ -60,9 +61,19 @@ async def _pieces(
     if named is not None:
         volume, spans = named
         return [piece for first, last in spans for piece in pieces_of(volume, first, last)], []
-    listed = await entries_like(material, source)
-    if not listed:
-        raise InvalidInputError(f"no document is called {source!r}; list_documents shows those there are")
+    listed: dict[str, Entry] = {}
+    for name in filter(None, map(str.strip, source.splitlines())):
+        known = material.entries.get(name)
+        entries = await entries_like(material, name) if known is None else [known]
+        if not entries:
+            raise InvalidInputError(f"no document is called {name!r}; list_documents shows those there are")
+        listed |= {entry.doc_id: entry for entry in entries}
+    return await _of_documents(material, list(listed.values()), max_tokens)
+
+
+async def _of_documents(
+    material: Material, listed: Sequence[Entry], max_tokens: int | None
+) -> tuple[list[Piece], list[str]]:
     pieces: list[Piece] = []
     read = 0
     for place, entry in enumerate(listed):

@@ -210,20 +210,22 @@ class Consultation(Inquiry[OracleConsultResult]):
             await take_up(self.workspace, self.asker, self.request.session, cache, files=files)
         before = set(cache.entries())
         gathered, read_most = self._gathered, self.settings.budget.rows_max_tokens
+        profile = models.profile
         environment = LibraryEnvironment(
             material,
             leads=Leads(known=gathered.leads),
             model=models.sub_call,
             quotable=models.root is not None,
-            room_chars=MAX_TEXT_CHARS if models.profile is None else models.profile.result_chars,
-            max_rows_tokens=rows_room(gathered.tokens, read_most) if models.sub_call else None,
+            room_chars=MAX_TEXT_CHARS if profile is None else profile.result_chars,
+            max_rows_tokens=rows_room(gathered.mapped_tokens(profile), read_most) if profile else None,
+            named=gathered.library is None,
             on_capability=self.miss,
         )
         planner = own_planner(self.question, models) or self.model_planner()
         assert planner is not None, "without a model the planner is our own"
         limits = replace(
             LIMITS,
-            max_subcalls=max_subcalls(models.profile),
+            max_subcalls=max_subcalls(profile),
             timeout_s=self.seconds,
             max_tokens=self.request.max_input_tokens,
         )
@@ -237,6 +239,8 @@ class Consultation(Inquiry[OracleConsultResult]):
         self.tables = tuple(table for table in environment.book.answers if table.rows)
         for mapped in environment.book.sources:
             self.notes += [f"sections: {mapped.coverage}", *mapped.notes]
+        if environment.book.sources and (others := gathered.others(environment.book.documents)):
+            self.notes.append(f"{others:,} other documents of the library were not asked: others came nearer")
         if ended.error:
             self.notes.append(f"the run ended early: {ended.error}")
         opened = material.opened

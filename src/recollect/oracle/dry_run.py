@@ -32,7 +32,11 @@ async def dry_run(workspace: Workspace, context: TenantContext, request: Consult
     model = chosen_name(settings, request.model) or ""
     most = settings.budget.rows_max_tokens
     bound, notes = bound_of(
-        model, settings, lambda profile: _bound(request, mode, gathered.tokens, profile, most)
+        model,
+        settings,
+        lambda profile: _bound(
+            request, mode, gathered.tokens, profile, rows_room(gathered.mapped_tokens(profile), most)
+        ),
     )
     if request.doc_ids is None and not gathered.documents:
         notes.append("the library has nothing about it")
@@ -62,7 +66,7 @@ def _bound(
     mode: ProcessingMode,
     material_tokens: int,
     profile: Profile,
-    max_rows_tokens: int,
+    rows_tokens: int,
 ) -> Bound:
     """The most requests to a model, tokens to it and tokens from it."""
     if mode == "direct":
@@ -78,5 +82,5 @@ def _bound(
     if not wants_rows(request.problem):
         return run
     # Every section is asked, as far as the limit goes; a model that plans badly does nothing else.
-    rows = estimated_rows(profile, rows_room(material_tokens, max_rows_tokens))
+    rows = estimated_rows(profile, rows_tokens)
     return rows if profile.shape == "small" else run + rows

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from recollect.config import Settings
     from recollect.domain.tenancy import TenantContext
     from recollect.oracle.shelves import Shelves
+    from recollect.providers.models import Profile
     from recollect.workspace import Workspace
 
 #: More code than this is not bundled unless `max_input_tokens` says so: it is read into memory at once.
@@ -71,6 +72,18 @@ class Gathered:
     def tokens(self) -> int:
         """Of everything in the catalogue."""
         return sum(entry.tokens for entry in self.material.entries.values())
+
+    def mapped_tokens(self, profile: Profile) -> int:
+        """What a question to every section may be put to: all of the library where a model may name any of it."""
+        if self.library is None or profile.shape == "small":
+            return self.tokens
+        return self.library[1] + sum(file.tokens for file in self.files)
+
+    def others(self, doc_ids: Collection[str]) -> int:
+        """How many documents of a library of which none were named are not among these."""
+        if self.library is None:
+            return 0
+        return max(self.library[0] - len(set(doc_ids) - {file.doc_id for file in self.files}), 0)
 
 
 async def gather(

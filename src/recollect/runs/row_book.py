@@ -107,6 +107,8 @@ class RowBook:
         self._tables: dict[str, Rows] = {}
         self._names: dict[str, str] = {}
         self._answers: dict[str, None] = {}
+        #: The documents that questions were put to.
+        self.documents: set[str] = set()
 
     @property
     def answers(self) -> tuple[Rows, ...]:
@@ -181,6 +183,7 @@ class RowBook:
             rows = replace(rows, notes=(*mapped.rows.notes, *rows.notes))
             mapped.spans = [piece.span for piece in pieces if piece.span]
         rows = replace(rows, notes=(*rows.notes, *missing))
+        self.documents.update(document for document, _, _ in mapped.spans)
         name = self._keep(wanted.model_dump_json(exclude={"in_answer"}), rows, wanted.in_answer)
         return Observation(
             value={**_record(name, rows), "spans": joined_spans(mapped.spans)},
