@@ -19,7 +19,7 @@ COMMANDS: list[tuple[Callable[..., Any], str, set[str]]] = [
     (memories.list_, "count", {"limit", "cursor", "order", "count"}),
     (memories.update, "update", {"clear"}),
     (memories.delete, "delete", {"ids", "yes"}),
-    (search.search, "search", set()),
+    (search.search, "search", {"dry_run"}),
     (search.context, "context", {"messages"}),
     (search.ask, "ask", {"dry_run"}),
     (search.explain, "explain", set()),

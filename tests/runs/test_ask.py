@@ -272,6 +272,8 @@ def test_a_dry_run_says_what_each_source_takes_at_most_and_asks_nobody(
         split = client.ask_dry_run("Compare the databases across all teams", sources=["memories"])
         rows = client.ask_dry_run("List all outages", sources=["memories"])
         quick = client.ask_dry_run("When does a token expire?", sources=["memories"], depth="quick")
+        searched = client.search_dry_run("Compare the databases across all teams")
+        looked = client.search_dry_run("When does a token expire?")
     assert list(simple.sources) == ["memories", "library", "code"]
     assert simple.model == "openai:gpt-5-mini"
     assert simple.max_model_calls == sum(one.max_model_calls for one in simple.sources.values())
@@ -280,3 +282,6 @@ def test_a_dry_run_says_what_each_source_takes_at_most_and_asks_nobody(
     assert simple.sources["memories"].max_model_calls == 1, "one look needs no plan, only words"
     assert split.max_model_calls > rows.max_model_calls > 1
     assert (quick.max_model_calls, quick.max_usd) == (0, 0.0)
+    assert split.max_model_calls == searched.max_model_calls + 1, "the search, and the words"
+    assert (searched.model, searched.max_usd) == ("openai:gpt-5-mini", 0.5)
+    assert (looked.model, looked.max_model_calls, looked.max_usd) == ("", 0, 0.0)

@@ -32,6 +32,7 @@ from recollect.domain.results import (
     SearchResults,
 )
 from recollect.domain.text import MAX_LIMIT, check_whole
+from recollect.domain.trajectory import RunPlan
 from recollect.errors import ConflictError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -374,6 +375,22 @@ class MemoryVerbs(Session):
             diverse=diverse,
         )  # fmt: skip
         return await search(workspace, self._context, request)
+
+    async def search_dry_run(
+        self, query: str, *, layers: Sequence[str] | None = None, scope: str | None = None
+    ) -> RunPlan:
+        """The most that `search`, or `context`, would take of the model that plans it, in requests, tokens and dollars.
+
+        A search asks a model only where `root_model` is set, and only for a complex query. Needs no key.
+        """
+        from recollect.retrieval.recursive.dry_run import dry_run
+        from recollect.retrieval.request import SearchRequest
+
+        workspace = await self._workspace()
+        request = SearchRequest.check(
+            self.settings, clock=workspace.clock(), query=query, layers=layers, scope=scope
+        )
+        return await dry_run(workspace, self._context, request)
 
     async def context(
         self,

@@ -287,6 +287,7 @@ class Recollect(SyncFace):
     conflicts = blocking(AsyncRecollect.conflicts)
     explain = blocking(AsyncRecollect.explain)
     search = blocking(AsyncRecollect.search)
+    search_dry_run = blocking(AsyncRecollect.search_dry_run)
     context = blocking(AsyncRecollect.context)
     export_jsonl = blocking(AsyncRecollect.export_jsonl)
     import_jsonl = blocking(AsyncRecollect.import_jsonl)

@@ -207,6 +207,7 @@ VERBS: tuple[Verb, ...] = (
     _verb("POST /v1/memories/{id}/supersede", "supersede", _MEMORIES, writes=True),
     _verb("POST /v1/memories/{id}/restore", "restore", _MEMORIES, writes=True),
     _verb("POST /v1/search", "search", _MEMORIES),
+    _verb("POST /v1/search/dry-run", "search_dry_run", _MEMORIES),
     _verb("POST /v1/context", "context", _MEMORIES),
     _verb("POST /v1/ask", "ask", _MEMORIES, streams=True, lasts=True, paths=("working_dir",)),
     _verb("POST /v1/ask/dry-run", "ask_dry_run", _MEMORIES, lasts=True, paths=("working_dir",)),

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from recollect.domain.findings import Finding
 from recollect.domain.query import Aim, Want
 from recollect.domain.trajectory import RunPlan
-from recollect.retrieval.pipeline import caller_of, search
-from recollect.retrieval.recursive.executor import MAX_SUBCALLS
+from recollect.retrieval.pipeline import search
+from recollect.retrieval.recursive.dry_run import dry_run
 from recollect.retrieval.recursive.memory_rows import cite_memory, pieces_of, read_memories
-from recollect.retrieval.request import Routing, SearchRequest
-from recollect.runs.bounds import Bound, bound_of, bound_run, priced
+from recollect.retrieval.request import SearchRequest
+from recollect.runs.bounds import Bound, bound_of, priced
 from recollect.runs.fan_out import FanOut
 from recollect.runs.models import Models, chosen_name, open_models
 from recollect.runs.pieces import estimated_rows, rows_room
@@ -26,7 +26,6 @@ from recollect.runs.row_book import ITEM
 from recollect.runs.source import Question, Told
 from recollect.runs.synthesis import compare, put_into_words, synthesise
 from recollect.runs.tables import write_tables
-from recollect.storage import reads
 from recollect.text.aim import wants_count, wants_rows
 
 if TYPE_CHECKING:
@@ -55,30 +54,22 @@ class MemorySource:
 
     async def plan(self, question: Question) -> RunPlan:
         """A search that a model plans, a question to every memory, putting it into words; each where it is due."""
-        settings, request = self._workspace.settings, self._request(question)
-        async with self._workspace.store.transaction(self._context) as tx:
-            caller = await caller_of(tx, request)
-            tokens = await reads.memories_tokens(tx, now=request.now)
-        rows = rows_room(tokens, settings.budget.rows_max_tokens)
-        words = "" if question.depth == "quick" else chosen_name(settings, question.model) or ""
-        planner = (
-            chosen_name(settings)
-            if settings.root_model and Routing.of(settings, request).leaves(caller)
-            else ""
-        )
+        settings = self._workspace.settings
+        searched = await dry_run(self._workspace, self._context, self._request(question))
+        rows = rows_room(searched.material_tokens, settings.budget.rows_max_tokens)
+        model = "" if question.depth == "quick" else chosen_name(settings, question.model) or ""
 
-        def said(profile: Profile) -> Bound:
+        def measure(profile: Profile) -> Bound:
             answer = priced(profile, 0, 0, 0, answer=True)
             return answer + estimated_rows(profile, rows) if wants_rows(question.text) else answer
 
-        def planned(profile: Profile) -> Bound:
-            run = bound_run(profile, subcalls=MAX_SUBCALLS, material_tokens=tokens)
-            return run + estimated_rows(profile, rows)
-
-        answer, notes = bound_of(words, settings, said)
-        search, more = bound_of(planner or "", settings, planned)
-        notes = list(dict.fromkeys([*notes, *more]))
-        return RunPlan(model=words, material_tokens=tokens, notes=tuple(notes), **(answer + search).limits())
+        told, notes = bound_of(model, settings, measure)
+        return replace(
+            searched,
+            model=model,
+            notes=tuple(dict.fromkeys([*notes, *searched.notes])),
+            **(told + Bound.of(searched)).limits(),
+        )
 
     def _request(self, question: Question) -> SearchRequest:
         limit = WIDE if question.aim.want.several else NARROW

@@ -233,7 +233,8 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
         settings = self.settings
         # What a record says was allowed does not depend on how long it took to get here.
         seconds = self.left_s() if self._trajectories else self.seconds
-        if planner.name.startswith("model:"):
+        with_model = planner.name.startswith("model:")
+        if with_model:
             seconds *= _MODEL_SHARE
         limits = Limits(
             max_subcalls=MAX_SUBCALLS,
@@ -242,6 +243,8 @@ class _Search(Inquiry[tuple[Found, "Trajectory | None"]]):
             max_usd=settings.budget.max_usd,
             timeout_s=seconds,
         )
+        if with_model:
+            limits = self.widened(limits)
         trajectory = await self.loop(self._environment, planner, limits, cache, self._about())
         profile = self.models.profile
         if trajectory.stopped_by == "done" and profile is not None and profile.shape != "small":

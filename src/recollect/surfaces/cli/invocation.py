@@ -212,6 +212,7 @@ DepthOption = Annotated[str, typer.Option(help="quick (one look), thorough (step
 ModelOption = Annotated[
     str | None, typer.Option(help="Chat model to ask; none when not named here or in the settings.")
 ]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost at most; ask nobody.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 LayersOption = Annotated[
     list[str] | None, typer.Option("--layer", help="Only this layer; repeat for more.", metavar="LAYER")

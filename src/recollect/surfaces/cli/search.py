@@ -13,6 +13,7 @@ from recollect.domain.codec import encode
 from recollect.surfaces.cli.invocation import (
     AsOfOption,
     DepthOption,
+    DryRunOption,
     FilterOption,
     LayersOption,
     LimitOption,
@@ -70,10 +71,17 @@ def search(
     diverse: Annotated[
         bool, typer.Option("--diverse", help="Prefer memories that do not say the same.")
     ] = False,
+    dry_run: DryRunOption = False,
 ) -> None:
     """Find what answers a question."""
     inv = invocation(ctx)
-    arguments = {**given(ctx, "search"), "query": read_argument(query, what="query")}
+    words = {"query": read_argument(query, what="query")}
+    if dry_run:
+        with inv.client() as client:
+            plan = client.search_dry_run(**{**given(ctx, "search_dry_run"), **words})
+        show_plan(inv.out, plan, [("memories", f"{plan.material_tokens:,} tokens")])
+        return
+    arguments = {**given(ctx, "search"), **words}
     with inv.client() as client:
         started = time.perf_counter()
         results = client.search(**arguments)
@@ -179,9 +187,7 @@ def ask(
     ] = None,
     depth: DepthOption = "auto",
     model: ModelOption = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what it would cost at most; ask nobody.")
-    ] = False,
+    dry_run: DryRunOption = False,
 ) -> None:
     """Answer a question in words, with citations; "Not known." when nothing answers."""
     inv = invocation(ctx)

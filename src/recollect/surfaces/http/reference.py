@@ -163,6 +163,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "supersede": {"id": MEMORY, "by": NEWER},
     "restore": {"id": MEMORY},
     "search": {"query": "What does Ana drink?", "limit": 5, "threshold": 0.5},
+    "search_dry_run": {"query": "Compare what Ana and Bo drink"},
     "context": {"query": "What does Ana drink?", "max_tokens": 1_000},
     "ask": {"question": "What does Ana drink?", "sources": ["memories"]},
     "ask_dry_run": {"question": "What does Ana drink?", "sources": ["memories"]},
