@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import psycopg
 from playwright.sync_api import expect
 from tests.surfaces.dashboard.conftest import PATIENCE_MS
 
@@ -59,6 +60,21 @@ def test_an_answer_is_markdown_and_has_an_address(visit: Visit, client: Recollec
     page.wait_for_url("**/memories/*")
     page.go_back()
     page.locator(".markdown", has_text="The kiln is hot on Tuesdays.").wait_for()
+
+
+def test_what_one_source_says_is_shown_while_another_is_asked(
+    visit: Visit, client: Recollect, owner_conninfo: str
+) -> None:
+    client.add("The kiln is hot on Tuesdays.")
+    client.library.add(b"# Kiln\n\nThe kiln is hot on Tuesdays and Fridays.\n", name="kiln.md")
+    with psycopg.connect(owner_conninfo) as holding:
+        holding.execute("lock table recollect.document in access exclusive mode")
+        page = visit("/ask?q=When is the kiln hot?")
+        page.locator(".markdown", has_text="The kiln is hot on Tuesdays.").wait_for()
+        page.get_by_text("Looking it up").wait_for()
+    page.get_by_text("What was looked at").wait_for()
+    assert page.get_by_text("Looking it up").count() == 0
+    page.get_by_text("from library").wait_for()
 
 
 def test_what_nobody_told_is_not_green(visit: Visit, client: Recollect) -> None:

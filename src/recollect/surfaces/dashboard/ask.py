@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import background_tasks, ui
 
+from recollect.domain.findings import AnswerPart
 from recollect.errors import RecollectError
 from recollect.surfaces.dashboard import citations
 from recollect.surfaces.dashboard.addresses import link
@@ -49,14 +50,21 @@ async def build(visitor: Visitor, q: str = "", sources: str = "", user: str = ""
         return
     page = ui.context.client
     place = ui.column().classes("w-full gap-4")
-    with place, ui.card().classes("card w-full"), ui.row().classes("items-center gap-3"):
-        ui.spinner(size="md")
-        quiet("Looking it up", "")
+    with place:
+        parts = ui.column().classes("w-full gap-4")
+        with ui.card().classes("card w-full"), ui.row().classes("items-center gap-3"):
+            ui.spinner(size="md")
+            quiet("Looking it up", "")
     store = await visitor.store(user=user or None)
+
+    def hear(event: object) -> None:
+        if isinstance(event, AnswerPart):
+            with page, parts:
+                _part(event)
 
     async def answer() -> None:
         try:
-            outcome: Answer | RecollectError = await store.ask(q, chosen)
+            outcome: Answer | RecollectError = await store.ask(q, chosen, on_event=hear)
         except RecollectError as error:
             outcome = error
         with page, place:
@@ -68,6 +76,14 @@ async def build(visitor: Visitor, q: str = "", sources: str = "", user: str = ""
 
     task = background_tasks.create(answer(), name="an answer", context=page)
     page.on_delete(task.cancel)
+
+
+def _part(part: AnswerPart) -> None:
+    """What one source has answered, while others are still asked; its sources are listed when all have been."""
+    with ui.card().classes("card w-full gap-3"):
+        with ui.element("div").classes("meta"):
+            tag(f"from {part.source}", "good")
+        citations.answer(part.text, (), None)
 
 
 async def _answer(visitor: Visitor, result: Answer) -> None:
