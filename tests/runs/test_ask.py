@@ -285,3 +285,23 @@ def test_a_dry_run_says_what_each_source_takes_at_most_and_asks_nobody(
     assert split.max_model_calls == searched.max_model_calls + 1, "the search, and the words"
     assert (searched.model, searched.max_usd) == ("openai:gpt-5-mini", 0.5)
     assert (looked.model, looked.max_model_calls, looked.max_usd) == ("", 0, 0.0)
+
+
+def test_a_dry_run_counts_the_model_that_reads_parts_at_its_own_price(
+    settings: Settings, tenant_id: str
+) -> None:
+    context = TenantContext(tenant_id=tenant_id, user_id="ana", roles=("admin", "operator"))
+    costs = []
+    for changes in (
+        {"root_model": "openai:gpt-4.1-nano"},
+        {"root_model": "openai:gpt-4.1-nano", "sub_call_model": "openai:gpt-5"},
+    ):
+        with Recollect(settings=settings.replace(**changes), context=context) as client:
+            client.library.add(b"# Tokens\n\nA token expires after 15 minutes.\n", name="tokens.md")
+            plan = client.oracle_dry_run("When does a token expire?", "thorough")
+            named = client.oracle_dry_run(
+                "When does a token expire?", "thorough", model="openai:gpt-4.1-nano"
+            )
+        costs.append((plan.max_usd or 0.0, named.max_usd or 0.0))
+    assert costs[1][0] > 2 * costs[0][0]
+    assert costs[1][1] == costs[0][1] == costs[0][0], "a model that is named does all of it"

@@ -33,9 +33,10 @@ async def dry_run(
     bound, notes = bound_of(
         name,
         settings,
-        lambda profile: bound_run(
-            profile, subcalls=request.max_subcalls, material_tokens=tokens, max_tokens=request.max_tokens
+        lambda *profiles: bound_run(
+            *profiles, subcalls=request.max_subcalls, material_tokens=tokens, max_tokens=request.max_tokens
         ),
+        given=model,
         max_usd=request.max_usd,
     )
     likely = await asyncio.to_thread(_likely, orchestrator, tree, request, notes)

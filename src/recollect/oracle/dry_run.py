@@ -34,9 +34,10 @@ async def dry_run(workspace: Workspace, context: TenantContext, request: Consult
     bound, notes = bound_of(
         model,
         settings,
-        lambda profile: _bound(
-            request, mode, gathered.tokens, profile, rows_room(gathered.mapped_tokens(profile), most)
+        lambda planner, reader: _bound(
+            request, mode, gathered.tokens, planner, reader, rows_room(gathered.mapped_tokens(planner), most)
         ),
+        given=request.model,
     )
     if request.doc_ids is None and not gathered.documents:
         notes.append("the library has nothing about it")
@@ -65,22 +66,24 @@ def _bound(
     request: ConsultRequest,
     mode: ProcessingMode,
     material_tokens: int,
-    profile: Profile,
+    planner: Profile,
+    reader: Profile,
     rows_tokens: int,
 ) -> Bound:
     """The most requests to a model, tokens to it and tokens from it."""
     if mode == "direct":
-        room = min(direct_room(profile, request.max_input_tokens), max(material_tokens, 1))
-        input_tokens = profile.counted(room + PROMPT_TOKENS + count_tokens(request.problem))
-        return priced(profile, 1, input_tokens, profile.output_tokens(direct_output(profile)))
+        room = min(direct_room(planner, request.max_input_tokens), max(material_tokens, 1))
+        input_tokens = planner.counted(room + PROMPT_TOKENS + count_tokens(request.problem))
+        return priced(planner, 1, input_tokens, planner.output_tokens(direct_output(planner)))
     run = bound_run(
-        profile,
-        subcalls=max_subcalls(profile),
+        planner,
+        reader,
+        subcalls=max_subcalls(planner),
         material_tokens=material_tokens,
         max_tokens=request.max_input_tokens,
     )
     if not wants_rows(request.problem):
         return run
     # Every section is asked, as far as the limit goes; a model that plans badly does nothing else.
-    rows = estimated_rows(profile, rows_tokens)
-    return rows if profile.shape == "small" else run + rows
+    rows = estimated_rows(reader, rows_tokens)
+    return rows if planner.shape == "small" else run + rows

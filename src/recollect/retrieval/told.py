@@ -59,7 +59,7 @@ class MemorySource:
         rows = rows_room(searched.material_tokens, settings.budget.rows_max_tokens)
         model = "" if question.depth == "quick" else chosen_name(settings, question.model) or ""
 
-        def measure(profile: Profile) -> Bound:
+        def measure(profile: Profile, _: Profile) -> Bound:
             answer = priced(profile, 0, 0, 0, answer=True)
             return answer + estimated_rows(profile, rows) if wants_rows(question.text) else answer
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.providers.models import Profile, profile_of
+from recollect.runs.models import full_name
 from recollect.runs.planners.model import MAX_RETRIES
 from recollect.runs.readings import reading_tokens
 
@@ -61,36 +63,58 @@ NOTHING = Bound(requests=0, input_tokens=0, output_tokens=0, usd=0.0)
 
 
 def bound_of(
-    name: str, settings: Settings, measure: Callable[[Profile], Bound], *, max_usd: float | None = None
+    name: str,
+    settings: Settings,
+    measure: Callable[[Profile, Profile], Bound],
+    *,
+    given: str | None = None,
+    max_usd: float | None = None,
 ) -> tuple[Bound, list[str]]:
-    """The most that a run with the model of this name takes, and what to say of it; without one it takes nothing."""
+    """The most that a run with the model of this name takes, and what to say of it; without one it takes nothing.
+
+    `measure` gets the profile of who plans and of who reads parts: the `sub_call_model`, where no model was `given`.
+    """
     if not name:
         return NOTHING, []
-    bound = measure(profile_of(name, settings))
+    below = None if given else settings.sub_call_model
+    names = [name, name if below is None else full_name(below, settings)]
+    planner, reader = (profile_of(name, settings) for name in names)
+    bound = measure(planner, reader)
     if bound.usd is None:
-        return bound, [f"no price is published for {name!r}"]
+        unpriced = next((name for name in names if profile_of(name, settings).price is None), name)
+        return bound, [f"no price is published for {unpriced!r}"]
     most = max_usd if max_usd is not None else settings.budget.max_usd
     return bound if most is None else replace(bound, usd=min(bound.usd, most)), []
 
 
 def bound_run(
-    profile: Profile, *, subcalls: int, material_tokens: int, max_tokens: int | None = None
+    planner: Profile, reader: Profile, *, subcalls: int, material_tokens: int, max_tokens: int | None = None
 ) -> Bound:
-    """Of a run: every step planned as often as it may be, every call a question to the model, and the answer.
+    """Of a run: every step planned as often as it may be, every call a question to who reads parts, and the answer.
 
     A request shows no more than the window holds, and no more than all of the material, some of it twice.
     """
-    plans = min(profile.steps, max(subcalls, 1)) * (MAX_RETRIES + 1)
-    prompt_tokens = min(profile.input_tokens(), 2 * material_tokens + _AROUND_TOKENS)
-    part = min(profile.part_tokens, material_tokens) + _AROUND_TOKENS
-    input_tokens = profile.counted(plans * prompt_tokens + subcalls * part)
-    output_tokens = plans * profile.output_tokens() + subcalls * profile.output_tokens(
-        reading_tokens(profile)
+    plans = min(planner.steps, max(subcalls, 1)) * (MAX_RETRIES + 1)
+    prompt_tokens = min(planner.input_tokens(), 2 * material_tokens + _AROUND_TOKENS)
+    part_tokens = min(reader.part_tokens, material_tokens) + _AROUND_TOKENS
+    # The run's limit is of tokens to and from all of its models together.
+    most = math.inf if max_tokens is None else max_tokens
+
+    def limited(
+        profile: Profile, requests: int, input_tokens: int, output_tokens: int, **more: bool
+    ) -> Bound:
+        return priced(profile, requests, int(min(input_tokens, most)), int(min(output_tokens, most)), **more)
+
+    planned = (plans, planner.counted(plans * prompt_tokens), plans * planner.output_tokens())
+    read = (
+        subcalls,
+        reader.counted(subcalls * part_tokens),
+        subcalls * reader.output_tokens(reading_tokens(reader)),
     )
-    if max_tokens is not None:
-        # The run's limit is of tokens to and from the model together.
-        input_tokens, output_tokens = min(input_tokens, max_tokens), min(output_tokens, max_tokens)
-    return priced(profile, plans + subcalls, input_tokens, output_tokens, answer=True)
+    if planner == reader:
+        both = [sum(pair) for pair in zip(planned, read, strict=True)]
+        return limited(planner, both[0], both[1], both[2], answer=True)
+    return limited(planner, *planned, answer=True) + limited(reader, *read)
 
 
 def priced(

@@ -28,9 +28,9 @@ async def dry_run(workspace: Workspace, context: TenantContext, request: SearchR
     planned = settings.root_model is not None and Routing.of(settings, request).leaves(caller)
     model = (chosen_name(settings) or "") if planned else ""
 
-    def measure(profile: Profile) -> Bound:
-        run = bound_run(profile, subcalls=MAX_SUBCALLS, material_tokens=tokens)
-        return run + estimated_rows(profile, rows_room(tokens, settings.budget.rows_max_tokens))
+    def measure(planner: Profile, reader: Profile) -> Bound:
+        run = bound_run(planner, reader, subcalls=MAX_SUBCALLS, material_tokens=tokens)
+        return run + estimated_rows(reader, rows_room(tokens, settings.budget.rows_max_tokens))
 
     bound, notes = bound_of(model, settings, measure)
     return RunPlan(model=model, material_tokens=tokens, notes=tuple(notes), **bound.limits())
