@@ -496,6 +496,30 @@ def test_ask_counts_memories_by_reading_every_one_and_cites_those_it_counts(
     assert part.citations == answer.citations
 
 
+def test_a_count_that_the_time_does_not_last_for_keeps_what_was_read_and_says_so(
+    client: Recollect, with_model: WithModel, chat: ModelServer
+) -> None:
+    for number in range(120):
+        client.add(
+            f"Trip {number}: by train to Lisbon, room {number} of the hotel at the river, with two colleagues."
+        )
+    left = iter(range(3))
+
+    def stalls(request: dict[str, Any]) -> Any:
+        if next(left, None) is None:
+            chat.hold.wait(60)
+            return 500
+        return _trips(request)
+
+    chat.answers = [ByRequest(stalls)]
+    asking = with_model(model_profile={"window": 2_048}, budget={"timeout_seconds": 5.0})
+    answer = asking.ask("How many trips did we have in all?", ["memories"])
+    count = len(answer.citations)
+    assert 0 < count < 120
+    assert answer.text.startswith(f"at least {count}:\n- ")
+    assert any("were not read by the model: time ran out" in note for note in answer.notes)
+
+
 def test_a_memory_planner_maps_every_memory_and_what_it_found_rows_in_is_returned(
     client: Recollect, with_model: WithModel, chat: ModelServer
 ) -> None:

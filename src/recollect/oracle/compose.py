@@ -20,7 +20,7 @@ from recollect.library.material import FILE, Volume
 from recollect.library.prose import answer_in, answer_of, fenced_code
 from recollect.runs.ask import CODE
 from recollect.runs.synthesis import Marks, Synthesis, compare
-from recollect.runs.tables import write_tables
+from recollect.runs.tables import count_of, write_tables
 from recollect.text.sentences import split_sentences
 from recollect.text.terms import query_terms, terms
 
@@ -56,7 +56,7 @@ def with_tables(answer: Synthesis, tables: Sequence[Rows], *, counted: bool = Fa
         return answer
     text, citations = write_tables(tables, answer.citations)
     if counted:
-        text = f"{sum(len(table.rows) for table in tables)}:\n{text}"
+        text = f"{count_of(tables)}\n{text}"
     return Synthesis(text=NEXT.join(filter(None, [answer.text, text])), citations=citations)
 
 

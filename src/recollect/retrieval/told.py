@@ -6,7 +6,6 @@ passage names the memories it rests on.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -25,7 +24,7 @@ from recollect.runs.pieces import estimated_rows, rows_room
 from recollect.runs.row_book import ITEM
 from recollect.runs.source import Question, Told
 from recollect.runs.synthesis import compare, put_into_words, synthesise
-from recollect.runs.tables import write_tables
+from recollect.runs.tables import count_of, write_tables
 from recollect.text.aim import wants_count, wants_rows
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ BEFORE = "Before:"
 THRESHOLD = 0.7
 #: Of the time: what asking every memory may take, so that a search can still answer.
 _ROWS_SHARE = 0.8
-_NOT_ALL = "the time did not last for asking every memory; what a search finds is said"
+_NOT_ALL = "not every memory could be asked; what a search finds is said"
 
 
 class MemorySource:
@@ -88,15 +87,18 @@ class MemorySource:
         covered: dict[str, int] = {}
         late: tuple[str, ...] = ()
         if model is not None and wants_rows(question.text):
-            try:
-                async with asyncio.timeout(_ROWS_SHARE * question.seconds_left()):
-                    answer, covered = await tell_rows(
-                        self._workspace, self._context, question.text, question.aim, model
-                    )
-            except TimeoutError:
-                answer, late = None, (_NOT_ALL,)
+            answer, covered = await tell_rows(
+                self._workspace,
+                self._context,
+                question.text,
+                question.aim,
+                model,
+                seconds=_ROWS_SHARE * question.seconds_left(),
+            )
             if answer is not None:
                 return replace(answer, coverage=covered)
+            if covered["looked"] < covered["memories"]:
+                late = (_NOT_ALL,)
         results = await search(
             self._workspace,
             self._context,
@@ -131,19 +133,29 @@ async def tell_memories(question: Question, results: SearchResults, model: ChatM
 
 
 async def tell_rows(
-    workspace: Workspace, context: TenantContext, question: str, aim: Aim, model: ChatModel
+    workspace: Workspace,
+    context: TenantContext,
+    question: str,
+    aim: Aim,
+    model: ChatModel,
+    *,
+    seconds: float | None = None,
 ) -> tuple[Told | None, dict[str, int]]:
-    """The answer of a question put to every memory, and how many were looked at; None where none holds any of it."""
+    """The answer of a question put to every memory, and how many were looked at; None where none holds any of it.
+
+    What came back within the `seconds` is told when they are over.
+    """
     most = workspace.settings.budget.rows_max_tokens
     memories, notes = await read_memories(workspace, context)
-    mapped = await FanOut(question, (ITEM,), pieces_of(memories), model=model, max_tokens=most).go()
+    asking = FanOut(question, (ITEM,), pieces_of(memories), model=model, max_tokens=most, seconds=seconds)
+    mapped = await asking.go()
     rows = mapped.rows
     covered = {"found": len(rows.rows), "looked": rows.looked, "memories": rows.total}
     if not rows.rows:
         return None, covered
     text, citations = write_tables([rows])
     if aim.want is Want.NUMBER or wants_count(question):
-        text = f"{len(rows.rows)}:\n{text}"
+        text = f"{count_of([rows])}\n{text}"
     coverage = f"memories: {rows.coverage}"
     return Told(text=text, citations=citations, notes=(coverage, *rows.notes, *notes)), covered
 

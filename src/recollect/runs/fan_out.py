@@ -60,7 +60,7 @@ class Mapped:
 
 
 class FanOut:
-    """One question on its way through the pieces, for a `call` of a run or for itself. `go` asks."""
+    """One question on its way through the pieces, for a `call` of a run or within `seconds` for itself. `go` asks."""
 
     def __init__(
         self,
@@ -71,9 +71,10 @@ class FanOut:
         model: ChatModel,
         call: CallContext | None = None,
         max_tokens: int | None = None,
+        seconds: float | None = None,
     ) -> None:
         check_columns(columns)
-        profile = model.profile
+        profile, self._seconds = model.profile, seconds
         self._question, self._columns, self._model = question, tuple(columns), model
         self._call, self._cache = call, call.cache if call is not None else None
         taken, left_off = fitting(pieces, max_tokens)
@@ -91,7 +92,7 @@ class FanOut:
         self._stopped = self._failure = ""
 
     async def go(self) -> Mapped:
-        """Ask about all pieces, several at a time; what came back by then when the call is ended."""
+        """Ask about all pieces, several at a time; what came back by then when the call, or the time, is ended."""
         slots = asyncio.Semaphore(PARALLEL)
 
         async def ask(place: int, batch: list[Piece]) -> None:
@@ -100,11 +101,11 @@ class FanOut:
                     self._found[place] = await self._ask(batch)
 
         try:
-            async with asyncio.TaskGroup() as group:
+            async with asyncio.timeout(self._seconds), asyncio.TaskGroup() as group:
                 for place, batch in enumerate(self._batches):
                     group.create_task(ask(place, batch))
-        except asyncio.CancelledError:
-            if self._call is None:
+        except (asyncio.CancelledError, TimeoutError) as error:
+            if self._call is None and isinstance(error, asyncio.CancelledError):
                 raise
             self._stopped = "time ran out"
         return self._result()

@@ -23,6 +23,12 @@ def write_tables(
     return "\n\n".join(_written(table, marks) for table in tables), marks.citations
 
 
+def count_of(tables: Sequence[Rows]) -> str:
+    """How many rows there are; at least so many where not everything was looked at."""
+    parts = any(table.looked < table.total for table in tables)
+    return f"{'at least ' if parts else ''}{sum(len(table.rows) for table in tables)}:"
+
+
 def standing_tables(tables: Sequence[Rows], read: Read) -> tuple[tuple[Rows, ...], list[str]]:
     """Tables with the rows whose every citation stands where it is read now, and a note of those that do not."""
     made, lost = [], 0
