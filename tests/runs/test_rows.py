@@ -214,6 +214,26 @@ def test_a_list_of_named_documents_has_what_every_one_of_them_says(client: Recol
     assert "sections: 5 of 5 looked at" in result.notes
 
 
+def test_of_a_long_paragraph_the_sentence_that_says_it_is_counted_and_no_other(client: Recollect) -> None:
+    around = (
+        "The operators of the night shift keep their notes in a book beside the door of the control room. "
+        * 3
+    )
+    text = f"# Server\n\n{around}The parameter `port` requires a restart. {around}\n"
+    put_document(client, "server.md", text)
+    result = client.oracle_consult("How many parameters require a restart?", doc_ids=["server.md"])
+    assert result.answer == "1:\n- The parameter port requires a restart. [1]"
+
+
+def test_a_list_that_the_time_does_not_last_for_says_so(client: Recollect) -> None:
+    documents = put_services(client)
+    hurried = client.settings.replace(budget={"timeout_seconds": 0.05})
+    with Recollect(settings=hurried, context=client.tenant_context) as asking:
+        result = asking.oracle_consult(QUESTION, doc_ids=documents)
+    assert result.stopped_by == "timeout"
+    assert any("cut short (timeout)" in note for note in result.notes)
+
+
 def test_documents_of_the_library_that_were_not_asked_are_counted(client: Recollect) -> None:
     put_services(client)
     put_document(client, "bees.md", "# Bees\n\nBees dance to tell where flowers are.\n")

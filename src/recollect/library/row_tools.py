@@ -133,6 +133,7 @@ def _sentences(lines: Sequence[str]) -> list[Sentence]:
             sentences = [" ".join(sentences)] if sentences else []
         # Every row stands below all names of columns; it says those that it has a yes for.
         own = " ".join([*lines[first : at + 1], *(ticked(head, line) if head else ())])
-        found += [(text, first + 1, at + 1, own) for text in sentences]
+        # Of a long paragraph each sentence speaks for itself, or all of them would be counted.
+        found += [(text, first + 1, at + 1, own if len(sentences) == 1 else text) for text in sentences]
         first = at + 1
     return found

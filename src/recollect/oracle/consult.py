@@ -58,6 +58,7 @@ Subscriber = Callable[[OracleEvent], Awaitable[None] | None]
 #: Documents that are looked through for gaps when they don't answer.
 _NAMED = 20
 _WITHOUT_MODEL = "what follows was found without the model"
+_CUT_SHORT = "reading step by step was cut short ({}); what follows is what a first look found"
 
 
 async def consult(
@@ -226,7 +227,7 @@ class Consultation(Inquiry[OracleConsultResult]):
         limits = replace(
             LIMITS,
             max_subcalls=max_subcalls(profile),
-            timeout_s=self.seconds,
+            timeout_s=self.left_s(),
             max_tokens=self.request.max_input_tokens,
         )
         try:
@@ -253,8 +254,7 @@ class Consultation(Inquiry[OracleConsultResult]):
         if ended.stopped_by == "done" or any(finding.confidence > 0 for finding in findings):
             return findings
         # A planner that failed is no reason to say that the documents don't.
-        if models.root:
-            self.notes.append(_WITHOUT_MODEL)
+        self.notes.append(_WITHOUT_MODEL if models.root else _CUT_SHORT.format(ended.stopped_by))
         return await self._first_look()
 
     async def read_again(self, citations: Sequence[Citation]) -> Texts:

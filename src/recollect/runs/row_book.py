@@ -6,6 +6,7 @@ What a table shows it also offers as findings: a row with its place, a count wit
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -179,7 +180,7 @@ class RowBook:
         rows = mapped.rows
         if not rows.looked and pieces:
             # Without a model, or with one that is gone: that is no reason to say nothing.
-            rows = match(wanted.question, columns, pieces)
+            rows = await asyncio.to_thread(match, wanted.question, columns, pieces)
             rows = replace(rows, notes=(*mapped.rows.notes, *rows.notes))
             mapped.spans = [piece.span for piece in pieces if piece.span]
         rows = replace(rows, notes=(*rows.notes, *missing))
