@@ -1,5 +1,7 @@
 """Ask worlds through the public search and keep what the judge saw of every candidate, for `calibrate.py`.
 
+A world's own questions are asked, and some about the neighbours of what is noted in it (`siblings.py`).
+
 python training/collect.py OUT.json WORLD...      (.world or .json; a store of its own, in a temporary home)
 python training/collect.py OUT.json locomo.json   (every second question, to its own conversation and to another)
 python training/collect.py OUT.json --strangers WORLD...   (the questions for lists of one world, to another)
@@ -10,6 +12,7 @@ The vectors of the memories are written beside it, to OUT.npz.
 from __future__ import annotations
 
 import json
+import random
 import sys
 import tempfile
 from datetime import datetime
@@ -17,18 +20,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from examples import SEVERAL
+from examples import SEVERAL, from_world, speakers
+from siblings import about_siblings, things_of
 from worlds import read_world
 
 from recollect import Recollect, TenantContext
 from recollect.config import Settings
 from recollect.providers.embedders import open_embedder
 from recollect.retrieval.judge.statements import is_asker
+from recollect.text.aim import read_aim
 from recollect_bench.locomo import read_locomo
 from recollect_bench.questions import KEY
 
-#: As many as the judge ever reads.
-LIMIT = 40
+#: As many as the judge reads: where all of a kind are wanted, and where one thing is.
+LIMITS = 40, 16
+#: The seed of the questions that are made for the neighbours of what is noted.
+SEED = 1
 
 
 def main(out: Path, paths: list[Path], *, strangers: bool) -> None:
@@ -63,6 +70,8 @@ def _asked(store: Recollect, path: Path, other: Path | None) -> list[dict[str, A
         asker = {"as": world["questions"][0]["as"], "kind": "absent", "answers": []}
         lists = [one["question"] for one in read_world(other)["questions"] if one["kind"] in SEVERAL]
         world["questions"] = [{"question": question, **asker} for question in lists]
+    elif path.suffix == ".world":
+        world["questions"] += _next_door(world)
     if isinstance(world, list):
         world = _conversations(path)
     tenant = f"world-{path.stem}"
@@ -93,7 +102,8 @@ def _asked(store: Recollect, path: Path, other: Path | None) -> list[dict[str, A
         roles = ("admin",) if "scope" in question else ()
         asker = store.for_context(TenantContext(tenant_id=tenant, user_id=question["as"], roles=roles))
         asked = {"scope": question["scope"]} if "scope" in question else {}
-        hits = asker.search(question["question"], now=now, threshold=0.0, limit=LIMIT, explain=True, **asked)
+        limit = LIMITS[not read_aim(question["question"]).want.several]
+        hits = asker.search(question["question"], now=now, threshold=0.0, limit=limit, explain=True, **asked)
         rows.append(
             {
                 **question,
@@ -117,6 +127,25 @@ def _asked(store: Recollect, path: Path, other: Path | None) -> list[dict[str, A
         )
     print(path.stem, len(rows), flush=True)
     return rows
+
+
+def _next_door(world: dict[str, Any]) -> list[dict[str, Any]]:
+    """Questions that nothing answers, each one word away from one of the world's."""
+    draw = random.Random(SEED)
+    everything = from_world(world, embed=_alike, embed_queries=_alike, every=True)
+    names = sorted({name for example in everything for name in speakers(example)})
+    things = things_of(everything)
+    return [
+        {"question": made.question, "as": question["as"], "kind": "absent", "answers": []}
+        for question, example in zip(world["questions"], everything, strict=True)
+        for made in about_siblings(example, names, things, draw)
+        if not any(made.labels)
+    ]
+
+
+def _alike(texts: list[str]) -> np.ndarray:
+    """Vectors for whoever needs no order: all the same."""
+    return np.ones((len(texts), 1))
 
 
 def _conversations(path: Path) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def main() -> None:
     print(
         f"{len(every)} lists, {sum(len(labels) for batch in plan for _, labels in batch)} pairs", flush=True
     )
-    _train(judge, plan, minutes=options.minutes, rate=options.rate)
+    _train(judge, plan, minutes=options.minutes, rate=options.rate, bfloat16=options.bfloat16)
     torch.save(judge.state_dict(), options.out)
 
 
@@ -65,6 +65,9 @@ def _options() -> Any:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument(
+        "--bfloat16", action="store_true", help="for processors that multiply it; four times slower on others"
+    )
     parser.add_argument("--seed", type=int, default=3, help="another order of the examples")
     return parser.parse_args()
 
@@ -129,7 +132,7 @@ def _loss(logits: Tensor, labels: Tensor, owner: Tensor) -> Tensor:
     return each + LISTWISE * listwise / max(lists, 1)
 
 
-def _train(judge: Judge, plan: list[list[Any]], *, minutes: float, rate: float) -> None:
+def _train(judge: Judge, plan: list[list[Any]], *, minutes: float, rate: float, bfloat16: bool) -> None:
     heads = list(judge.head.parameters())
     groups = [
         {"params": list(judge.layers.parameters()), "lr": rate, "scale": 1.0},
@@ -146,7 +149,7 @@ def _train(judge: Judge, plan: list[list[Any]], *, minutes: float, rate: float) 
         for group in optimizer.param_groups:
             group["lr"] = rate * group["scale"] * min(1.0, step / 60) * max(0.03, 1.0 - spent)
         ids, types, mask, labels, owner = _tensors(batch)
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bfloat16):
             verdict = judge(ids, types, mask)
         verdict = verdict.float()
         loss = _loss(verdict, labels, owner)
