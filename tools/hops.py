@@ -19,6 +19,7 @@ from typing import Any
 
 from recollect import Recollect, Settings, TenantContext
 from recollect.domain.ids import new_id
+from recollect.learning import events as learning
 from recollect.runs import events
 
 SOURCE = str(Path(__file__).parent.parent / "src" / "recollect")
@@ -93,8 +94,10 @@ def flows(r: Recollect, folder: Path) -> dict[str, Callable[[], object]]:
 
 def main(names: list[str]) -> None:
     """Print a line for each flow, with the pairs of files that call each other most."""
-    # Events are kept twice a second: on a busy machine a flow would count more of that. Here, once at its end.
+    # Events are kept twice a second, and notes for learning half a second later, also those of the first time: on a
+    # busy machine a flow would count more of that. Here, events once at its end, and notes when all is done.
     events._TOGETHER_S = 60.0
+    learning.FLUSH_AFTER_S = 60.0
     hops = Hops()
     hops.watch()
     context = TenantContext(tenant_id=f"hops-{new_id()}", user_id="root", roles=("admin", "operator"))

@@ -33,8 +33,8 @@ ABOUT = {
         "Sixty notes of one user, each asked about twice at the default settings: with a question that it answers, and "
         "with one about its neighbour, of which nothing is known: another thing of the sort, the same of somebody "
         "else, another attribute. `answered first`: the note is the first hit of its question. `silent`: the question "
-        "next door finds nothing. The notes and the list of words that exclude each other (`text/families.txt`) have one "
-        "author; nine of the sixty neighbours are told by that list.",
+        "next door finds nothing. The notes and the list of words that exclude each other (`text/families.txt`) have "
+        "one author; nine of the sixty neighbours are told by that list.",
         "recollect bench near",
     ),
     "locomo": (
